@@ -1,0 +1,215 @@
+"""What the chain refuses, as one tree of named reasons; nothing here knows any state.
+
+The text of an error is what clients match. It is written once, in product spelling and with `${key}` placeholders, and
+is spelled and filled in only when somebody is told (`message`). Source: rpc-api.md §1.7, §1.8.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+Spell = Callable[[str], str]
+
+
+def as_written(text: str) -> str:
+    """The spelling that changes nothing: product form."""
+    return text
+
+
+class ChainError(Exception):
+    """The chain refuses: expected in normal operation, told to the caller, changes nothing.
+
+    `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
+    text the way the reference does for assertions.
+    """
+
+    CODE: ClassVar[int] = 0
+    NAME: ClassVar[str] = "exception"
+    WHAT: ClassVar[str] = "unspecified"
+
+    def __init__(self, text: str = "", /, *, condition: str = "", **values: object) -> None:
+        super().__init__(text, condition)
+        self.text = text
+        self.condition = condition
+        self.values = values
+        self.context = ""
+
+    @property
+    def what(self) -> str:
+        """The class of the error in words; the first part of every message."""
+        return self.WHAT
+
+    @property
+    def format(self) -> str:
+        """The text with its placeholders, as the `format` of the first stack frame has it."""
+        return self.text
+
+    def message(self, spell: Spell = as_written) -> str:
+        """The whole text as clients see it, spelled for a chain."""
+        text = fill(spell(self.format), self.values, spell)
+        return f"{spell(self.what)}:{text}{spell(self.context)}"
+
+    def __str__(self) -> str:
+        return self.message()
+
+
+def fill(text: str, values: dict[str, object], spell: Spell = as_written) -> str:
+    """Replace each `${key}` of a text by its value; texts among the values stay as they are."""
+    for key, value in values.items():
+        text = text.replace("${" + key + "}", shown(value, spell))
+    return text
+
+
+def shown(value: object, spell: Spell = as_written) -> str:
+    """A value inside a message: texts as they are, everything else as it prints (assets print as their NAI form)."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, ChainError):
+        return value.message(spell)
+    return str(value)
+
+
+# ------------------------------------------------------------------ reading
+
+
+class BadCast(ChainError):
+    """A JSON value has a kind that its place doesn't take."""
+
+    CODE, NAME, WHAT = 7, "bad_cast_exception", "Bad Cast"
+
+
+class ParseError(ChainError):
+    """A text can't be read as what it should be."""
+
+    CODE, NAME, WHAT = 4, "parse_error_exception", "Parse Error"
+
+
+class EndOfFile(ChainError):
+    """A text ends too early."""
+
+    CODE, NAME, WHAT = 11, "eof_exception", "End Of File"
+
+
+class OutOfRange(ChainError):
+    """Bytes end too early, or a number doesn't fit."""
+
+    CODE, NAME, WHAT = 8, "out_of_range_exception", "Out of Range"
+
+
+class Wrapped(ChainError):
+    """A failure that the reference reports through a wrapped standard exception: its text stands for its class."""
+
+    CODE, NAME = 13, "St9exception"
+
+    def __init__(self, what: str, /, **values: object) -> None:
+        super().__init__("${what}: ", **{"what": what, **values})
+
+    @property
+    def what(self) -> str:
+        return str(self.values["what"])
+
+
+class LexicalCast(Wrapped):
+    """A number inside a text can't be read."""
+
+    NAME = "N5boost16bad_lexical_castE"
+
+    def __init__(self) -> None:
+        super().__init__("bad lexical cast: source type value could not be interpreted as target")
+
+
+class UnknownKey(Wrapped):
+    """An object that must exist doesn't."""
+
+    NAME = "St12out_of_range"
+
+    def __init__(self) -> None:
+        super().__init__("unknown key")
+
+
+# ------------------------------------------------------------------ rules
+
+
+class Refused(ChainError):
+    """A rule says no: the reference's assertions."""
+
+    CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
+
+    @property
+    def format(self) -> str:
+        return f"{self.condition}: {self.text}"
+
+
+class InvalidTransaction(ChainError):
+    """A transaction can't be applied, whatever its operations do."""
+
+    CODE, NAME, WHAT = 4030000, "transaction_exception", "transaction validation exception"
+
+
+class TransactionExpired(InvalidTransaction):
+    """Its expiration has passed, or lies too far ahead."""
+
+    CODE, NAME, WHAT = 4030100, "transaction_expiration_exception", "transaction expiration exception"
+
+
+class WrongReferenceBlock(InvalidTransaction):
+    """The block that it refers to is not the one that this chain has there."""
+
+    CODE, NAME, WHAT = 4030200, "transaction_tapos_exception", "transaction tapos exception"
+
+
+class AuthorityError(InvalidTransaction):
+    """Its signatures are not the ones that its operations need."""
+
+
+class MissingActiveAuthority(AuthorityError):
+    CODE, NAME, WHAT = 3010000, "tx_missing_active_auth", "missing required active authority"
+
+
+class MissingOwnerAuthority(AuthorityError):
+    CODE, NAME, WHAT = 3020000, "tx_missing_owner_auth", "missing required owner authority"
+
+
+class MissingPostingAuthority(AuthorityError):
+    CODE, NAME, WHAT = 3030000, "tx_missing_posting_auth", "missing required posting authority"
+
+
+class MissingOtherAuthority(AuthorityError):
+    CODE, NAME, WHAT = 3040000, "tx_missing_other_auth", "missing required other authority"
+
+
+class IrrelevantSignature(AuthorityError):
+    CODE, NAME, WHAT = 3050000, "tx_irrelevant_sig", "irrelevant signature included"
+
+
+class DuplicateSignature(AuthorityError):
+    CODE, NAME, WHAT = 3060000, "tx_duplicate_sig", "duplicate signature included"
+
+
+class InvalidBlock(ChainError):
+    """A block can't be applied."""
+
+    CODE, NAME, WHAT = 4020000, "block_validate_exception", "block validation exception"
+
+
+class UnlinkableBlock(InvalidBlock):
+    """A block whose parent is not known."""
+
+    CODE, NAME, WHAT = 4080000, "unlinkable_block_exception", "unlinkable block"
+
+
+class UnknownHardfork(ChainError):
+    """The witnesses voted in a hardfork that this node doesn't have."""
+
+    CODE, NAME, WHAT = 4090000, "unknown_hardfork_exception", "chain attempted to apply unknown hardfork"
+
+
+class PluginRefused(ChainError):
+    """A soft rule of this node says no."""
+
+    CODE, NAME, WHAT = 4100000, "plugin_exception", "plugin exception"
+
+
+def require(ok: object, text: str = "", /, *, condition: str = "", **values: object) -> None:
+    """Refuse with an assertion unless `ok`; the one way in which rules say no."""
+    if not ok:
+        raise Refused(text, condition=condition, **values)
