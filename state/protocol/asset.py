@@ -1,0 +1,157 @@
+"""Amounts and their symbols: numbers, NAI text, prices. Integer arithmetic with the reference's rounding and overflow.
+
+Symbols are the reference's 32-bit `asset_num`, the same on every chain; how a chain spells them is not known here.
+Source: wire-format.md §1.9, §1.10; operations.md §2.2.
+"""
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from state.protocol.errors import Refused, require
+
+SBD = 3200000003
+COIN = 3200000035
+VESTS = 3200000070
+LEGACY_SYMBOLS = (SBD, COIN, VESTS)
+
+NAI_MIN, NAI_MAX = 1, 99_999_999
+DECIMALS_MAX = 12
+NAI_SHIFT, DECIMALS_MASK, CONTROL_BIT, VESTING_BIT = 5, 0x0F, 0x10, 0x20
+INT64_MAX = 2**63 - 1
+_LEGACY_OFFSET = 99_999_999
+_DAMM = tuple(
+    tuple(map(int, row))
+    for row in (
+        "0317598642 7092154863 4206871359 1750983426 6123045978 3674209581 5869720134 8945362017 9438617205 2581436790".split()
+    )
+)
+
+
+class Asset(Struct, frozen=True):
+    """An amount in the smallest unit of a symbol; only at the edge of the protocol, rows hold plain ints."""
+
+    amount: int = 0
+    symbol: int = COIN
+
+    def __str__(self) -> str:
+        return f'{{"amount":"{self.amount}","precision":{decimals(self.symbol)},"nai":"{nai_text(self.symbol)}"}}'
+
+
+class Price(Struct, frozen=True):
+    """How much of `quote` one gets for `base`; null while both are 0 COIN."""
+
+    base: Asset = Asset()
+    quote: Asset = Asset()
+
+    @property
+    def is_null(self) -> bool:
+        """Whether no price has been set."""
+        return self == NULL_PRICE
+
+    def validate(self) -> None:
+        """Both amounts positive and different symbols, or it is refused."""
+        require(self.base.amount > 0, condition="base.amount > share_type(0)")
+        require(self.quote.amount > 0, condition="quote.amount > share_type(0)")
+        require(self.base.symbol != self.quote.symbol, condition="base.symbol != quote.symbol")
+
+
+NULL_PRICE = Price()
+
+
+def is_smt(symbol: int) -> bool:
+    """Whether a symbol lies in SMT space: any but the three fixed ones."""
+    return symbol not in LEGACY_SYMBOLS
+
+
+def is_vesting(symbol: int) -> bool:
+    """Whether a symbol is VESTS or the vesting variant of an SMT."""
+    return symbol == VESTS or (is_smt(symbol) and symbol & VESTING_BIT != 0)
+
+
+def decimals(symbol: int) -> int:
+    """Digits behind the point."""
+    return symbol & DECIMALS_MASK
+
+
+def nai_digits(symbol: int) -> int:
+    """The 8 data digits of a symbol's NAI, without the check digit."""
+    digits = symbol >> NAI_SHIFT
+    return digits - _LEGACY_OFFSET if symbol in LEGACY_SYMBOLS else digits
+
+
+def paired(symbol: int) -> int:
+    """The vesting variant of a liquid symbol and the other way round; SBD pairs with itself."""
+    if symbol == COIN:
+        return VESTS
+    if symbol == VESTS:
+        return COIN
+    return symbol if symbol == SBD else symbol ^ VESTING_BIT
+
+
+def check_digit(digits: int) -> int:
+    """Damm check digit over 8 data digits."""
+    state = 0
+    for digit in f"{digits:08d}":
+        state = _DAMM[state][int(digit)]
+    return state
+
+
+@lru_cache(maxsize=4096)
+def nai_text(symbol: int) -> str:
+    """`@@` and nine digits."""
+    digits = nai_digits(symbol)
+    return f"@@{digits:08d}{check_digit(digits)}"
+
+
+def symbol_from_digits(digits: int, precision: int) -> int:
+    """The symbol with these NAI data digits; of the three fixed ones the precision must be theirs."""
+    if digits <= 3:
+        symbol = LEGACY_SYMBOLS[digits - 1]
+        name = ("SBD", "COIN", "VESTS")[digits - 1]
+        require(decimals(symbol) == precision, condition=f"decimal_places == COIN_PRECISION_{name}")
+        return symbol
+    require(
+        precision <= DECIMALS_MAX,
+        "Invalid decimal_places",
+        condition="decimal_places <= COIN_ASSET_MAX_DECIMALS",
+    )
+    return digits << NAI_SHIFT | CONTROL_BIT | precision
+
+
+def require_symbol(symbol: int) -> None:
+    """The reference's `asset_symbol_type::validate`, for symbols in SMT space."""
+    if symbol in LEGACY_SYMBOLS:
+        return
+    digits = symbol >> NAI_SHIFT
+    require(NAI_MIN <= digits <= NAI_MAX, "Cannot determine space for asset ${n}", condition="false", n=symbol)
+    require(symbol & CONTROL_BIT, "Cannot determine space for asset ${n}", condition="false", n=symbol)
+    require(decimals(symbol) <= DECIMALS_MAX, condition="decimals() <= COIN_ASSET_MAX_DECIMALS")
+
+
+def ratio(amount: int, numerator: int, denominator: int) -> int:
+    """⌊amount·numerator/denominator⌋ as the reference's 128-bit step does it: refused when negative, beyond 64 bits or ÷0.
+
+    A quotient of 2^63 and more turns negative, as it does there.
+    """
+    require(denominator > 0, condition="divisor > 0")
+    require(amount >= 0, condition="amount >= 0")
+    result = amount * numerator // denominator
+    require(result < 2**64, condition="result.hi == 0")
+    return result if result <= INT64_MAX else result - 2**64
+
+
+def convert(asset: Asset, price: Price) -> Asset:
+    """asset × price: into the other symbol of the price, rounded down."""
+    if asset.symbol == price.base.symbol:
+        return Asset(ratio(asset.amount, price.quote.amount, price.base.amount), price.quote.symbol)
+    if asset.symbol == price.quote.symbol:
+        return Asset(ratio(asset.amount, price.base.amount, price.quote.amount), price.base.symbol)
+    raise Refused("invalid asset * price", condition="false", asset=asset, price=price)
+
+
+def price_key(price: Price) -> tuple[int, int, int]:
+    """A sort key: prices compare by symbols, then by base/quote; 128 extra bits keep different ratios apart."""
+    base, quote = price.base, price.quote
+    ratio_key = (base.amount << 128) // quote.amount if quote.amount else 0
+    return base.symbol, quote.symbol, ratio_key

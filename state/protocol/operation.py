@@ -1,0 +1,266 @@
+"""What an operation is, the registry of all of them, and how they are written: each is one class in state/operations.
+
+`@operation(tag, active="from_")` on a frozen Struct enters it; its annotated fields are its schema in wire order. Tags
+are those with the SMT operations; a chain without them moves the later ones down (wire-format.md §4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+from msgspec import Struct
+
+from state.protocol.authority import Authority
+from state.protocol.convert import to_array, to_int
+from state.protocol.errors import BadCast, Refused, require
+from state.protocol.kinds import (
+    AssetKind,
+    CoinFeeKind,
+    Dump,
+    Kind,
+    Many,
+    Pack,
+    Parse,
+    PriceKind,
+    Unpack,
+    as_it_is,
+    pack_length,
+    type_and_value,
+    unpack_length,
+    variant_tag,
+)
+
+if TYPE_CHECKING:
+    from state.protocol.codec import Codecs
+
+OPERATIONS: dict[int, type[Operation]] = {}
+SMT_TAGS = range(47, 54)
+FIRST_VIRTUAL = 54
+SHIFT_WITHOUT_SMT = len(SMT_TAGS)
+
+Op = TypeVar("Op", bound="type[Operation]")
+
+
+class Needed(Struct):
+    """The authorities that operations ask for together: account names by role, and authorities given in full."""
+
+    posting: set[str]
+    active: set[str]
+    owner: set[str]
+    other: list[Authority]
+
+    @classmethod
+    def by(cls, operations: tuple[Operation, ...]) -> Needed:
+        """What all these operations need."""
+        needed = cls(set(), set(), set(), [])
+        for operation in operations:
+            operation.authorities(needed)
+        return needed
+
+
+class Operation(Struct, frozen=True):
+    """Base of all operations. Subclasses declare fields, `validate`, and `apply`."""
+
+    TAG: ClassVar[int] = -1
+    NAME: ClassVar[str] = ""
+    VIRTUAL: ClassVar[bool] = False
+
+    def validate(self) -> None:
+        """What can be refused without state, in the reference's order and words."""
+
+    def authorities(self, needed: Needed) -> None:
+        """Add what must have signed this operation."""
+
+    def impacted(self) -> set[str]:
+        """The accounts in whose history it appears."""
+        needed = Needed.by((self,))
+        return needed.active | needed.owner | needed.posting
+
+    def apply(self, state: Any) -> None:
+        """The preconditions, then the effect, on a state.tables.State."""
+        raise Refused("${name} is not available in this version", condition="false", name=f"{self.NAME}_operation")
+
+
+class VirtualOperation(Operation, frozen=True):
+    """Base of what the chain itself reports: never valid inside a transaction, has fields and nothing else."""
+
+    VIRTUAL: ClassVar[bool] = True
+
+    def validate(self) -> None:
+        raise Refused("This is a virtual operation", condition="false")
+
+
+def snake_case(name: str) -> str:
+    """`TransferToVesting` -> `transfer_to_vesting`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def operation(
+    tag: int,
+    *,
+    posting: str | None = None,
+    active: str | None = None,
+    owner: str | None = None,
+    impacted: tuple[str, ...] = (),
+) -> Callable[[Op], Op]:
+    """Enter an operation under its tag.
+
+    `posting`, `active` or `owner` names the field (an account, or a set of them) whose authority must sign; an operation
+    with other needs defines `authorities` itself. `impacted` names the fields with the accounts that it touches when
+    they are not just the signers.
+    """
+
+    def declare(cls: Op) -> Op:
+        assert tag not in OPERATIONS, f"two operations with tag {tag}"
+        cls.TAG, cls.NAME = tag, snake_case(cls.__name__)
+        for role, field in (("posting", posting), ("active", active), ("owner", owner)):
+            if field is not None:
+                cls.authorities = signer(role, field, many=is_many(cls, field))  # type: ignore[method-assign]
+        if impacted:
+            cls.impacted = touching(impacted)  # type: ignore[method-assign]
+        OPERATIONS[tag] = cls
+        return cls
+
+    return declare
+
+
+def is_many(cls: type[Operation], field: str) -> bool:
+    """Whether a signer's field holds several names."""
+    return "Names" in str(cls.__annotations__[field])
+
+
+def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
+    """The `authorities` of an operation that one field says it all for."""
+    if many:
+        return lambda self, needed: getattr(needed, role).update(getattr(self, field))
+    return lambda self, needed: getattr(needed, role).add(getattr(self, field))
+
+
+def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
+    """The `impacted` of an operation that touches the accounts in these fields."""
+    return lambda self: {getattr(self, field) for field in fields}
+
+
+class OperationKind(Kind):
+    """One operation among other fields: a variant over the registry, as far as a chain has it."""
+
+    def packer(self, codecs: Codecs) -> Pack:
+        packers: dict[type, tuple[bytes, Pack]] = {}
+
+        def pack(value: Operation) -> bytes:
+            cls = type(value)
+            made = packers.get(cls)
+            if made is None:
+                made = packers[cls] = pack_length(wire_tag(cls.TAG, codecs.spec.smt)), codecs.packer(cls)
+            return made[0] + made[1](value)
+
+        return pack
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        readers: dict[int, Unpack] = {}
+        classes = by_wire_tag(codecs.spec.smt)
+
+        def unpack(data: bytes, i: int) -> tuple[Any, int]:
+            tag = data[i]
+            if tag > 127:
+                tag, i = unpack_length(data, i)
+                i -= 1
+            read = readers.get(tag)
+            if read is None:
+                require(tag in classes, condition="tag < get_type_count()")
+                read = readers[tag] = codecs.unpacker(classes[tag])
+            return read(data, i + 1)
+
+        return unpack
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        made: dict[type, tuple[str, Dump]] = {}
+
+        def parts(value: Operation) -> tuple[str, Dump]:
+            cls = type(value)
+            if cls not in made:
+                has_text_form = legacy and cls.TAG not in SMT_TAGS
+                name = codecs.spec.spell(cls.NAME if legacy else f"{cls.NAME}_operation")
+                made[cls] = name, codecs.dumper(cls, has_text_form) or as_it_is
+            return made[cls]
+
+        def dump_pair(value: Operation) -> list[Any]:
+            name, dump = parts(value)
+            return [name, dump(value)]
+
+        def dump_object(value: Operation) -> dict[str, Any]:
+            name, dump = parts(value)
+            return {"type": name, "value": dump(value)}
+
+        return dump_pair if legacy else dump_object
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        classes = by_wire_tag(codecs.spec.smt)
+        tags = {codecs.spec.spell(f"{cls.NAME}_operation"): tag for tag, cls in classes.items()}
+
+        def parse_object(value: Any) -> Any:
+            name, body = type_and_value(value)
+            tag = variant_tag(name, tags)
+            require(tag in classes, condition="tag < get_type_count()")
+            return codecs.parser(classes[tag])(body)
+
+        return legacy_parser(codecs) if legacy else parse_object
+
+
+def legacy_parser(codecs: Codecs) -> Parse:
+    """Reader of the condenser's `["transfer", {...}]`; the name may be the full one, or an index into the legacy list."""
+    spell = codecs.spec.spell
+    classes = {tag: cls for tag, cls in by_wire_tag(False).items() if tag not in SMT_TAGS or cls.VIRTUAL}
+    names: dict[str, type[Operation]] = {}
+    for cls in classes.values():
+        full = f"legacy_{cls.NAME}_operation" if is_converted(codecs, cls) else f"{cls.NAME}_operation"
+        names |= {spell(cls.NAME): cls, spell(full): cls, spell(f"{cls.NAME}_operation"): cls}
+
+    def parse(value: Any) -> Any:
+        pair = to_array(value)
+        if len(pair) < 2:
+            return codecs.default(OPERATIONS[0])
+        name = pair[0]
+        if isinstance(name, str):
+            require(name in names, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
+            return codecs.parser(names[name], True)(pair[1])
+        if isinstance(name, (list, dict)):
+            raise BadCast("Invalid cast from ${type} to uint64", type="array_type" if isinstance(name, list) else "object_type")
+        tag = to_int(name, 64, False)
+        require(tag in classes, condition="tag < get_type_count()")
+        return codecs.parser(classes[tag], True)(pair[1])
+
+    return parse
+
+
+def is_converted(codecs: Codecs, cls: type) -> bool:
+    """Whether the condenser writes an operation otherwise than the other groups: it holds an asset or a price."""
+    from state.protocol.codec import wire_fields
+
+    def differs(kind: Any) -> bool:
+        if isinstance(kind, type):
+            return bool(getattr(kind, "LEGACY_EXTRA", None)) or any(differs(field.kind) for field in wire_fields(kind))
+        return isinstance(kind, (AssetKind, PriceKind, CoinFeeKind)) and not getattr(kind, "nai_only", False)
+
+    return any(differs(field.kind) for field in wire_fields(cls))
+
+
+def wire_tag(tag: int, smt: bool) -> int:
+    """The tag that a chain writes for an operation; without SMT the virtual ones move down and the SMT ones don't exist."""
+    if smt or tag < SMT_TAGS.start:
+        return tag
+    require(tag not in SMT_TAGS, condition="tag < get_type_count()")
+    return tag - SHIFT_WITHOUT_SMT
+
+
+def by_wire_tag(smt: bool) -> dict[int, type[Operation]]:
+    """All operations that a chain has, by the tags that it writes."""
+    return {wire_tag(tag, smt): cls for tag, cls in sorted(OPERATIONS.items()) if smt or tag not in SMT_TAGS}
+
+
+AnyOperation = Annotated[Operation, OperationKind()]
+Operations = Annotated[tuple[Operation, ...], Many(OperationKind())]
+
+__all__ = ["OPERATIONS", "AnyOperation", "Needed", "Operation", "OperationKind", "Operations", "VirtualOperation", "operation"]

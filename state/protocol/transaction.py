@@ -1,0 +1,359 @@
+"""Transactions and blocks as they go over the wire, with what is computed from their bytes once and stays with them.
+
+`Wire` is a chain's codec for them: bytes and both JSON forms, ids, digests, merkle roots, and the framing of a block log.
+Source: wire-format.md §2, §3, §7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha224, sha256
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct
+
+from state.protocol.codec import Codecs, reading
+from state.protocol.convert import to_object
+from state.protocol.errors import BadCast, OutOfRange, require
+from state.protocol.keys import ripemd160
+from state.protocol.kinds import (
+    AccountName,
+    Dump,
+    Extensions,
+    Hash160,
+    HardforkVersion,
+    Hash,
+    Kind,
+    Many,
+    Pack,
+    Parse,
+    Release,
+    Signature,
+    Text,
+    Time,
+    UInt16,
+    UInt32,
+    Unpack,
+    Variant,
+    Void,
+    pack_length,
+)
+from state.protocol.operation import Operations
+from state.protocol.signatures import Canonical, recover
+
+if TYPE_CHECKING:
+    from state.protocol.spec import ChainSpec
+
+ZERO_ID = bytes(20)
+VERSION_REPORT, HARDFORK_VOTE, REQUIRED_ACTIONS, OPTIONAL_ACTIONS = 1, 2, 3, 4
+
+
+class TransactionBody(Struct):
+    """The part of a transaction that is signed."""
+
+    ref_block_num: UInt16 = 0
+    ref_block_prefix: UInt32 = 0
+    expiration: Time = 0
+    operations: Operations = ()
+    extensions: Extensions = ()
+
+
+class SignedTransaction(Struct, eq=False):
+    """A transaction with its signatures.
+
+    Behind the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
+    all, the merkle leaf, and (later, when somebody asks) the keys that signed.
+    """
+
+    ref_block_num: UInt16 = 0
+    ref_block_prefix: UInt32 = 0
+    expiration: Time = 0
+    operations: Operations = ()
+    extensions: Extensions = ()
+    signatures: Annotated[tuple[bytes, ...], Many(Hash(65))] = ()
+    body: bytes = b""
+    id: bytes = ZERO_ID
+    size: int = 0
+    merkle_digest: bytes = b""
+    signers: dict[Canonical, tuple[bytes, ...]] | None = None
+
+
+class HardforkVote(Struct, frozen=True):
+    """A witness's vote for a hardfork and its time, in a block header."""
+
+    hf_version: HardforkVersion = 0
+    hf_time: Time = 0
+
+
+class ExampleRequiredAction(Struct, frozen=True):
+    """The one required automated action of the test build; it has no effect."""
+
+    TAG = 0
+    account: AccountName = ""
+
+
+class ExampleOptionalAction(Struct, frozen=True):
+    """The one optional automated action of the test build; it has no effect."""
+
+    TAG = 0
+    account: AccountName = ""
+
+
+RequiredAction = Variant(("example_required_action", ExampleRequiredAction))
+OptionalAction = Variant(("example_optional_action", ExampleOptionalAction))
+
+
+class HeaderExtension(Kind):
+    """A member of a block header's extensions; the two kinds of actions exist in the test build only.
+
+    The reference spells the types of the latter so by accident (wire-format.md §1.13).
+    """
+
+    default = None
+
+    def _variant(self, codecs: Codecs) -> Variant:
+        members: list[tuple[str, Any]] = [("void_t", Void), ("version", Release()), ("hardfork_version_vote", HardforkVoteKind)]
+        if codecs.spec.is_test:
+            members += [("required_automated_action>", Many(RequiredAction)), ("optional_automated_action>", Many(OptionalAction))]
+        return Variant(*members, legacy_pairs=True)
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return self._variant(codecs).packer(codecs)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return self._variant(codecs).unpacker(codecs)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self._variant(codecs).dumper(codecs, legacy)
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return self._variant(codecs).parser(codecs, legacy)
+
+
+class _HardforkVoteKind(Kind):
+    """The vote as a variant's member whose class doesn't carry the tag."""
+
+    default = HardforkVote()
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return codecs.packer(HardforkVote)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return codecs.unpacker(HardforkVote)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return codecs.dumper(HardforkVote, legacy)
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return codecs.parser(HardforkVote, legacy)
+
+
+HardforkVoteKind = _HardforkVoteKind()
+HeaderExtensions = Annotated[tuple[Any, ...], Many(HeaderExtension(), ascending=True)]
+
+
+class BlockHeader(Struct):
+    """The part of a block that its witness signs."""
+
+    previous: Hash160 = ZERO_ID
+    timestamp: Time = 0
+    witness: Text = ""
+    transaction_merkle_root: Hash160 = ZERO_ID
+    extensions: HeaderExtensions = ()
+
+
+class SignedBlock(Struct, eq=False):
+    """A block. Behind the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`."""
+
+    previous: Hash160 = ZERO_ID
+    timestamp: Time = 0
+    witness: Text = ""
+    transaction_merkle_root: Hash160 = ZERO_ID
+    extensions: HeaderExtensions = ()
+    witness_signature: Signature = bytes(65)
+    transactions: tuple[SignedTransaction, ...] = ()
+    number: int = 0
+    id: bytes = ZERO_ID
+    digest: bytes = b""
+    size: int = 0
+    packed_header: bytes = b""
+
+
+class Wire:
+    """The wire format of one chain. `codecs` serves every declared type; transactions and blocks come out sealed."""
+
+    def __init__(self, spec: ChainSpec) -> None:
+        self.spec = spec
+        self.codecs = Codecs(spec)
+        self._pack_body = self.codecs.packer(TransactionBody)
+        self._unpack_body = self.codecs.unpacker(TransactionBody)
+        self._pack_header = self.codecs.packer(BlockHeader)
+        self._unpack_header = self.codecs.unpacker(BlockHeader)
+
+    # -------------------------------------------------------------- transactions
+
+    def seal(self, trx: SignedTransaction) -> SignedTransaction:
+        """Compute what is derived from a transaction's bytes; always over the re-packed value (wire-format.md §1.2)."""
+        trx.body = body = self._pack_body(trx)
+        signatures = pack_length(len(trx.signatures)) + b"".join(trx.signatures)
+        trx.id = sha256(body).digest()[:20]
+        trx.size = len(body) + len(signatures)
+        trx.merkle_digest = sha256(body + signatures).digest()
+        return trx
+
+    def pack_transaction(self, trx: SignedTransaction) -> bytes:
+        """The bytes of a signed transaction."""
+        return trx.body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
+
+    def unpack_transaction(self, data: bytes) -> SignedTransaction:
+        """A signed transaction from its bytes; what follows it is ignored."""
+        trx: SignedTransaction = reading(self._unpack_signed, data, 0)[0]
+        return trx
+
+    def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
+        body, i = self._unpack_body(data, i)
+        n = data[i]
+        i += 1
+        if n > 127 or n * 65 > len(data) - i:
+            raise OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=n * 65)
+        signatures = tuple([data[j : j + 65] for j in range(i, i + 65 * n, 65)])
+        trx = SignedTransaction(body.ref_block_num, body.ref_block_prefix, body.expiration, body.operations, body.extensions, signatures)
+        return self.seal(trx), i + 65 * n
+
+    def transaction_from_json(self, value: Any, legacy: bool = False) -> SignedTransaction:
+        """A signed transaction from either JSON form."""
+        trx: SignedTransaction = self.codecs.parser(SignedTransaction, legacy)(value)
+        return self.seal(trx)
+
+    def transaction_to_json(self, trx: SignedTransaction, legacy: bool = False) -> dict[str, Any]:
+        """Either JSON form of a signed transaction."""
+        dump = self.codecs.dumper(SignedTransaction, legacy)
+        assert dump is not None
+        shown: dict[str, Any] = dump(trx)
+        return shown
+
+    def signature_digest(self, trx: SignedTransaction) -> bytes:
+        """What a transaction's signatures sign."""
+        return sha256(self.spec.chain_id + trx.body).digest()
+
+    def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
+        """The keys that signed, in the order of the signatures; recovered once. Bad signatures are refused."""
+        if trx.signers is None:
+            trx.signers = {}
+        keys = trx.signers.get(canonical)
+        if keys is None:
+            digest = self.signature_digest(trx)
+            keys = trx.signers[canonical] = tuple([recover(signature, digest, canonical) for signature in trx.signatures])
+        return keys
+
+    # -------------------------------------------------------------- blocks
+
+    def seal_block(self, block: SignedBlock) -> SignedBlock:
+        """Compute number, id, header digest and size of a block whose transactions are sealed."""
+        header = self._pack_header(block)
+        block.number = int.from_bytes(block.previous[:4], "big") + 1
+        block.digest = sha256(header).digest()
+        block.packed_header = header + block.witness_signature
+        block.id = block.number.to_bytes(5, "big")[-4:] + sha224(block.packed_header).digest()[4:20]
+        count = len(block.transactions)
+        block.size = len(block.packed_header) + len(pack_length(count)) + sum([trx.size for trx in block.transactions])
+        return block
+
+    def pack_block(self, block: SignedBlock) -> bytes:
+        """The bytes of a block."""
+        transactions = [self.pack_transaction(trx) for trx in block.transactions]
+        return block.packed_header + pack_length(len(transactions)) + b"".join(transactions)
+
+    def unpack_block(self, data: bytes, start: int = 0) -> tuple[SignedBlock, int]:
+        """A block from its bytes, and where it ends; bad bytes end in one ChainError."""
+        block, end = reading(self._unpack_block, data, start)
+        return block, end
+
+    def _unpack_block(self, data: bytes, i: int) -> tuple[SignedBlock, int]:
+        head, i = self._unpack_header(data, i)
+        signature = data[i : i + 65]
+        i += 65
+        n, i = unpack_transaction_count(data, i)
+        transactions = []
+        for _ in range(n):
+            trx, i = self._unpack_signed(data, i)
+            transactions.append(trx)
+        block = SignedBlock(
+            head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, tuple(transactions)
+        )
+        return self.seal_block(block), i
+
+    def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
+        """A block from either JSON form; ids and keys that stand beside it are not looked at."""
+        head = self.codecs.parser(BlockHeader, legacy)(value)
+        given = to_object(value)
+        signature = self.codecs.parser(Hash(65))(given.get("witness_signature", ""))
+        listed = given.get("transactions", [])
+        if not isinstance(listed, list):
+            raise BadCast("Invalid cast from ${type} to Array", type="object_type")
+        transactions = tuple([self.transaction_from_json(trx, legacy) for trx in listed])
+        block = SignedBlock(
+            head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions
+        )
+        return self.seal_block(block)
+
+    def header_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
+        """Either JSON form of the header without its signature."""
+        dump = self.codecs.dumper(BlockHeader, legacy)
+        assert dump is not None
+        shown: dict[str, Any] = dump(block)
+        return shown
+
+    def block_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
+        """Either JSON form of a block, without the members that an API adds."""
+        shown = self.header_to_json(block, legacy)
+        shown["witness_signature"] = block.witness_signature.hex()
+        shown["transactions"] = [self.transaction_to_json(trx, legacy) for trx in block.transactions]
+        return shown
+
+
+def unpack_transaction_count(data: bytes, i: int) -> tuple[int, int]:
+    """How many transactions follow; bounded by the bytes that are left."""
+    from state.protocol.kinds import unpack_count
+
+    return unpack_count(data, i)
+
+
+def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
+    """The root over a block's transactions: 20 zero bytes for none, otherwise ripemd160 of the last digest."""
+    level = [trx.merkle_digest for trx in transactions]
+    if not level:
+        return ZERO_ID
+    while len(level) > 1:
+        pairs = [sha256(a + b).digest() for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(pairs) * 2 :]
+    return ripemd160(level[0])
+
+
+def block_number(block_id: bytes) -> int:
+    """The number inside a block id."""
+    return int.from_bytes(block_id[:4], "big")
+
+
+# ------------------------------------------------------------------ block log framing
+
+OFFSET = Layout("<Q")
+
+
+def frame(packed: bytes, start: int) -> bytes:
+    """What is appended to a block log that is `start` bytes long: the block and where it began."""
+    return packed + OFFSET.pack(start)
+
+
+def frames(data: bytes) -> Iterator[tuple[int, int]]:
+    """The places (start, end) of the blocks in a whole block log, oldest first; refused where an offset doesn't fit."""
+    places = []
+    end = len(data)
+    while end:
+        require(end > 8, "block log is damaged at byte ${at}", condition="offset", at=end)
+        start = OFFSET.unpack_from(data, end - 8)[0]
+        require(start < end - 8, "block log is damaged at byte ${at}", condition="offset", at=end)
+        places.append((start, end - 8))
+        end = start
+    return iter(places[::-1])
