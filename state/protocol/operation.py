@@ -67,8 +67,12 @@ class Operation(Struct, frozen=True):
     NAME: ClassVar[str] = ""
     VIRTUAL: ClassVar[bool] = False
 
-    def validate(self) -> None:
-        """What can be refused without state, in the reference's order and words."""
+    def validate(self, codecs: Codecs) -> None:
+        """What can be refused without state, in the reference's order and words.
+
+        The codecs are those of the chain: some operations hold packed values, and some limits are constants of the build
+        (`codecs.spec`).
+        """
 
     def authorities(self, needed: Needed) -> None:
         """Add what must have signed this operation."""
@@ -88,7 +92,7 @@ class VirtualOperation(Operation, frozen=True):
 
     VIRTUAL: ClassVar[bool] = True
 
-    def validate(self) -> None:
+    def validate(self, codecs: Codecs) -> None:
         raise Refused("This is a virtual operation", condition="false")
 
 
