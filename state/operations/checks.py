@@ -1,0 +1,94 @@
+"""Static checks that several operations share, each with its text and condition in one place; they know no state.
+
+A condition is the reference's source expression: it stands in front of the text that clients see.
+Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from state.protocol import jsontext, text
+from state.protocol.authority import Authority
+from state.protocol.constants import (
+    COIN_100_PERCENT,
+    COIN_MAX_AUTHORITY_MEMBERSHIP,
+    COIN_MAX_MEMO_SIZE,
+    COIN_MAX_PERMLINK_LENGTH,
+    COIN_MAX_WITNESS_URL_LENGTH,
+    COIN_MIN_BLOCK_SIZE_LIMIT,
+)
+from state.protocol.errors import require
+
+if TYPE_CHECKING:
+    from state.operations.witnesses import LegacyChainProperties, PowChainProperties
+    from state.protocol.codec import Codecs
+
+
+def account_name(name: str) -> None:
+    """A name that an account can have."""
+    require(text.is_valid_account_name(name), "Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
+
+
+def optional_account_name(name: str) -> None:
+    """No name, or one that an account can have."""
+    if name:
+        account_name(name)
+
+
+def permlink(link: str) -> None:
+    """A permlink of at most 255 bytes in UTF-8; new comments have stricter rules."""
+    require(text.size(link) < COIN_MAX_PERMLINK_LENGTH, "permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
+    require(text.is_utf8(link), "permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
+
+
+def memo(note: str) -> None:
+    """A memo of at most 2047 bytes in UTF-8."""
+    require(text.size(note) < COIN_MAX_MEMO_SIZE, "Memo is too large", condition="memo.size() < COIN_MAX_MEMO_SIZE")
+    require(text.is_utf8(note), "Memo is not UTF8", condition="fc::is_utf8( memo )")
+
+
+def json_metadata(json: str, field: str = "json_metadata") -> None:
+    """Nothing, or JSON in UTF-8; `field` is the operation's field that holds it."""
+    if json:
+        require(text.is_utf8(json), "JSON Metadata not formatted in UTF8", condition=f"fc::is_utf8({field})")
+        valid_json(json, field)
+
+
+def valid_json(json: str, field: str) -> None:
+    """JSON as the reference's lenient reader has it; what that reader can't read fails with the reader's own error."""
+    jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
+
+
+def url(address: str) -> None:
+    """A witness's address: 1 to 2048 bytes in UTF-8."""
+    size = text.size(address)
+    require(size <= COIN_MAX_WITNESS_URL_LENGTH, "URL is too long", condition="url.size() <= COIN_MAX_WITNESS_URL_LENGTH")
+    require(size > 0, "URL size must be greater than 0", condition="url.size() > 0")
+    require(text.is_utf8(address), "URL is not valid UTF8", condition="fc::is_utf8( url )")
+
+
+def authority_size(authority: Authority) -> None:
+    """An authority of at most 40 members, keys and accounts together."""
+    require(
+        authority.members <= COIN_MAX_AUTHORITY_MEMBERSHIP,
+        "Authority membership exceeded. Max: ${max} Current: ${n}",
+        condition="size <= COIN_MAX_AUTHORITY_MEMBERSHIP",
+        max=COIN_MAX_AUTHORITY_MEMBERSHIP,
+        n=authority.members,
+    )
+
+
+def no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
+    """No extensions; not every operation that has the field asks for that."""
+    require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")
+
+
+def chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
+    """What a witness or a miner proposes for the chain; `canonical` refuses historic spellings of the fee's symbol."""
+    fee = props.account_creation_fee
+    minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
+    require(not (canonical and fee.symbol_bytes), condition="account_creation_fee.symbol.is_canon()")
+    require(fee.amount >= minimum, condition="account_creation_fee.amount >= COIN_MIN_ACCOUNT_CREATION_FEE")
+    require(props.maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT, condition="maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT")
+    require(props.sbd_interest_rate <= COIN_100_PERCENT, condition="sbd_interest_rate <= COIN_100_PERCENT")
