@@ -25,42 +25,42 @@ if TYPE_CHECKING:
     from state.protocol.codec import Codecs
 
 
-def account_name(name: str) -> None:
+def require_account_name(name: str) -> None:
     """A name that an account can have."""
     require(text.is_valid_account_name(name), "Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
 
 
-def optional_account_name(name: str) -> None:
+def require_optional_account_name(name: str) -> None:
     """No name, or one that an account can have."""
     if name:
-        account_name(name)
+        require_account_name(name)
 
 
-def permlink(link: str) -> None:
+def require_permlink(link: str) -> None:
     """A permlink of at most 255 bytes in UTF-8; new comments have stricter rules."""
     require(text.size(link) < COIN_MAX_PERMLINK_LENGTH, "permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
     require(text.is_utf8(link), "permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
 
 
-def memo(note: str) -> None:
+def require_memo(note: str) -> None:
     """A memo of at most 2047 bytes in UTF-8."""
     require(text.size(note) < COIN_MAX_MEMO_SIZE, "Memo is too large", condition="memo.size() < COIN_MAX_MEMO_SIZE")
     require(text.is_utf8(note), "Memo is not UTF8", condition="fc::is_utf8( memo )")
 
 
-def json_metadata(json: str, field: str = "json_metadata") -> None:
+def require_json_metadata(json: str, field: str = "json_metadata") -> None:
     """Nothing, or JSON in UTF-8; `field` is the operation's field that holds it."""
     if json:
         require(text.is_utf8(json), "JSON Metadata not formatted in UTF8", condition=f"fc::is_utf8({field})")
-        valid_json(json, field)
+        require_valid_json(json, field)
 
 
-def valid_json(json: str, field: str) -> None:
+def require_valid_json(json: str, field: str) -> None:
     """JSON as the reference's lenient reader has it; what that reader can't read fails with the reader's own error."""
     jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
 
 
-def url(address: str) -> None:
+def require_url(address: str) -> None:
     """A witness's address: 1 to 2048 bytes in UTF-8."""
     size = text.size(address)
     require(size <= COIN_MAX_WITNESS_URL_LENGTH, "URL is too long", condition="url.size() <= COIN_MAX_WITNESS_URL_LENGTH")
@@ -68,7 +68,7 @@ def url(address: str) -> None:
     require(text.is_utf8(address), "URL is not valid UTF8", condition="fc::is_utf8( url )")
 
 
-def authority_size(authority: Authority) -> None:
+def require_authority_size(authority: Authority) -> None:
     """An authority of at most 40 members, keys and accounts together."""
     require(
         authority.members <= COIN_MAX_AUTHORITY_MEMBERSHIP,
@@ -79,12 +79,12 @@ def authority_size(authority: Authority) -> None:
     )
 
 
-def no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
+def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
     """No extensions; not every operation that has the field asks for that."""
     require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")
 
 
-def chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
+def require_chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
     """What a witness or a miner proposes for the chain; `canonical` refuses historic spellings of the fee's symbol."""
     fee = props.account_creation_fee
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
