@@ -1,0 +1,22 @@
+# Sourced by the launchers, which set `root` and `profile` (run or test): sets `python`, a Python that has the pins of pyproject.toml.
+# A usual start only compares two small files: it starts no Python and no pip. bin/setup.py writes what is compared here.
+python=$root/.venv/bin/python
+notes=$root/.venv/lib/coind
+made_for=
+[ ! -r "$notes/made-for" ] || IFS= read -r made_for <"$notes/made-for"
+
+if [ "$made_for" != "$root" ] || [ ! -x "$python" ] || ! cmp -s "$root/pyproject.toml" "$notes/$profile.toml"; then
+    # tomllib came with Python 3.11; Debian leaves ensurepip to its package python3-venv.
+    for maker in python3 python3.14 python3.13 python3.12 python3.11 ''; do
+        "$maker" -I -c 'import ensurepip, tomllib, venv' 2>/dev/null && break
+    done
+    if [ -z "$maker" ]; then
+        if python3 -I -c 'import tomllib' 2>/dev/null; then
+            echo "coind: $(command -v python3) has no venv and pip. On Debian or Ubuntu: apt install python3-venv" >&2
+        else
+            echo "coind: Python 3.11 or newer is needed, with venv and pip. python3 here: $(python3 --version 2>/dev/null || echo none)" >&2
+        fi
+        exit 1
+    fi
+    "$maker" -I "$root/bin/setup.py" "$profile" || exit
+fi

@@ -1,0 +1,186 @@
+"""Makes .venv, fills it with the pins of pyproject.toml and notes what it holds, for bin/ready.sh to compare.
+
+Standard library only: this runs before anything is installed, in any Python from 3.11 on.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = ROOT / "pyproject.toml"
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOCK = VENV / "setup.lock"
+# There while pip is at work: what a killed pip leaves is not to be trusted.
+UNFINISHED = VENV / "unfinished"
+# Inside lib, so that a .venv that lost its packages lost its notes as well.
+NOTES = VENV / "lib" / "coind"
+MADE_FOR = NOTES / "made-for"
+
+# What is ready once a profile has been installed: the pins of "test" contain those of "run".
+INCLUDES = {"run": ("run",), "test": ("run", "test")}
+
+# Settings of the caller that would send packages elsewhere.
+MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
+
+
+class SetupError(Exception):
+    """Setting up didn't work; says why."""
+
+
+class Pins(NamedTuple):
+    """What pip is told to install, and the versions of everything that this pulls in."""
+
+    packages: list[str]
+    constraints: list[str]
+
+
+def set_up(profile: str) -> None:
+    """Make .venv hold the pins of a profile; costs nothing but a look when it does. One process at a time."""
+    project = PROJECT.read_bytes()
+    with locked() as lock:
+        if not is_usable():
+            clear()
+            say(f"making .venv with Python {sys.version.split()[0]}")
+            succeed("venv", run([os.path.realpath(sys.executable), "-I", "-m", "venv", str(VENV)], lock))
+        if not holds(profile, project):
+            install(profile, project, lock)
+        note(profile, project)
+
+
+def install(profile: str, project: bytes, lock: int) -> None:
+    """Install the pins of a profile; whatever interrupts it, no note is left that claims more than what is there."""
+    pins = pins_of(project, profile)
+    forget()
+    say(f"installing {len(pins.packages)} packages into .venv, this once")
+    started = time.monotonic()
+    constraints = VENV / "constraints.txt"
+    constraints.write_text("\n".join(pins.constraints) + "\n", encoding="utf-8")
+    pip = [str(PYTHON), "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check"]
+    UNFINISHED.touch()
+    status = run([*pip, "--constraint", str(constraints), *pins.packages], lock)
+    if status >= 0:
+        UNFINISHED.unlink()
+    succeed("pip", status)
+    say(f"ready after {time.monotonic() - started:.0f} s")
+
+
+def pins_of(project: bytes, profile: str) -> Pins:
+    """The pins of a profile, from the text of pyproject.toml: the only place where they stand."""
+    content = tomllib.loads(project.decode())
+    packages = list(content["project"]["dependencies"])
+    if profile != "run":
+        packages += content["project"]["optional-dependencies"][profile]
+    return Pins(packages, content["tool"]["coind"]["constraints"])
+
+
+def is_usable() -> bool:
+    """Whether .venv was made for this place, by a Python that is still there, is new enough and has pip, and is no torso."""
+    if UNFINISHED.exists():
+        return False
+    try:
+        lines = (VENV / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    made_here = any(line.startswith("command = ") and line.endswith(f" {VENV}") for line in lines)
+    return made_here and answers([str(PYTHON), "-I", "-c", "import pip, tomllib"])
+
+
+def holds(profile: str, project: bytes) -> bool:
+    """Whether the pins of a profile are installed: whether they are the ones that were noted after installing."""
+    try:
+        noted = (NOTES / f"{profile}.toml").read_bytes()
+    except OSError:
+        return False
+    return pins_of(noted, profile) == pins_of(project, profile)
+
+
+def note(profile: str, project: bytes) -> None:
+    """Note for which place .venv was made and with which pyproject.toml it was filled."""
+    NOTES.mkdir(parents=True, exist_ok=True)
+    replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
+    for included in INCLUDES[profile]:
+        replace(NOTES / f"{included}.toml", project)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file so that others see either the old or the new content."""
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def forget() -> None:
+    """Take back every note: the next start looks at everything again."""
+    shutil.rmtree(NOTES, ignore_errors=True)
+
+
+def clear() -> None:
+    """Empty .venv, except for the lock that others may be waiting for."""
+    forget()
+    for entry in VENV.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry != LOCK:
+            entry.unlink()
+
+
+@contextmanager
+def locked() -> Iterator[int]:
+    """Hold the lock of .venv, waiting for whoever has it; yields its descriptor."""
+    VENV.mkdir(exist_ok=True)
+    with LOCK.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another start that is setting up .venv")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()
+
+
+def run(command: list[str], lock: int) -> int:
+    """Run a command to its end, with all that it prints on stderr; returns its status, negative when a signal ended it.
+
+    It shares the lock, so that nobody else starts while it goes on after this process was killed.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in MISLEADING}
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, pass_fds=[lock], check=False).returncode
+
+
+def succeed(name: str, status: int) -> None:
+    """Give up when a command failed."""
+    if status:
+        raise SetupError(f"{name} ended with status {status}")
+
+
+def answers(command: list[str]) -> bool:
+    """Whether a command can be started and succeeds."""
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def say(text: str) -> None:
+    """One line about what is going on."""
+    print(f"coind: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        set_up(sys.argv[1])
+    except (SetupError, OSError, ValueError) as error:
+        say(f"could not set up .venv: {error}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        say("interrupted; the next start sets up .venv again")
+        sys.exit(130)

@@ -1,0 +1,54 @@
+"""What tests share: where the recorded data lies, how it is read, and how much hypothesis tries."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+VECTORS = ROOT / "tests" / "vectors"
+CASES = ROOT / "tests" / "cases"
+MAINNET = ROOT / "tests" / "mainnet"
+METHODS = ROOT / "tests" / "methods.json"
+
+# `ci` is what everybody runs: the same examples each time, no clock. HYPOTHESIS_PROFILE=search looks for new ones.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("ci", derandomize=True, database=None, max_examples=60, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("search", max_examples=3000, deadline=None, suppress_health_check=SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_bytes())
+
+
+def read_json_lines(path: Path) -> Iterator[Any]:
+    """The values of a file that holds one a line, gzipped (`.gz`) or plain; an absent file holds none."""
+    if not path.exists():
+        return
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def case_names() -> list[str]:
+    """The recorded cases, by name; each is a folder of `CASES`."""
+    return sorted(path.parent.name for path in CASES.glob("*/case.json"))
+
+
+@pytest.fixture(scope="session")
+def wire_vectors() -> Any:
+    """Recorded bytes, ids and keys: vectors/wire.json."""
+    return read_json(VECTORS / "wire.json")
+
+
+@pytest.fixture(scope="session")
+def social_vectors() -> Any:
+    """Recorded replies of the derived indices: vectors/social.json."""
+    return read_json(VECTORS / "social.json")
