@@ -282,8 +282,8 @@ COIN_PROTECTION_HARDFORK_TIME231 = 1590148800
 # The text is read with the chain's own key prefix, so on a test chain HF 9 fails if it finds one of its accounts.
 HF9_PUBLIC_KEY = "STM7sw22HqsXbz7D2CmJfmMwt9rimtk518dRzsR1f8Cgw52dQR1pR"
 
-# Account names of the public chain, parted by blanks; `{brand}` stands for the brand word where a name holds it. They are data: never spelled
-# otherwise, since names like `coinfund` hold the placeholder word by accident.
+# Account names of the public chain, parted by blanks; `{brand}` stands for the brand word where a name holds it. They are data:
+# never spelled otherwise, since names like `coinfund` hold the placeholder word by accident.
 HF9_ACCOUNTS = """
     aeico aenor aizensou albertogm alibaba alyssas amartinezque amazon animalrobot arsahk arwani-wawan auxon b0y2k binwah-de-rese
     bitcube blackjincrypto boatymcboatface boy bravenewcoin bryner btcturbo bu328281 bue bue-witness bunny cheftony chhayll chitty

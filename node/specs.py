@@ -1,0 +1,397 @@
+"""Reads chain specs from TOML files: the four of `genesis/` by name, a user's own by path. It knows no rule of the chain.
+
+A file may build on another one: `base = "dev"` (a name, or a path seen from the file); tables are merged key by key, anything
+else replaces what the base has. What is wrong is told as file, dotted key and what was expected.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from state.protocol import constants, keys
+from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.errors import ChainError
+from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, GenesisAccount, Natural
+from state.protocol.text import is_valid_account_name, version_from_text
+
+SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
+BASES_MAX = 8
+ROLES = ("owner", "active", "posting", "memo")
+
+Table = dict[str, Any]
+Layers = list[tuple[Path, Table]]
+
+
+class SpecError(Exception):
+    """A chain spec can't be used: `file`, `key` (dotted; empty for the whole file) and what was `expected` there."""
+
+    def __init__(self, file: Path | str, key: str, expected: str) -> None:
+        super().__init__(f"{file}: {key}: {expected}" if key else f"{file}: {expected}")
+        self.file, self.key, self.expected = str(file), key, expected
+
+
+def load_spec(name_or_path: str) -> ChainSpec:
+    """The chain spec of that name in `genesis/`, or in that TOML file; raises SpecError."""
+    layers = read_layers(spec_path(name_or_path))
+    merged: Table = {}
+    for _, table in reversed(layers):
+        merged = merge(merged, table)
+    merged.setdefault("name", layers[0][0].stem)
+    try:
+        return build_spec(merged)
+    except Fault as fault:
+        raise SpecError(origin(layers, fault.key), fault.key, fault.expected) from None
+
+
+def spec_names() -> list[str]:
+    """The names of the specs that come with the node."""
+    return sorted(path.stem for path in SPEC_FOLDER.glob("*.toml"))
+
+
+# ------------------------------------------------------------------ files
+
+
+def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
+    """The file of a spec: a name stands for one in `genesis/`, a path is seen from a folder."""
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        return (folder or Path()) / name_or_path
+    path = SPEC_FOLDER / f"{name_or_path}.toml"
+    if not path.is_file():
+        raise SpecError(name_or_path, "", f"no such chain; expected a path of a TOML file, or one of {', '.join(spec_names())}")
+    return path
+
+
+def read_layers(path: Path) -> Layers:
+    """A file and those it builds on, as they stand, the topmost first."""
+    layers: Layers = []
+    while True:
+        table = read_table(path)
+        base = table.pop("base", None)
+        layers.append((path, table))
+        if base is None:
+            return layers
+        if not isinstance(base, str):
+            raise SpecError(path, "base", "expected the name or the path of a chain spec")
+        if len(layers) > BASES_MAX:
+            raise SpecError(layers[0][0], "base", f"expected at most {BASES_MAX} specs on top of each other")
+        path = spec_path(base, path.parent)
+
+
+def read_table(path: Path) -> Table:
+    """What a TOML file says."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SpecError(path, "", f"can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SpecError(path, "", "expected text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(path, "", f"expected TOML: {error}") from None
+
+
+def merge(below: Table, above: Table) -> Table:
+    """A table over another: tables merge, everything else replaces."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def origin(layers: Layers, key: str) -> Path:
+    """The file that a key's value comes from; of one that nobody has, the topmost."""
+    parts = re.split(r"[.\[]", key)
+    for count in range(len(parts), 0, -1):
+        for path, table in layers:
+            value: Any = table
+            for part in parts[:count]:
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is not None:
+                return path
+    return layers[0][0]
+
+
+# ------------------------------------------------------------------ what stands in a file
+
+
+class Fault(Exception):
+    """A value doesn't fit; becomes a SpecError once it is known which file it comes from."""
+
+    def __init__(self, key: str, expected: str) -> None:
+        super().__init__(key, expected)
+        self.key, self.expected = key, expected
+
+
+# Texts of a file: what they must look like, and how to say so.
+SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
+COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
+AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"
+EXPECTED = {
+    SYMBOL: "one to six capital letters",
+    BRAND: "a word of three to twelve lower-case letters",
+    PREFIX: "one to sixteen capital letters",
+    COMMUNITY_PREFIX: "four lower-case letters and a hyphen",
+    PLUGIN: "the name of a plugin",
+    CHAIN_ID: "64 lower-case hex digits",
+    AMOUNT: 'an amount with three decimals and no symbol, as "1.000"',
+}
+SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
+Amount = Annotated[str, Meta(pattern=AMOUNT)]
+
+
+class SymbolsTable(Struct, forbid_unknown_fields=True):
+    """How the three fixed symbols are written."""
+
+    coin: SymbolText
+    debt: SymbolText
+    vests: SymbolText
+
+
+class PriceTable(Struct, forbid_unknown_fields=True):
+    """So much SBD is worth so much COIN."""
+
+    sbd: Amount
+    coin: Amount
+
+
+class AccountsTable(Struct, forbid_unknown_fields=True):
+    """Accounts of one kind: a balance is what each of them gets; keys come from a password or are given."""
+
+    names: list[str]
+    coin: Amount = "0.000"
+    sbd: Amount = "0.000"
+    vesting: Amount = "0.000"
+    password: str = ""
+    owner: str | None = None
+    active: str | None = None
+    posting: str | None = None
+    memo: str | None = None
+
+
+class GenesisTable(Struct, forbid_unknown_fields=True):
+    """What exists before block 1; without `witness_key` the witness has the first of `witness_keys`."""
+
+    witness: str
+    hardfork: Natural
+    witness_key: str | None = None
+    price_feed: PriceTable | None = None
+    accounts: list[AccountsTable] = []
+
+
+class SpecTable(Struct, forbid_unknown_fields=True):
+    """A whole spec, its bases merged in; `constants` are those that differ from the build's."""
+
+    name: str
+    brand: Annotated[str, Meta(pattern=BRAND)]
+    key_prefix: Annotated[str, Meta(pattern=PREFIX)]
+    chain_id: Annotated[str, Meta(pattern=CHAIN_ID)]
+    build: str
+    smt: bool
+    block_limit: Natural
+    witness_keys: list[str]
+    required_participation: Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
+    plugins: list[Annotated[str, Meta(pattern=PLUGIN)]]
+    community_prefix: Annotated[str, Meta(pattern=COMMUNITY_PREFIX)]
+    remove_threshold: Annotated[int, Meta(ge=-1)]
+    symbols: SymbolsTable
+    genesis: GenesisTable
+    constants: Table = {}
+
+
+# Where a key that nobody knows may stand, and what is known there.
+KNOWN_KEYS: dict[str, type[Struct]] = {
+    "": SpecTable,
+    "symbols": SymbolsTable,
+    "genesis": GenesisTable,
+    "genesis.price_feed": PriceTable,
+    "genesis.accounts": AccountsTable,
+    "constants": BuildConstants,
+}
+
+
+def convert(value: Table, kind: type[Any], place: str) -> Any:
+    """A table as what it should be, strictly; `place` is the dotted key of the table."""
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        fault(str(error), place)
+
+
+def fault(message: str, place: str) -> NoReturn:
+    """Raise what msgspec has to say (`Expected ..., got ... - at `$.key``), by its key."""
+    text, _, path = message.partition(" - at `$")
+    key = ".".join(part for part in (place, path.rstrip("`").lstrip(".")) if part)
+    for pattern, expected in EXPECTED.items():
+        if text.endswith(f"matching regex {pattern!r}"):
+            raise Fault(key, f"expected {expected}")
+    field = re.search("unknown field `(.*)`|missing required field `(.*)`", text)
+    if field is None:
+        raise Fault(key, text[0].lower() + text[1:].replace("`", ""))
+    inner = ".".join(part for part in (key, field[1] or field[2]) if part)
+    if field[2]:
+        raise Fault(inner, "expected a value, the key is missing")
+    known = KNOWN_KEYS[re.sub(r"\[.*?\]", "", key)].__struct_fields__
+    raise Fault(inner, f"unknown key, expected one of {', '.join(known)}")
+
+
+# ------------------------------------------------------------------ from a file's tables to a spec
+
+
+def build_spec(merged: Table) -> ChainSpec:
+    """The spec that a merged table describes; raises Fault."""
+    table: SpecTable = convert(merged, SpecTable, "")
+    if table.build not in BUILDS:
+        raise Fault("build", f"expected one of {', '.join(BUILDS)}")
+    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # which are all that a decoder reads at first
+        raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
+    if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
+        raise Fault("symbols.vests", "expected a symbol of its own")
+    secrets = [secret(text, f"witness_keys[{index}]") for index, text in enumerate(table.witness_keys)]
+    spec = ChainSpec(
+        name=table.name,
+        brand=table.brand,
+        coin_symbol=table.symbols.coin,
+        debt_symbol=table.symbols.debt,
+        vests_symbol=table.symbols.vests,
+        key_prefix=table.key_prefix,
+        chain_id=bytes.fromhex(table.chain_id),
+        build="test" if table.build == "test" else "main",
+        constants=build_constants(table),
+        smt=table.smt,
+        block_limit=table.block_limit,
+        genesis=build_genesis(table, secrets),
+        witness_keys=tuple(table.witness_keys),
+        required_participation=table.required_participation,
+        plugins=tuple(table.plugins),
+        community_prefix=table.community_prefix,
+        remove_threshold=table.remove_threshold,
+    )
+    check_names(spec, table.genesis.accounts)
+    check_numbers(spec)
+    return spec
+
+
+def build_constants(table: SpecTable) -> BuildConstants:
+    """The constants of the build, with those that the spec changes."""
+    changed = {key: constant(key, value) for key, value in table.constants.items()}
+    made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
+    return made
+
+
+def constant(key: str, value: Any) -> Any:
+    """A constant's value: times may be written as such, the version as text."""
+    if isinstance(value, datetime):
+        return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
+        try:
+            return version_from_text(value)
+        except ChainError:
+            raise Fault(f"constants.{key}", 'expected a version, as "0.24.0"') from None
+    return value
+
+
+def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
+    """Everything that exists before block 1."""
+    given = table.genesis
+    if given.witness_key is None and not secrets:
+        raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
+    witness_key = keys.public_key(secrets[0]) if given.witness_key is None else public_key(given.witness_key, table, "genesis.witness_key")
+    price_feed = NULL_PRICE
+    if given.price_feed is not None:
+        price_feed = Price(Asset(satoshis(given.price_feed.sbd), SBD), Asset(satoshis(given.price_feed.coin), COIN))
+        if not (price_feed.base.amount and price_feed.quote.amount):
+            raise Fault("genesis.price_feed", "expected amounts above zero")
+    return Genesis(
+        witness=given.witness,
+        witness_key=witness_key,
+        price_feed=price_feed,
+        accounts=tuple(account for index in range(len(given.accounts)) for account in build_accounts(table, index)),
+        hardfork=given.hardfork,
+    )
+
+
+def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
+    """The accounts of one `[[genesis.accounts]]`."""
+    given = table.genesis.accounts[index]
+    place = f"genesis.accounts[{index}]"
+    if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
+        raise Fault(f"{place}.vesting", "expected a whole amount, as its shares are split by a million")
+    named = {}
+    for role in ROLES:
+        text = getattr(given, role)
+        if text is not None:
+            named[role] = public_key(text, table, f"{place}.{role}")
+        elif not given.password:
+            raise Fault(f"{place}.{role}", "expected a public key, or a password that makes all four")
+    for name in given.names:
+        made = {role: keys.public_key(keys.derive_secret(name, role, given.password)) for role in ROLES if role not in named}
+        yield GenesisAccount(
+            name=name,
+            coin=satoshis(given.coin),
+            sbd=satoshis(given.sbd),
+            vesting=satoshis(given.vesting),
+            password=given.password,
+            **named,
+            **made,
+        )
+
+
+def satoshis(amount: str) -> int:
+    """An amount in its smallest unit."""
+    return int(amount.replace(".", ""))
+
+
+def secret(text: str, key: str) -> bytes:
+    """The secret in a WIF text."""
+    try:
+        data = keys.secret_from_wif(text)
+    except ChainError:
+        data = b""
+    if not keys.is_secret(data):
+        raise Fault(key, "expected a private key in wallet import format")
+    return data
+
+
+def public_key(text: str, table: SpecTable, key: str) -> bytes:
+    """The public key of a text, which starts with the chain's prefix."""
+    try:
+        return keys.public_key_from_text(text, table.key_prefix)
+    except ChainError:
+        raise Fault(key, f"expected a public key that starts with {table.key_prefix}") from None
+
+
+# ------------------------------------------------------------------ what must fit together
+
+
+def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
+    """Account names must be valid, new, and none that a hardfork would replace or empty."""
+    if not is_valid_account_name(spec.genesis.witness):
+        raise Fault("genesis.witness", "expected a valid account name")
+    reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
+    listed = {*spec.hf9_accounts, *spec.hf23_accounts}
+    for index, table in enumerate(given):
+        for position, name in enumerate(table.names):
+            key = f"genesis.accounts[{index}].names[{position}]"
+            if not is_valid_account_name(name):
+                raise Fault(key, f"expected a valid account name instead of {name}")
+            if name in reserved:
+                raise Fault(key, f"expected a new account name, {name} exists already")
+            if name in listed:
+                raise Fault(key, f"expected another name, hardfork 9 or 23 takes {name} away")
+            reserved.add(name)
+
+
+def check_numbers(spec: ChainSpec) -> None:
+    """Supplies must be within the chain's bounds, and genesis can't be ahead of the last hardfork."""
+    for asset, supply in (("COIN", spec.genesis_supply), ("SBD", spec.genesis_sbd_supply)):
+        if supply > constants.COIN_MAX_SHARE_SUPPLY:
+            raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
+    if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:
+        raise Fault("genesis.hardfork", f"expected at most {spec.constants.COIN_NUM_HARDFORKS}, the last hardfork of the build")
