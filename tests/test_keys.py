@@ -181,6 +181,11 @@ def test_garbage_instead_of_wif(text: str) -> None:
         keys.secret_from_wif(text)
 
 
+@given(st.text(st.characters(), max_size=20) | st.just("\ud800 \udc80"))
+def test_any_password_makes_a_secret(password: str) -> None:
+    assert len(keys.derive_secret("alice", "owner", password)) == 32
+
+
 def wif_of(content: bytes, rounds: int) -> str:
     checksum = content
     for _ in range(rounds):

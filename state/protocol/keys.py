@@ -12,6 +12,7 @@ from coincurve import PublicKey
 from Crypto.Hash import RIPEMD160
 
 from state.protocol.errors import OutOfRange, ParseError, require
+from state.protocol.text import encode, size
 
 CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 KEY_SIZE = 33
@@ -46,7 +47,7 @@ def public_key_text(key: bytes, prefix: str) -> str:
 @lru_cache(maxsize=KEY_TEXTS_MAX)
 def public_key_from_text(text: str, prefix: str) -> bytes:
     """The key that a text names; refuses a wrong prefix, length or checksum in the reference's words and order."""
-    require(_size(text) > len(prefix), condition="base58str.size() > prefix_len")
+    require(size(text) > len(prefix), condition="base58str.size() > prefix_len")
     require(text.startswith(prefix), condition="base58str.substr( 0, prefix_len ) == prefix", base58str=text)
     data = bytes_from_base58(text[len(prefix) :])
     # No digits at all are read as a key and a checksum of zeros, which don't fit each other.
@@ -82,7 +83,7 @@ def is_secret(data: bytes) -> bool:
 
 def secret_from_seed(text: str) -> bytes:
     """The secret that a text stands for: its SHA-256."""
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(encode(text)).digest()
 
 
 def derive_secret(account: str, role: str, password: str) -> bytes:
@@ -158,7 +159,7 @@ def ripemd160(data: bytes) -> bytes:
 
 def chain_id_from_name(name: str) -> bytes:
     """The id of a chain that is known by its name: SHA-256 of the packed name, its length included; zeros without a name."""
-    data = name.encode()
+    data = encode(name)
     assert len(data) < 128
     return hashlib.sha256(bytes((len(data),)) + data).digest() if data else bytes(32)
 
@@ -178,17 +179,12 @@ def _double_sha256(data: bytes) -> bytes:
     return hashlib.sha256(hashlib.sha256(data).digest()).digest()
 
 
-def _size(text: str) -> int:
-    """The bytes of a text in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _key_too_short(size: int) -> OutOfRange:
+def _key_too_short(length: int) -> OutOfRange:
     """The reference's report of running out of bytes inside the key, or inside the checksum behind it."""
-    if size < KEY_SIZE:
-        place, left = "fc::array<type,length>Error unpacking field data", size
+    if length < KEY_SIZE:
+        place, left = "fc::array<type,length>Error unpacking field data", length
     else:
-        place, left = "error unpacking uint32_tError unpacking field check", size - KEY_SIZE
-    error = OutOfRange("${method} datastream of length ${len} over by ${over}", method="read", len=size, over=1 - left)
+        place, left = "error unpacking uint32_tError unpacking field check", length - KEY_SIZE
+    error = OutOfRange("${method} datastream of length ${len} over by ${over}", method="read", len=length, over=1 - left)
     error.context = place + 2 * "error unpacking coin::protocol::public_key_type::binary_key"
     return error
