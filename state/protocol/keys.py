@@ -24,7 +24,7 @@ BASE58_DIGITS_MAX = 2048
 """Longer texts are refused unread, since decoding takes quadratic time; a memo, the longest text that is tried, is shorter."""
 
 KEY_TEXTS_MAX = 65536
-"""Keys and texts that are remembered in each direction: about 15 MB."""
+"""Keys and texts that are remembered in each direction: replies name the same keys again and again."""
 
 WIF_VERSION = b"\x80"
 EXTENDED_PRIVATE_MAGIC = bytes.fromhex("0488ade4")
@@ -142,7 +142,7 @@ def bytes_from_base58(text: str) -> bytes:
         digits = text.partition("\0")[0].strip(_WHITE_SPACE).encode("ascii")
         significant = digits.lstrip(base58.BITCOIN_ALPHABET[:1])
         if len(digits) <= BASE58_DIGITS_MAX:
-            # Converting the number here takes half of the time of base58.b58decode, a third for long texts.
+            # base58.b58decode converts the number byte by byte, which is slower than reading the digits.
             number = base58.b58decode_int(significant)
             return bytes(len(digits) - len(significant)) + number.to_bytes((number.bit_length() + 7) // 8, "big")
     except ValueError:
@@ -151,7 +151,7 @@ def bytes_from_base58(text: str) -> bytes:
 
 
 def ripemd160(data: bytes) -> bytes:
-    """RIPEMD-160 of some bytes: 0.7 µs through OpenSSL, 3.5 µs where OpenSSL lacks it."""
+    """RIPEMD-160 of some bytes."""
     state = _RIPEMD160_START.copy()
     state.update(data)
     return state.digest()
