@@ -1,0 +1,147 @@
+"""The state before block 1, made from a chain spec. Source: block-processing.md §1; state-objects.md §12."""
+
+from state.chain.hardforks import set_hardfork
+from state.effects.subsidies import subsidy_params, witness_params
+from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.authority import Authority, key_authority
+from state.protocol.constants import (
+    COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
+    COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
+    COIN_MAX_BLOCK_SIZE,
+    COIN_MAX_WITNESSES,
+    COIN_MINER_ACCOUNT,
+    COIN_NULL_ACCOUNT,
+    COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,
+    COIN_SBD_START_PERCENT_HF14,
+    COIN_SBD_STOP_PERCENT_HF14,
+    COIN_TEMP_ACCOUNT,
+)
+from state.protocol.spec import ChainSpec
+from state.tables import State
+from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from state.tables.globals import (
+    ChainProperties,
+    FeedHistory,
+    GlobalProperties,
+    HardforkProperties,
+    WitnessSchedule,
+)
+from state.tables.smt import NaiPool
+from state.tables.witnesses import MINER, Witness
+
+CLOSED = Authority(weight_threshold=1)
+OPEN = Authority()
+
+
+def new_state(spec: ChainSpec) -> State:
+    """A state at genesis; nothing in it can be undone."""
+    state = State(spec)
+    create_reference_accounts(state)
+    for account in spec.genesis.accounts:
+        create_extra_account(state, account.name)
+    create_singletons(state)
+    if spec.genesis.hardfork:
+        set_hardfork(state, spec.genesis.hardfork, apply_now=True)
+    state.journal.cut(state.journal.mark())
+    return state
+
+
+def create_reference_accounts(state: State) -> None:
+    """The accounts that every chain of this family has, in their order."""
+    spec = state.spec
+    for name in (COIN_MINER_ACCOUNT, COIN_NULL_ACCOUNT):
+        state.accounts.insert(Account(name=name))
+        state.account_authorities.insert(AccountAuthority(account=name, owner=CLOSED, active=CLOSED, posting=OPEN))
+    if spec.constants.TREASURY_AT_GENESIS:
+        # It has no authority before hardfork 21.
+        state.accounts.insert(Account(name=spec.treasury))
+    state.accounts.insert(Account(name=COIN_TEMP_ACCOUNT))
+    state.account_authorities.insert(AccountAuthority(account=COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
+    name, key = spec.genesis.witness, spec.genesis.witness_key
+    state.accounts.insert(
+        Account(name=name, memo_key=key, balance=spec.constants.COIN_INIT_SUPPLY, sbd_balance=spec.constants.COIN_SBD_INIT_SUPPLY)
+    )
+    authority = key_authority(key)
+    state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
+    state.witnesses.insert(
+        Witness(
+            owner=name,
+            signing_key=key,
+            schedule=MINER,
+            props=default_properties(spec),
+            hardfork_time_vote=spec.constants.COIN_GENESIS_TIME,
+        )
+    )
+
+
+def default_properties(spec: ChainSpec) -> ChainProperties:
+    """What a witness votes for that has said nothing."""
+    return ChainProperties(account_creation_fee=spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
+
+
+def create_extra_account(state: State, name: str) -> None:
+    """An account that a chain spec adds, with its balances and keys."""
+    given = next(account for account in state.spec.genesis.accounts if account.name == name)
+    row = state.accounts.insert(
+        Account(
+            name=name,
+            memo_key=given.memo,
+            mined=False,
+            balance=given.coin,
+            sbd_balance=given.sbd,
+            sbd_seconds_last_update=state.spec.constants.COIN_GENESIS_TIME,
+            sbd_last_interest_payment=state.spec.constants.COIN_GENESIS_TIME,
+            vesting_shares=given.vesting_shares,
+        )
+    )
+    state.account_metadata.insert(AccountMetadata(account=row.id))
+    state.account_authorities.insert(
+        AccountAuthority(
+            account=name,
+            owner=key_authority(given.owner),
+            active=key_authority(given.active),
+            posting=key_authority(given.posting),
+        )
+    )
+
+
+def create_singletons(state: State) -> None:
+    """The tables of one row."""
+    spec = state.spec
+    constants = spec.constants
+    state.props = state.global_properties.insert(
+        GlobalProperties(
+            time=constants.COIN_GENESIS_TIME,
+            current_witness=spec.genesis.witness,
+            virtual_supply=spec.genesis_supply,
+            current_supply=spec.genesis_supply,
+            init_sbd_supply=spec.genesis_sbd_supply,
+            total_vesting_fund_coin=spec.genesis_vesting_fund,
+            total_vesting_shares=spec.genesis_vesting_shares,
+            maximum_block_size=COIN_MAX_BLOCK_SIZE,
+            recent_slots_filled=2**128 - 1,
+            participation_count=128,
+            delegation_return_period=constants.COIN_DELEGATION_RETURN_PERIOD_HF0,
+            reverse_auction_seconds=COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,
+            sbd_stop_percent=COIN_SBD_STOP_PERCENT_HF14,
+            sbd_start_percent=COIN_SBD_START_PERCENT_HF14,
+            next_maintenance_time=constants.COIN_GENESIS_TIME,
+            last_budget_time=constants.COIN_GENESIS_TIME,
+            max_virtual_bandwidth=COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
+        )
+    )
+    price = spec.genesis.price_feed
+    if price == NULL_PRICE and spec.is_test:
+        price = Price(Asset(1, SBD), Asset(1, COIN))
+    state.feed = state.feed_histories.insert(FeedHistory(current_median_history=price))
+    state.hardforks = state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(constants.COIN_GENESIS_TIME,)))
+    budget, decay = COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY
+    state.schedule = state.witness_schedules.insert(
+        WitnessSchedule(
+            current_shuffled_witnesses=(spec.genesis.witness, *("",) * (COIN_MAX_WITNESSES - 1)),
+            median_props=default_properties(spec),
+            account_subsidy_rd=subsidy_params(budget, decay),
+            account_subsidy_witness_rd=witness_params(budget, decay),
+        )
+    )
+    state.nai_pool = state.nai_pools.insert(NaiPool())

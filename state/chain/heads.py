@@ -1,0 +1,169 @@
+"""The steps by which a block becomes the head: global data, missed slots, irreversibility, summaries, expiries.
+Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio.
+"""
+
+from state.chain.slots import scheduled_witness, slot_at_time
+from state.effects.balances import adjust_balance, share
+from state.effects.mana import update_manabar
+from state.effects.notices import announce, complete, emit
+from state.protocol.asset import VESTS, Asset
+from state.protocol.constants import (
+    BLOCK_SUMMARY_COUNT,
+    COIN_BLOCKS_PER_DAY,
+    COIN_IRREVERSIBLE_THRESHOLD,
+    COIN_MAX_UNDO_HISTORY,
+    COIN_START_MINER_VOTING_BLOCK,
+    COIN_MAX_WITNESSES,
+)
+from state.protocol.errors import require
+from state.protocol.keys import NULL_KEY
+from state.protocol.transaction import SignedBlock
+from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
+from state.chain.skip import Skip
+from state.tables import State
+from state.tables.globals import BlockSummary
+from state.tables.market import LimitOrder
+
+SLOTS_REMEMBERED = 128
+ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
+WORD32 = 2**32
+RESERVE_RATIO_START = 200_000_000
+RESERVE_RATIO_STEP = 10_000
+
+
+def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
+    """Count what was missed, and move the head to this block."""
+    props = state.props
+    missed = slot_at_time(state, block.timestamp) - 1
+    count_missed(state, missed, block.witness)
+    # The produced slot enters before the zeros of the missed ones.
+    filled = (((props.recent_slots_filled << 1 | 1) & ALL_SLOTS) << min(missed, SLOTS_REMEMBERED)) & ALL_SLOTS
+    state.set_props(
+        recent_slots_filled=filled,
+        participation_count=filled.bit_count(),
+        head_block_number=block.number,
+        head_block_id=block.id,
+        time=block.timestamp,
+        current_aslot=props.current_aslot + missed + 1,
+        **reserve_ratio(state, block),
+    )
+    if not skip & Skip.UNDO_HISTORY_CHECK:
+        require(
+            props.head_block_number - props.last_irreversible_block_num < COIN_MAX_UNDO_HISTORY,
+            "The database does not have enough undo history to support a blockchain with so many missed blocks. Please add a "
+            "checkpoint if you would like to continue applying blocks beyond this point.",
+            condition="get_dynamic_global_properties().head_block_number - last_irreversible < COIN_MAX_UNDO_HISTORY",
+        )
+
+
+def count_missed(state: State, missed: int, producer: str) -> None:
+    """Add the missed slots to those who should have produced in them: whole rounds at once, a block can skip millions."""
+    if missed == 0:
+        return
+    schedule = state.schedule
+    n = schedule.num_scheduled_witnesses
+    rounds, rest = divmod(missed, n)
+    counts: dict[str, int] = {}
+    for i in range(min(n, missed)):
+        name = scheduled_witness(state, i + 1)
+        counts[name] = counts.get(name, 0) + rounds + (i < rest)
+    for name, count in counts.items():
+        if name == producer:
+            continue
+        witness = state.witness(name)
+        state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
+        # Hardforks 14 to 19, main build: who has missed blocks for a day loses the signing key, once a missed slot.
+        if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
+            if state.props.head_block_number - witness.last_confirmed_block_num > COIN_BLOCKS_PER_DAY:
+                state.witnesses.modify(witness, signing_key=NULL_KEY)
+                for _ in range(count):
+                    emit(state, ShutdownWitness(owner=name))
+
+
+def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
+    """The numbers of release 0.20.2 that old clients still read; no rule looks at them."""
+    props = state.props
+    average = (99 * props.average_block_size + block.size) // 100
+    changes = {"average_block_size": average}
+    if block.number % 20 == 0:
+        most, ratio = props.maximum_block_size, props.current_reserve_ratio
+        quarter = most // 4
+        distance = abs(average - quarter) * 10000 // quarter
+        if average > quarter:
+            ratio = max(RESERVE_RATIO_STEP, ratio - ratio * distance // (distance + 10000))
+        else:
+            ratio = min(RESERVE_RATIO_START, ratio + max(5000, ratio * distance // (distance + 10000)))
+        changes["current_reserve_ratio"] = ratio
+        changes["max_virtual_bandwidth"] = most * ratio * 1_000_000 * 604_800 // (3 * RESERVE_RATIO_STEP)
+    return changes
+
+
+def update_signing_witness(state: State, block: SignedBlock) -> None:
+    """Note that the witness has produced."""
+    state.witnesses.modify(
+        state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number
+    )
+
+
+def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
+    """A block is irreversible 21 blocks later, or later on when three quarters of the witnesses have built on it."""
+    props = state.props
+    before = after = props.last_irreversible_block_num
+    if props.head_block_number < COIN_START_MINER_VOTING_BLOCK:
+        if props.head_block_number > COIN_MAX_WITNESSES:
+            after = props.head_block_number - COIN_MAX_WITNESSES
+    else:
+        n = state.schedule.num_scheduled_witnesses
+        names = state.schedule.current_shuffled_witnesses[:n]
+        confirmed = sorted(state.witness(name).last_confirmed_block_num for name in names)
+        after = max(before, confirmed[(10000 - COIN_IRREVERSIBLE_THRESHOLD) * n // 10000])
+    if after != before:
+        state.set_props(last_irreversible_block_num=after)
+    if state.listeners.irreversible:
+        for number in range(before, after + 1):
+            for listener in state.listeners.irreversible:
+                listener(state, number)
+
+
+def create_block_summary(state: State, block: SignedBlock) -> None:
+    """Remember the id for the reference blocks of transactions."""
+    slot = block.number % BLOCK_SUMMARY_COUNT
+    summary = state.block_summaries.by_slot.get(slot)
+    if summary is None:
+        state.block_summaries.insert(BlockSummary(slot=slot, block_id=block.id))
+    else:
+        state.block_summaries.modify(summary, block_id=block.id)
+
+
+def clear_expired_transactions(state: State, block: SignedBlock) -> None:
+    """Forget transactions that can't come again."""
+    records = state.transactions
+    while (record := records.by_expiration.first()) is not None and record.expiration < block.timestamp:
+        records.remove(record)
+
+
+def clear_expired_orders(state: State, block: SignedBlock) -> None:
+    """Cancel orders whose time is over."""
+    while (order := state.limit_orders.by_expiration.first()) is not None and order.expiration < block.timestamp:
+        cancel_order(state, order)
+
+
+def cancel_order(state: State, order: LimitOrder) -> None:
+    """Give back what an order still has for sale, and forget it."""
+    adjust_balance(state, state.account(order.seller), order.for_sale, order.sell_price.base.symbol)
+    state.limit_orders.remove(order)
+
+
+def clear_expired_delegations(state: State, block: SignedBlock) -> None:
+    """Return delegated VESTS whose time has come."""
+    expirations = state.delegation_expirations
+    while (returning := expirations.by_expiration.first()) is not None and returning.expiration < block.timestamp:
+        delegator = state.account(returning.delegator)
+        shares = returning.vesting_shares
+        notice = ReturnVestingDelegation(account=returning.delegator, vesting_shares=Asset(shares, VESTS))
+        announce(state, notice)
+        if state.hardfork >= 20:
+            update_manabar(state, delegator, shares)
+        state.accounts.modify(delegator, delegated_vesting_shares=share(delegator.delegated_vesting_shares - shares))
+        complete(state, notice)
+        expirations.remove(returning)

@@ -1,0 +1,53 @@
+"""The pool of names that new tokens may take. Source: operations.md §15.1; block-processing.md §3.25."""
+
+from state.protocol.asset import CONTROL_BIT, NAI_SHIFT
+from state.tables import State
+
+POOL_SIZE = 10
+COLLISIONS_MAX = 100
+FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
+
+
+def candidate(seed: int) -> int:
+    """The symbol (precision 0) that a seed draws: FNV-1a over its four bytes, into the range of free names, even."""
+    drawn = FNV_OFFSET
+    for byte in seed.to_bytes(4, "little"):
+        drawn = (drawn ^ byte) * FNV_PRIME % 2**32
+    digits = (drawn % 90_000_000 + 10_000_000) & ~1
+    return digits << NAI_SHIFT | CONTROL_BIT
+
+
+def is_taken(state: State, symbol: int) -> bool:
+    """Whether a name is in the pool, or a token (of any precision) has it."""
+    token = next(iter(state.smt_tokens.by_symbol.starting(symbol)), None)
+    return symbol in state.nai_pool.nais or (token is not None and token.liquid_symbol >> NAI_SHIFT == symbol >> NAI_SHIFT)
+
+
+def replenish_pool(state: State) -> None:
+    """Fill the pool with names drawn from the head block's id; gives up at 100 names that were taken.
+
+    The reference counts draws and collisions for a head block in process memory; here they are part of the state, reset
+    with the head, which is what a node sees that only applies blocks.
+    """
+    pool, head = state.nai_pool, state.props.head_block_id
+    attempts, collisions = (pool.attempts, pool.collisions) if pool.drawn_for == head else (0, 0)
+    nais = list(pool.nais)
+    base = int.from_bytes(head[16:20], "little")
+    while len(nais) < POOL_SIZE and collisions < COLLISIONS_MAX:
+        symbol = candidate((base + attempts) % 2**32)
+        attempts += 1
+        if symbol in nais or is_taken(state, symbol):
+            collisions += 1
+        else:
+            nais.append(symbol)
+    state.nai_pools.modify(pool, nais=tuple(nais), drawn_for=head, attempts=attempts, collisions=collisions)
+
+
+def take_from_pool(state: State, symbol: int) -> None:
+    """Remove a name that has become a token: the last one takes its place."""
+    nais = list(state.nai_pool.nais)
+    if symbol not in nais:
+        return
+    nais[nais.index(symbol)] = nais[-1]
+    nais.pop()
+    state.nai_pools.modify(state.nai_pool, nais=tuple(nais))

@@ -1,0 +1,99 @@
+"""Making a block out of waiting transactions. Source: block-processing.md §4.3, §4.4."""
+
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time
+from state.chain.transactions import apply_transaction, canonical_rule
+from state.protocol.constants import COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
+from state.protocol.errors import ChainError, require
+from state.protocol.keys import public_key
+from state.protocol.kinds import Tagged
+from state.protocol.signatures import sign
+from state.protocol.transaction import (
+    HARDFORK_VOTE,
+    VERSION_REPORT,
+    HardforkVote,
+    SignedBlock,
+    SignedTransaction,
+    merkle_root,
+)
+from state.tables import State
+from state.tables.witnesses import Witness
+
+COUNT_SIZE = 4
+
+
+def assemble_block(
+    state: State, waiting: list[SignedTransaction], when: int, name: str, secret: bytes, skip: int = Skip.NOTHING
+) -> SignedBlock:
+    """A signed block for a slot, with those of the waiting transactions that apply and fit. The state is as before."""
+    slot = slot_at_time(state, when)
+    require(slot > 0, condition="slot_num > 0")
+    require(scheduled_witness(state, slot) == name, condition="scheduled_witness == witness_owner")
+    witness = state.witness(name)
+    if not skip & Skip.WITNESS_SIGNATURE:
+        require(witness.signing_key == public_key(secret), condition="witness_obj.signing_key == block_signing_private_key.get_public_key()")
+    block = SignedBlock(
+        previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness)
+    )
+    wire = state.wire
+    block.transactions = select_transactions(state, waiting, when, name, wire.seal_block(block).size + COUNT_SIZE)
+    block.transaction_merkle_root = merkle_root(block.transactions)
+    wire.seal_block(block)
+    if not skip & Skip.WITNESS_SIGNATURE:
+        block.witness_signature = sign(secret, block.digest, canonical_rule(state))
+        wire.seal_block(block)
+    if not skip & Skip.BLOCK_SIZE_CHECK:
+        require(block.size <= COIN_MAX_BLOCK_SIZE, condition="fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE")
+    return block
+
+
+def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
+    """The version that this node runs when the witness's is another one, and its vote for the next hardfork it knows."""
+    constants, hardforks = state.spec.constants, state.hardforks
+    versions, times = state.spec.hardfork_versions, state.hardfork_times
+    out = []
+    if witness.running_version != constants.COIN_BLOCKCHAIN_VERSION:
+        out.append(Tagged(VERSION_REPORT, constants.COIN_BLOCKCHAIN_VERSION))
+    newest = constants.COIN_BLOCKCHAIN_HARDFORK_VERSION
+    vote = (witness.hardfork_version_vote, witness.hardfork_time_vote)
+    last = hardforks.last_hardfork
+    if hardforks.current_hardfork_version < newest and last + 1 < len(versions):
+        if vote != (versions[last + 1], times[last + 1]):
+            out.append(Tagged(HARDFORK_VOTE, HardforkVote(versions[last + 1], times[last + 1])))
+    elif hardforks.current_hardfork_version == newest and witness.hardfork_version_vote > newest:
+        out.append(Tagged(HARDFORK_VOTE, HardforkVote(versions[last], times[last])))
+    return tuple(out)
+
+
+def select_transactions(
+    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int
+) -> tuple[SignedTransaction, ...]:
+    """First come, first served: those that apply on the head and leave the part for required actions free."""
+    most = state.props.maximum_block_size
+    partition = most - most * state.props.required_actions_partition_percent // 10000
+    journal = state.journal
+    start = journal.mark()
+    chosen: list[SignedTransaction] = []
+    postponed = 0
+    try:
+        if state.hardfork >= 20:
+            state.set_props(current_witness=name)
+        for trx in waiting:
+            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT:
+                break
+            if trx.expiration < when:
+                continue
+            if size + trx.size >= partition:
+                postponed += 1
+                continue
+            mark = journal.mark()
+            try:
+                apply_transaction(state, trx)
+            except ChainError:
+                journal.undo(mark)
+                continue
+            chosen.append(trx)
+            size += trx.size
+    finally:
+        journal.undo(start)
+    return tuple(chosen)

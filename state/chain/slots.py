@@ -1,0 +1,26 @@
+"""Slots: which witness may produce when. Source: block-processing.md §4.1."""
+
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.tables import State
+
+
+def slot_time(state: State, slot: int) -> int:
+    """When a slot counted from the head block begins; slot 0 is in the past."""
+    if slot == 0:
+        return 0
+    props = state.props
+    if props.head_block_number == 0:
+        return state.spec.constants.COIN_GENESIS_TIME + slot * COIN_BLOCK_INTERVAL
+    return props.time // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL + slot * COIN_BLOCK_INTERVAL
+
+
+def slot_at_time(state: State, time: int) -> int:
+    """The slot that a point of time lies in; 0 before the next one begins."""
+    first = slot_time(state, 1)
+    return 0 if time < first else (time - first) // COIN_BLOCK_INTERVAL + 1
+
+
+def scheduled_witness(state: State, slot: int) -> str:
+    """Who may produce in a slot."""
+    schedule = state.schedule
+    return schedule.current_shuffled_witnesses[(state.props.current_aslot + slot) % schedule.num_scheduled_witnesses]

@@ -1,0 +1,148 @@
+"""Applying one transaction to the state, with every check around its operations. Source: block-processing.md §2.8-§2.11."""
+
+from state.chain.skip import Skip
+from state.effects.notices import tell
+from state.protocol.constants import (
+    COIN_MAX_TIME_UNTIL_EXPIRATION,
+    COIN_PROTECTION_HARDFORK_TIME231,
+    HIVE_TREASURY_ACCOUNT,
+)
+from state.protocol.errors import InvalidTransaction, MissingActiveAuthority, TransactionExpired, WrongReferenceBlock, require
+from state.protocol.operation import Needed, Operation
+from state.protocol.signatures import Canonical
+from state.protocol.signing import LIMITS, NO_LIMITS, Lookups, verify
+from state.protocol.transaction import ZERO_ID, SignedTransaction
+from state.tables import State
+from state.tables.globals import TransactionRecord
+
+# Blocks of the main chain that were accepted with a wrong merkle root and with missing active authorities, and their roots.
+EXCEPTION_BLOCKS = {
+    3705111: "0a8f0fd5450c3706ec8b8cbad795cd0b3679bf35",
+    3705120: "2027edb72b671f7011c8cc4c7a8b59c39b305093",
+    3713940: "bf8a1d516927c506ebdbb7b38bef2e992435435f",
+    3714132: "e8b77773d268b72c8d650337b8cce360bbe64779",
+    3714567: "45af59a8c2d7d4a606151ef5dae03d2dfe13fbdd",
+    3714588: "e64275443bdc82f104ac936486d367af8f6d1584",
+    4138790: "f65a3a788a2ef52406d8ba5705d7288be228403f",
+    5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
+}
+# Operations that a listed account can't act with, and the field that names who acts (block-processing.md §2.11).
+PROTECTED_FIELDS = {
+    "account_witness_proxy": "account",
+    "account_witness_vote": "account",
+    "update_proposal_votes": "voter",
+    "vote": "voter",
+    "withdraw_vesting": "account",
+    "set_withdraw_vesting_route": "from_account",
+    "transfer": "from_",
+    "limit_order_create": "owner",
+    "limit_order_create2": "owner",
+    "transfer_to_vesting": "from_",
+    "transfer_to_savings": "from_",
+    "escrow_transfer": "from_",
+}
+DUPLICATE_CONDITION = (
+    "(skip & skip_transaction_dupe_check) || "
+    "trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
+)
+
+
+def authority_lookups(state: State) -> Lookups:
+    """How the authority check finds accounts in a state; an unknown one is refused."""
+    authority = state.authority
+    return Lookups(
+        active=lambda name: authority(name).active,
+        owner=lambda name: authority(name).owner,
+        posting=lambda name: authority(name).posting,
+    )
+
+
+def canonical_rule(state: State) -> Canonical:
+    """The rule for signatures now: BIP 62 since hardfork 20, the older one before."""
+    return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
+
+
+def validate_transaction(state: State, trx: SignedTransaction) -> None:
+    """The checks that need no state: at least one operation, and each one's own rules."""
+    require(trx.operations, "A transaction must have at least one operation", condition="operations.size() > 0")
+    for operation in trx.operations:
+        operation.validate(state.wire.codecs)
+
+
+def verify_authority(state: State, trx: SignedTransaction) -> None:
+    """Refuse unless exactly the needed keys have signed."""
+    # Before hardfork 20 a block's transactions could have any number of members and accounts.
+    limits = LIMITS if state.hardfork >= 20 or state.is_producing else NO_LIMITS
+    keys = state.wire.signers(trx, canonical_rule(state))
+    try:
+        verify(Needed.by(trx.operations), keys, authority_lookups(state), limits)
+    except MissingActiveAuthority:
+        if state.spec.is_test or state.props.head_block_number + 1 not in EXCEPTION_BLOCKS:
+            raise
+
+
+def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
+    """The reference block must be the one of this chain, and the expiration lie within the next hour."""
+    if not skip & Skip.TAPOS_CHECK:
+        summary = state.block_summaries.by_slot.get(trx.ref_block_num)
+        block_id = ZERO_ID if summary is None else summary.block_id
+        if int.from_bytes(block_id[4:8], "little") != trx.ref_block_prefix:
+            raise WrongReferenceBlock(
+                "", trx_ref_block_prefix=trx.ref_block_prefix, tapos_block_summary=int.from_bytes(block_id[4:8], "little")
+            )
+    now = state.head_time
+    if trx.expiration > now + COIN_MAX_TIME_UNTIL_EXPIRATION:
+        raise TransactionExpired("", trx_expiration=trx.expiration, now=now, max_til_exp=COIN_MAX_TIME_UNTIL_EXPIRATION)
+    # Since hardfork 9 a transaction that expires at head time is too late; before, it was in time.
+    if trx.expiration < now or (trx.expiration == now and state.hardfork >= 9):
+        raise TransactionExpired("", now=now, trx_exp=trx.expiration)
+
+
+def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
+    """Apply a transaction, or refuse it; the caller undoes what a refused one has changed."""
+    here = state.here
+    here.trx_id = trx.id
+    here.virtual_op = 0
+    try:
+        if not skip & Skip.VALIDATE:
+            validate_transaction(state, trx)
+        if not skip & Skip.TRANSACTION_DUPE_CHECK:
+            known = state.transactions.by_trx_id.get(trx.id)
+            require(known is None, "Duplicate transaction check failed", condition=DUPLICATE_CONDITION, trx_id=trx.id.hex())
+        if not skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
+            verify_authority(state, trx)
+        if state.props.head_block_number > 0:
+            require_in_time(state, trx, skip)
+        if not skip & Skip.TRANSACTION_DUPE_CHECK:
+            state.transactions.insert(TransactionRecord(trx_id=trx.id, expiration=trx.expiration))
+        for listener in state.listeners.before_transaction:
+            listener(state, trx)
+        for i, operation in enumerate(trx.operations):
+            here.op_in_trx = i
+            apply_operation(state, operation)
+        here.trx_id = ZERO_ID
+        for listener in state.listeners.after_transaction:
+            listener(state, trx)
+    finally:
+        # The reference leaves a refused transaction's id standing; block-level operations always show zeros here.
+        here.trx_id = ZERO_ID
+
+
+def apply_operation(state: State, operation: Operation) -> None:
+    """One operation: is its actor locked out, tell, apply, tell."""
+    field = PROTECTED_FIELDS.get(operation.NAME)
+    if field is not None:
+        require_not_locked(state, getattr(operation, field))
+    tell(state, operation, after=False)
+    operation.apply(state)
+    tell(state, operation, after=True)
+
+
+def require_not_locked(state: State, name: str) -> None:
+    """Some accounts can't act from a point of time on, whatever the hardfork."""
+    now, spec = state.head_time, state.spec
+    locked = (now >= COIN_PROTECTION_HARDFORK_TIME231 and name == HIVE_TREASURY_ACCOUNT) or (
+        now >= spec.constants.COIN_PROTECTION_HARDFORK_TIME and name in spec.protected_accounts
+    )
+    if locked:
+        raise InvalidTransaction("Error when pushing TX:\nReason: TX has been rejected.")

@@ -1,0 +1,261 @@
+"""Balances, supply and prices: the only places where COIN, SBD and VESTS of an account change. Amounts are plain numbers
+in the smallest unit with their symbol beside them. Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
+"""
+
+from state.effects.mana import update_manabar
+from state.effects.notices import emit
+from state.effects.votes import propagate
+from state.protocol.asset import COIN, INT64_MAX, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_vesting, ratio
+from state.protocol.constants import COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC, COIN_SECONDS_PER_YEAR, COIN_START_VESTING_BLOCK
+from state.protocol.errors import Refused, require
+from state.protocol.virtual import Interest
+from state.tables import State
+from state.tables.accounts import Account
+
+EMPTY_VESTING_PRICE = Price(Asset(1000, COIN), Asset(1_000_000, VESTS))
+
+
+def share(value: int) -> int:
+    """A checked 64-bit number: overflow and underflow are refused."""
+    if -INT64_MAX - 1 <= value <= INT64_MAX:
+        return value
+    raise Refused("Integer Overflow", condition="checked share")
+
+
+def share_int(value: int) -> int:
+    """A number as a plain int64 holds it: wraps."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+# ------------------------------------------------------------------ prices
+
+
+def median_price(state: State) -> Price:
+    """The current median price, SBD for COIN; null before there is one."""
+    return state.feed.current_median_history
+
+
+def to_sbd(state: State, coin: int) -> int:
+    """What an amount of COIN is worth in SBD; 0 without a price."""
+    price = median_price(state)
+    return 0 if price == NULL_PRICE else convert(Asset(coin, COIN), price).amount
+
+
+def to_coin(state: State, sbd: int) -> int:
+    """What an amount of SBD is worth in COIN; 0 without a price."""
+    price = median_price(state)
+    return 0 if price == NULL_PRICE else convert(Asset(sbd, SBD), price).amount
+
+
+def vests_to_coin(state: State, vests: int) -> int:
+    """What an amount of VESTS is worth in COIN."""
+    props = state.props
+    if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
+        return ratio(vests, 1000, 1_000_000)
+    return ratio(vests, props.total_vesting_fund_coin, props.total_vesting_shares)
+
+
+def coin_to_vests(state: State, coin: int) -> int:
+    """How many VESTS an amount of COIN buys."""
+    props = state.props
+    if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
+        return ratio(coin, 1_000_000, 1000)
+    return ratio(coin, props.total_vesting_shares, props.total_vesting_fund_coin)
+
+
+def coin_to_reward_vests(state: State, coin: int) -> int:
+    """How many VESTS a reward of COIN will be: pending rewards count in the price. Refused while there are none at all."""
+    props = state.props
+    shares = props.total_vesting_shares + props.pending_rewarded_vesting_shares
+    fund = props.total_vesting_fund_coin + props.pending_rewarded_vesting_coin
+    require(shares > 0 and fund > 0, condition="base.amount > share_type(0)")
+    return ratio(coin, shares, fund)
+
+
+# ------------------------------------------------------------------ liquid balances
+
+
+def balance_of(account: Account, symbol: int) -> int:
+    """What an account holds of COIN or SBD."""
+    if symbol == COIN:
+        return account.balance
+    require(symbol == SBD, "Invalid symbol: ${s}", condition="false", s=symbol)
+    return account.sbd_balance
+
+
+def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> None:
+    """Change a liquid balance (VESTS: vesting_shares); refused where it would become negative. SBD earns interest first."""
+    if delta < 0:
+        available = balance_of(account, symbol)
+        require(
+            available >= -delta,
+            "Account ${acc} does not have sufficient funds for balance adjustment. Required: ${r}, Available: ${a}",
+            condition="available >= -delta",
+            acc=account.name,
+            r=Asset(delta, symbol),
+            a=Asset(available, symbol),
+        )
+    accounts = state.accounts
+    if symbol == COIN:
+        balance = share(account.balance + delta)
+        if balance < 0:
+            require_funds(state, "Insufficient COIN funds")
+        accounts.modify(account, balance=balance)
+    elif symbol == SBD:
+        changes = interest(state, account)
+        balance = share(changes.get("sbd_balance", account.sbd_balance) + delta)
+        if balance < 0:
+            require_funds(state, "Insufficient SBD funds")
+        accounts.modify(account, **changes | {"sbd_balance": balance})
+    elif symbol == VESTS:
+        balance = share(account.vesting_shares + delta)
+        if balance < 0:
+            require_funds(state, "Insufficient VESTS funds")
+        accounts.modify(account, vesting_shares=balance)
+    else:
+        raise Refused("invalid symbol", condition="false")
+
+
+def require_funds(state: State, text: str) -> None:
+    """Refuse a negative balance. Before hardfork 20 it was let pass."""
+    require(state.hardfork < 20, text, condition="balance.amount.value >= 0")
+
+
+def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> tuple[int, int, bool]:
+    """Interest due on an SBD balance: (its new seconds, the interest, whether it was paid)."""
+    now = state.head_time
+    seconds = (seconds + balance * (now - since)) % 2**128
+    if seconds > 0 and now - paid > COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC:
+        due = seconds // COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // 10000
+        return 0, share(due), True
+    return seconds, 0, False
+
+
+def pay_interest(state: State, owner: str, due: int) -> None:
+    """Report interest that was earned and add it to the supply; a missing price is refused, as in the reference."""
+    if due > 0:
+        emit(state, Interest(owner=owner, interest=Asset(due, SBD)))
+    props = state.props
+    value = convert(Asset(due, SBD), median_price(state)).amount
+    state.set_props(current_sbd_supply=share(props.current_sbd_supply + due), virtual_supply=share(props.virtual_supply + value))
+
+
+def interest(state: State, account: Account) -> dict[str, int]:
+    """The changes of an account by interest on its liquid SBD up to now; paid at most every 30 days."""
+    now = state.head_time
+    if account.sbd_seconds_last_update == now:
+        return {}
+    seconds, due, paid = accrued(
+        state, account.sbd_balance, account.sbd_seconds, account.sbd_seconds_last_update, account.sbd_last_interest_payment
+    )
+    changes = {"sbd_seconds": seconds, "sbd_seconds_last_update": now}
+    if paid:
+        changes |= {"sbd_balance": share(account.sbd_balance + due), "sbd_last_interest_payment": now}
+        pay_interest(state, account.name, due)
+    return changes
+
+
+# ------------------------------------------------------------------ savings and rewards
+
+
+def adjust_savings_balance(state: State, account: Account, delta: int, symbol: int) -> None:
+    """Change a balance of the savings; callers check that there is enough."""
+    if symbol == COIN:
+        balance = share(account.savings_balance + delta)
+        if balance < 0:
+            require_funds(state, "Insufficient savings COIN funds")
+        state.accounts.modify(account, savings_balance=balance)
+        return
+    require(symbol == SBD, condition="invalid symbol")
+    changes = savings_interest(state, account)
+    balance = share(changes.get("savings_sbd_balance", account.savings_sbd_balance) + delta)
+    if balance < 0:
+        require_funds(state, "Insufficient savings SBD funds")
+    state.accounts.modify(account, **changes | {"savings_sbd_balance": balance})
+
+
+def savings_interest(state: State, account: Account) -> dict[str, int]:
+    """The changes of an account by interest on the SBD of its savings."""
+    now = state.head_time
+    if account.savings_sbd_seconds_last_update == now:
+        return {}
+    seconds, due, paid = accrued(
+        state,
+        account.savings_sbd_balance,
+        account.savings_sbd_seconds,
+        account.savings_sbd_seconds_last_update,
+        account.savings_sbd_last_interest_payment,
+    )
+    changes = {"savings_sbd_seconds": seconds, "savings_sbd_seconds_last_update": now}
+    if paid:
+        changes |= {"savings_sbd_balance": share(account.savings_sbd_balance + due), "savings_sbd_last_interest_payment": now}
+        pay_interest(state, account.name, due)
+    return changes
+
+
+def adjust_reward_balance(state: State, account: Account, value: int, symbol: int, vests: int = 0) -> None:
+    """Change rewards that wait to be claimed: COIN or SBD, or COIN together with the VESTS that it will be."""
+    require(not is_vesting(symbol), condition="value_delta.symbol.is_vesting() == false")
+    if symbol == COIN and vests == 0:
+        balance = share(account.reward_coin_balance + value)
+        if balance < 0:
+            require_funds(state, "Insufficient reward COIN funds")
+        state.accounts.modify(account, reward_coin_balance=balance)
+    elif symbol == COIN:
+        balance = share(account.reward_vesting_balance + vests)
+        if balance < 0:
+            require_funds(state, "Insufficient reward VESTS funds")
+        state.accounts.modify(
+            account, reward_vesting_coin=share(account.reward_vesting_coin + value), reward_vesting_balance=balance
+        )
+    elif symbol == SBD:
+        require(vests == 0, condition="share_delta.amount.value == 0")
+        balance = share(account.reward_sbd_balance + value)
+        if balance < 0:
+            require_funds(state, "Insufficient reward SBD funds")
+        state.accounts.modify(account, reward_sbd_balance=balance)
+    else:
+        raise Refused("invalid symbol", condition="false")
+
+
+# ------------------------------------------------------------------ supply, vesting, SBD
+
+
+def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = False) -> None:
+    """Change the supply of COIN or SBD; early rewards put nine times as much into the vesting fund."""
+    props = state.props
+    if symbol == COIN:
+        new_vesting = 9 * delta if adjust_vesting and delta > 0 and props.head_block_number >= COIN_START_VESTING_BLOCK else 0
+        supply = share(props.current_supply + delta + new_vesting)
+        require(supply >= 0 or state.hardfork < 20, condition="props.current_supply.amount.value >= 0")
+        state.set_props(
+            current_supply=supply,
+            virtual_supply=share(props.virtual_supply + delta + new_vesting),
+            total_vesting_fund_coin=share(props.total_vesting_fund_coin + new_vesting),
+        )
+        return
+    require(symbol == SBD, "invalid symbol", condition="false")
+    supply = share(props.current_sbd_supply + delta)
+    require(supply >= 0 or state.hardfork < 20, condition="props.current_sbd_supply.amount.value >= 0")
+    worth = convert(Asset(supply, SBD), median_price(state)).amount
+    state.set_props(current_sbd_supply=supply, virtual_supply=share(worth + props.current_supply))
+
+
+def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
+    """Credit VESTS that COIN has become: mana, pools and witness votes follow. The COIN must have left its place before."""
+    if state.hardfork >= 20:
+        update_manabar(state, to, vests)
+    adjust_balance(state, to, vests, VESTS)
+    props = state.props
+    state.set_props(
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin),
+        total_vesting_shares=share(props.total_vesting_shares + vests),
+    )
+    propagate(state, to, vests)
+
+
+def create_vesting(state: State, to: Account, coin: int) -> int:
+    """Turn COIN into VESTS of an account at the current price; returns the VESTS."""
+    vests = coin_to_vests(state, coin)
+    add_vesting(state, to, coin, vests)
+    return vests

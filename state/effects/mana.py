@@ -1,0 +1,63 @@
+"""Manabars: what an account may spend on votes, and how it comes back. Source: operations.md §2.9; block-processing.md §3.2."""
+
+from state.protocol.asset import INT64_MAX
+from state.protocol.constants import COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.accounts import Account
+
+
+
+def truncated(a: int, b: int) -> int:
+    """Division that truncates toward zero, for b > 0."""
+    return a // b if a >= 0 else -(-a // b)
+
+
+def wrapped(value: int) -> int:
+    """A product as a plain int64 holds it."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def saturated(value: int) -> int:
+    """A sum as a saturating int64 holds it."""
+    return max(-INT64_MAX - 1, min(INT64_MAX, value))
+
+
+def regenerated(current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True) -> int:
+    """A bar's mana at `now`; resource credits regenerate without the cap on the time that counts."""
+    require(most >= 0, condition="params.max_mana >= 0")
+    require(now >= since, condition="now >= last_update_time")
+    if current >= most:
+        return most
+    elapsed = now - since
+    if capped and elapsed > seconds:
+        elapsed = seconds
+    return min(saturated(current + most * elapsed // seconds), most)
+
+
+def used(current: int, mana: int, floor: int = 0) -> int:
+    """A bar after spending; a negative amount adds, without a cap."""
+    return max(saturated(current - mana), floor)
+
+
+def downvote_maximum(state: State, effective: int) -> int:
+    """The size of the downvote bar; up to the block at which the chain once stalled its product wraps at 64 bits."""
+    percent = state.props.downvote_pool_percent
+    if state.props.head_block_number > COIN_HF_21_STALL_BLOCK:
+        require(effective >= 0, condition="params.max_mana >= 0")
+        return effective * percent // 10000
+    return truncated(wrapped(effective * percent), 10000)
+
+
+def update_manabar(state: State, account: Account, gained: int = 0) -> None:
+    """Regenerate both bars up to now, by the VESTS that the account has before they change, and add what it gains."""
+    now, effective = state.head_time, account.effective_vests
+    voting = used(regenerated(account.voting_mana, account.voting_mana_time, effective, now), -gained)
+    if state.hardfork < 21:
+        # Since hardfork 21 downvotes have a bar of their own.
+        state.accounts.modify(account, voting_mana=voting, voting_mana_time=now)
+        return
+    maximum = downvote_maximum(state, effective)
+    downvote = regenerated(account.downvote_mana, account.downvote_mana_time, maximum, now)
+    downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), 10000))
+    state.accounts.modify(account, voting_mana=voting, voting_mana_time=now, downvote_mana=downvote, downvote_mana_time=now)

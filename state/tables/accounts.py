@@ -1,0 +1,218 @@
+"""Accounts and what hangs on them: metadata, authorities, recovery, delegations, routes. Source: state-objects.md §4."""
+
+from state.protocol.authority import Authority
+from state.protocol.constants import TIME_MAX
+from state.protocol.keys import NULL_KEY
+from state.store import Ordered, Row, Table, Unique
+
+
+
+
+class Account(Row):
+    """An account. COIN, SBD and VESTS as plain numbers in their smallest unit; manabars as mana and time of update."""
+
+    name: str = ""
+    memo_key: bytes = NULL_KEY
+    proxy: str = ""
+    last_account_update: int = 0
+    created: int = 0
+    mined: bool = True
+    recovery_account: str = ""
+    last_account_recovery: int = 0
+    reset_account: str = "null"
+    comment_count: int = 0
+    lifetime_vote_count: int = 0
+    post_count: int = 0
+    can_vote: bool = True
+    voting_mana: int = 0
+    voting_mana_time: int = 0
+    downvote_mana: int = 0
+    downvote_mana_time: int = 0
+    balance: int = 0
+    savings_balance: int = 0
+    sbd_balance: int = 0
+    sbd_seconds: int = 0
+    sbd_seconds_last_update: int = 0
+    sbd_last_interest_payment: int = 0
+    savings_sbd_balance: int = 0
+    savings_sbd_seconds: int = 0
+    savings_sbd_seconds_last_update: int = 0
+    savings_sbd_last_interest_payment: int = 0
+    savings_withdraw_requests: int = 0
+    reward_coin_balance: int = 0
+    reward_sbd_balance: int = 0
+    reward_vesting_balance: int = 0
+    reward_vesting_coin: int = 0
+    vesting_shares: int = 0
+    delegated_vesting_shares: int = 0
+    received_vesting_shares: int = 0
+    vesting_withdraw_rate: int = 0
+    next_vesting_withdrawal: int = TIME_MAX
+    withdrawn: int = 0
+    to_withdraw: int = 0
+    withdraw_routes: int = 0
+    curation_rewards: int = 0
+    posting_rewards: int = 0
+    proxied_vsf_votes: tuple[int, int, int, int] = (0, 0, 0, 0)
+    witnesses_voted_for: int = 0
+    last_post: int = 0
+    last_root_post: int = 0
+    last_post_edit: int = 0
+    last_vote_time: int = 0
+    post_bandwidth: int = 0
+    pending_claimed_accounts: int = 0
+
+    @property
+    def witness_vote_weight(self) -> int:
+        """What this account's witness votes weigh: its own VESTS and those proxied to it."""
+        return self.vesting_shares + sum(self.proxied_vsf_votes)
+
+    @property
+    def effective_vests(self) -> int:
+        """VESTS that count for mana: own and received, less delegated and less the next power-down payment."""
+        vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
+        if self.next_vesting_withdrawal != TIME_MAX:
+            vests -= min(self.vesting_withdraw_rate, self.to_withdraw - self.withdrawn)
+        return vests
+
+
+class Accounts(Table[Account]):
+    """All accounts."""
+
+    by_name = Ordered("name", unique=True)
+    by_proxy = Ordered("proxy", "name", unique=True)
+    by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", unique=True)
+
+
+class AccountMetadata(Row):
+    """What an account says about itself; genesis accounts have no such row."""
+
+    account: int = 0
+    json_metadata: str = ""
+    posting_json_metadata: str = ""
+
+
+class AccountMetadataTable(Table[AccountMetadata]):
+    """Metadata by account id."""
+
+    by_account = Unique("account")
+
+
+class AccountAuthority(Row):
+    """Who may act for an account."""
+
+    account: str = ""
+    owner: Authority = Authority()
+    active: Authority = Authority()
+    posting: Authority = Authority()
+    last_owner_update: int = 0
+
+
+class AccountAuthorities(Table[AccountAuthority]):
+    """Authorities by account name."""
+
+    by_account = Unique("account")
+
+
+class OwnerHistory(Row):
+    """An owner authority that an account had, and until when."""
+
+    account: str = ""
+    previous_owner_authority: Authority = Authority()
+    last_valid_time: int = 0
+
+
+class OwnerHistories(Table[OwnerHistory]):
+    """Former owner authorities."""
+
+    by_account = Ordered("account", "last_valid_time")
+
+
+class RecoveryRequest(Row):
+    """A recovery partner's proposal of a new owner authority."""
+
+    account_to_recover: str = ""
+    new_owner_authority: Authority = Authority()
+    expires: int = 0
+
+
+class RecoveryRequests(Table[RecoveryRequest]):
+    """Pending account recoveries."""
+
+    by_account = Ordered("account_to_recover", unique=True)
+    by_expiration = Ordered("expires", "account_to_recover", unique=True)
+
+
+class ChangeRecoveryRequest(Row):
+    """A change of the recovery partner that waits for its time."""
+
+    account_to_recover: str = ""
+    recovery_account: str = ""
+    effective_on: int = 0
+
+
+class ChangeRecoveryRequests(Table[ChangeRecoveryRequest]):
+    """Pending changes of recovery partners."""
+
+    by_account = Ordered("account_to_recover", unique=True)
+    by_effective_date = Ordered("effective_on", "account_to_recover", unique=True)
+
+
+class DeclineVotingRequest(Row):
+    """An account's wish to give up its voting rights."""
+
+    account: str = ""
+    effective_date: int = 0
+
+
+class DeclineVotingRequests(Table[DeclineVotingRequest]):
+    """Pending declinations of voting rights."""
+
+    by_account = Ordered("account", unique=True)
+    by_effective_date = Ordered("effective_date", "account", unique=True)
+
+
+class VestingDelegation(Row):
+    """VESTS that one account lends to another."""
+
+    delegator: str = ""
+    delegatee: str = ""
+    vesting_shares: int = 0
+    min_delegation_time: int = 0
+
+
+class VestingDelegations(Table[VestingDelegation]):
+    """Current delegations."""
+
+    by_delegation = Ordered("delegator", "delegatee", unique=True)
+
+
+class DelegationExpiration(Row):
+    """VESTS on their way back to a delegator."""
+
+    delegator: str = ""
+    vesting_shares: int = 0
+    expiration: int = 0
+
+
+class DelegationExpirations(Table[DelegationExpiration]):
+    """Delegations that have ended and are not yet returned."""
+
+    by_expiration = Ordered("expiration")
+    by_account_expiration = Ordered("delegator", "expiration")
+
+
+class WithdrawRoute(Row):
+    """Where a part of an account's power-down goes."""
+
+    from_account: str = ""
+    to_account: str = ""
+    percent: int = 0
+    auto_vest: bool = False
+
+
+class WithdrawRoutes(Table[WithdrawRoute]):
+    """Routes of power-downs."""
+
+    by_withdraw_route = Ordered("from_account", "to_account", unique=True)
+    by_destination = Ordered("to_account")

@@ -1,0 +1,88 @@
+"""Posts, their texts and the votes on them. Source: state-objects.md §6."""
+
+from typing import Any
+
+from state.store import Ordered, Row, Table, Unique
+from state.protocol.constants import TIME_MAX
+
+
+class Comment(Row):
+    """A post or a reply. Payout values in SBD, author_rewards in COIN, rshares as they are."""
+
+    author: str = ""
+    permlink: str = ""
+    category: str = ""
+    parent_author: str = ""
+    parent_permlink: str = ""
+    last_update: int = 0
+    created: int = 0
+    active: int = 0
+    last_payout: int = 0
+    depth: int = 0
+    children: int = 0
+    net_rshares: int = 0
+    abs_rshares: int = 0
+    vote_rshares: int = 0
+    children_abs_rshares: int = 0
+    cashout_time: int = 0
+    max_cashout_time: int = TIME_MAX
+    total_vote_weight: int = 0
+    reward_weight: int = 0
+    total_payout_value: int = 0
+    curator_payout_value: int = 0
+    beneficiary_payout_value: int = 0
+    author_rewards: int = 0
+    net_votes: int = 0
+    root_comment: int = 0
+    max_accepted_payout: int = 1_000_000_000
+    percent_coin_dollars: int = 10000
+    allow_replies: bool = True
+    allow_votes: bool = True
+    allow_curation_rewards: bool = True
+    beneficiaries: tuple[Any, ...] = ()
+    allowed_vote_assets: tuple[Any, ...] = ()
+
+
+class Comments(Table[Comment]):
+    """All posts and replies."""
+
+    by_permlink = Ordered("author", "permlink", unique=True)
+    by_cashout_time = Ordered("cashout_time")
+    by_root = Ordered("root_comment")
+    by_parent = Ordered("parent_author", "parent_permlink")
+    by_last_update = Ordered("parent_author", "-last_update")
+    by_author_last_update = Ordered("author", "-last_update")
+
+
+class CommentContent(Row):
+    """The texts of a comment; they stay when the comment is deleted."""
+
+    comment: int = 0
+    title: str = ""
+    body: str = ""
+    json_metadata: str = ""
+
+
+class CommentContents(Table[CommentContent]):
+    """Texts by comment id."""
+
+    by_comment = Unique("comment")
+
+
+class CommentVote(Row):
+    """An account's vote on a comment, both by their ids."""
+
+    voter: int = 0
+    comment: int = 0
+    weight: int = 0
+    rshares: int = 0
+    vote_percent: int = 0
+    last_update: int = 0
+    num_changes: int = 0
+
+
+class CommentVotes(Table[CommentVote]):
+    """All votes on comments."""
+
+    by_comment_voter = Ordered("comment", "voter", unique=True)
+    by_voter_comment = Ordered("voter", "comment", unique=True)

@@ -1,0 +1,164 @@
+"""The state of a chain: all its tables with the journal, the chain spec and who listens. It knows nothing of what changes them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct
+
+from state.protocol.errors import UnknownKey, require
+from state.protocol.operation import Operation
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
+from state.store import Journal, Table
+from state.tables import accounts, content, globals, market, smt, witnesses
+
+
+class Coordinates(Struct):
+    """Where in the chain the operation stands that is applied now (block-processing.md §7.1)."""
+
+    trx_id: bytes = ZERO_ID
+    block: int = 0
+    trx_in_block: int = 0
+    op_in_trx: int = 0
+    virtual_op: int = 0
+
+
+class Listeners:
+    """Who is told of what happens, in the order in which they came; filled by the chain and by enabled plugins.
+
+    Operations (virtual ones too) are told to those who asked for their class, or for all.
+    """
+
+    def __init__(self) -> None:
+        self.before_block: list[Callable[[Any, SignedBlock], None]] = []
+        self.after_block: list[Callable[[Any, SignedBlock], None]] = []
+        self.before_transaction: list[Callable[[Any, SignedTransaction], None]] = []
+        self.after_transaction: list[Callable[[Any, SignedTransaction], None]] = []
+        self.irreversible: list[Callable[[Any, int], None]] = []
+        self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
+        self._by_class: tuple[dict[type, tuple[Any, ...]], dict[type, tuple[Any, ...]]] = ({}, {})
+
+    def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
+        """Tell `listener(state, operation)` after (or before) each operation of these classes; of all without any."""
+        self._operations[after].extend((listener, cls) for cls in classes or (None,))
+        self._by_class[after].clear()
+
+    def of_operation(self, cls: type, after: bool) -> tuple[Callable[[Any, Any], None], ...]:
+        """Those who are told of an operation of this class, in order."""
+        found = self._by_class[after].get(cls)
+        if found is None:
+            found = tuple(listener for listener, asked in self._operations[after] if asked is None or asked is cls)
+            self._by_class[after][cls] = found
+        return found
+
+
+class State:
+    """All tables of one chain. `props`, `schedule`, `feed` and `hardforks` are the rows of tables that have one."""
+
+    def __init__(self, spec: ChainSpec) -> None:
+        self.spec = spec
+        self.wire = Wire(spec)
+        self.journal = journal = Journal()
+        self.here = Coordinates()
+        self.listeners = Listeners()
+        self.hardfork_times = list(spec.hardfork_times)
+        # Set only while push_transaction works: soft rules of this node apply then (block-processing.md §2.7, §4.6).
+        self.is_producing = False
+        self.trusts_signatures = False
+
+        self.global_properties = globals.GlobalPropertiesTable(journal)
+        self.accounts = accounts.Accounts(journal)
+        self.account_metadata = accounts.AccountMetadataTable(journal)
+        self.account_authorities = accounts.AccountAuthorities(journal)
+        self.witnesses = witnesses.Witnesses(journal)
+        self.transactions = globals.TransactionRecords(journal)
+        self.block_summaries = globals.BlockSummaries(journal)
+        self.witness_schedules = globals.WitnessScheduleTable(journal)
+        self.comments = content.Comments(journal)
+        self.comment_contents = content.CommentContents(journal)
+        self.comment_votes = content.CommentVotes(journal)
+        self.witness_votes = witnesses.WitnessVotes(journal)
+        self.limit_orders = market.LimitOrders(journal)
+        self.feed_histories = globals.FeedHistoryTable(journal)
+        self.convert_requests = market.ConvertRequests(journal)
+        self.liquidity_rewards = market.LiquidityRewards(journal)
+        self.hardfork_properties = globals.HardforkPropertiesTable(journal)
+        self.withdraw_routes = accounts.WithdrawRoutes(journal)
+        self.owner_histories = accounts.OwnerHistories(journal)
+        self.recovery_requests = accounts.RecoveryRequests(journal)
+        self.change_recovery_requests = accounts.ChangeRecoveryRequests(journal)
+        self.escrows = market.Escrows(journal)
+        self.savings_withdraws = market.SavingsWithdraws(journal)
+        self.decline_voting_requests = accounts.DeclineVotingRequests(journal)
+        self.reward_funds = globals.RewardFunds(journal)
+        self.vesting_delegations = accounts.VestingDelegations(journal)
+        self.delegation_expirations = accounts.DelegationExpirations(journal)
+        self.required_actions = smt.PendingRequiredActions(journal)
+        self.optional_actions = smt.PendingOptionalActions(journal)
+        self.proposals = market.Proposals(journal)
+        self.proposal_votes = market.ProposalVotes(journal)
+        self.smt_tokens = smt.SmtTokens(journal)
+        self.regular_balances = smt.RegularBalances(journal)
+        self.rewards_balances = smt.RewardsBalances(journal)
+        self.nai_pools = smt.NaiPoolTable(journal)
+        self.smt_emissions = smt.SmtEmissions(journal)
+        self.smt_contributions = smt.SmtContributions(journal)
+        self.smt_icos = smt.SmtIcos(journal)
+
+        self.props: globals.GlobalProperties
+        self.schedule: globals.WitnessSchedule
+        self.feed: globals.FeedHistory
+        self.hardforks: globals.HardforkProperties
+        self.nai_pool: smt.NaiPool
+
+    # -------------------------------------------------------------- the rows everybody asks for
+
+    @property
+    def hardfork(self) -> int:
+        """The number of the last hardfork that has been applied."""
+        return self.hardforks.last_hardfork
+
+    @property
+    def head_time(self) -> int:
+        """The time of the head block: inside transactions, that of the block before."""
+        return self.props.time
+
+    def account(self, name: str) -> accounts.Account:
+        """The account of this name; an unknown one is refused."""
+        row = self.accounts.by_name.get(name)
+        if row is None:
+            raise UnknownKey
+        return row
+
+    def authority(self, name: str) -> accounts.AccountAuthority:
+        """The authorities of an account; an unknown one is refused."""
+        row = self.account_authorities.by_account.get(name)
+        if row is None:
+            raise UnknownKey
+        return row
+
+    def witness(self, owner: str) -> witnesses.Witness:
+        """The witness of this name; an unknown one is refused."""
+        row = self.witnesses.by_name.get(owner)
+        if row is None:
+            raise UnknownKey
+        return row
+
+    def set_props(self, **changes: Any) -> None:
+        """Change global properties."""
+        self.global_properties.modify(self.props, **changes)
+
+    def tables(self) -> Iterator[tuple[str, Table[Any]]]:
+        """All tables by name, in the order in which they were made."""
+        return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
+
+    @contextmanager
+    def pushing(self) -> Iterator[None]:
+        """The time in which a transaction enters this node: soft rules apply."""
+        require(not self.is_producing, condition="transactions are pushed one at a time")
+        self.is_producing = True
+        try:
+            yield
+        finally:
+            self.is_producing = False

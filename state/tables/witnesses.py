@@ -1,0 +1,60 @@
+"""Witnesses and the votes for them. Source: state-objects.md §5."""
+
+from state.protocol.asset import NULL_PRICE, Price
+from state.protocol.keys import NULL_KEY
+from state.store import Ordered, Row, Table
+from state.tables.globals import ChainProperties
+
+ELECTED, TIMESHARE, MINER, NO_SCHEDULE = range(4)
+SCHEDULE_NAMES = ("elected", "timeshare", "miner", "none")
+LAP_LENGTH = 2**128 - 1
+
+
+class Witness(Row):
+    """A witness. Virtual times are unsigned 128-bit numbers."""
+
+    owner: str = ""
+    created: int = 0
+    url: str = ""
+    votes: int = 0
+    schedule: int = NO_SCHEDULE
+    virtual_last_update: int = 0
+    virtual_position: int = 0
+    virtual_scheduled_time: int = LAP_LENGTH
+    total_missed: int = 0
+    last_aslot: int = 0
+    last_confirmed_block_num: int = 0
+    pow_worker: int = 0
+    signing_key: bytes = NULL_KEY
+    props: ChainProperties = ChainProperties()
+    sbd_exchange_rate: Price = NULL_PRICE
+    last_sbd_exchange_update: int = 0
+    last_work: bytes = bytes(32)
+    running_version: int = 0
+    hardfork_version_vote: int = 0
+    hardfork_time_vote: int = 0
+    available_witness_account_subsidies: int = 0
+
+
+class Witnesses(Table[Witness]):
+    """All witnesses."""
+
+    by_name = Ordered("owner", unique=True)
+    by_vote_name = Ordered("-votes", "owner", unique=True)
+    by_schedule_time = Ordered("virtual_scheduled_time")
+    by_pow = Ordered("pow_worker")
+    by_work = Ordered("last_work")
+
+
+class WitnessVote(Row):
+    """An account's vote for a witness."""
+
+    witness: str = ""
+    account: str = ""
+
+
+class WitnessVotes(Table[WitnessVote]):
+    """All witness votes."""
+
+    by_account_witness = Ordered("account", "witness", unique=True)
+    by_witness_account = Ordered("witness", "account", unique=True)
