@@ -2,7 +2,8 @@
 
 `Codecs(spec)` binds the kinds of kinds.py to a chain's symbols, key prefix and spelling. Functions are made on first use
 and kept. A declared type is a msgspec Struct whose wire fields carry a kind (`AccountName`, `Asset`, `UInt16`, ...) in
-wire order; fields without one are the program's own and stay off the wire. It knows no operation and no state.
+wire order; fields without one are the program's own and stay off the wire. In the condenser's dialect a type may add
+constants (LEGACY_EXTRA) and leave out fields (LEGACY_ABSENT). It knows no operation and no state.
 """
 
 from __future__ import annotations
@@ -123,6 +124,8 @@ class Codecs:
 
     def default(self, of: Any) -> Any:
         """The value of a field that is left out."""
+        if isinstance(of, CoinFeeKind):
+            return CoinFee(self.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
         if isinstance(of, Kind):
             return of.default
         if of in BUILT_IN:
@@ -289,6 +292,8 @@ class Codecs:
         items = []
         optional = False
         for i, field in enumerate(wire_fields(cls)):
+            if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
+                continue
             dump = self.dumper(field.kind, legacy)
             names[f"dump{i}"] = dump
             value = f"v.{field.name}" if dump is None else f"dump{i}(v.{field.name})"
@@ -310,12 +315,15 @@ class Codecs:
         for i, field in enumerate(wire_fields(cls)):
             names[f"parse{i}"] = self.parser(field.kind, legacy)
             names[f"default{i}"] = self.field_default(cls, field)
+            arguments.append(f"{field.name}=f{i}")
+            if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
+                lines.append(f"f{i} = default{i}")
+                continue
             spelled = self.spec.spell(field.json)
             lookup = f"o.get({spelled!r}, missing)"
             if spelled != field.json:
                 lookup = f"o[{spelled!r}] if {spelled!r} in o else o.get({field.json!r}, missing)"
             lines += [f"x = {lookup}", f"f{i} = default{i} if x is missing else parse{i}(x)"]
-            arguments.append(f"{field.name}=f{i}")
         return compiled(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
 
 

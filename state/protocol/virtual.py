@@ -1,0 +1,200 @@
+"""Virtual operations: what the chain itself reports while it works. Fields only; who emits them is not known here.
+
+Their tags are those of a chain with the SMT operations. Sources: wire-format.md §4.7; operations.md §18; impacted accounts:
+block-processing.md §7.2.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from state.protocol.asset import SBD, Asset
+from state.protocol.constants import COIN_INIT_MINER_NAME, COIN_TREASURY_ACCOUNT, HIVE_TREASURY_ACCOUNT
+from state.protocol.kinds import AccountName, AssetKind, Hash160, Many, Text, UInt16, UInt32
+from state.protocol.operation import VirtualOperation, operation
+
+
+@operation(54, impacted=("owner",))
+class FillConvertRequest(VirtualOperation, frozen=True):
+    """A conversion of SBD is due and was paid."""
+
+    owner: AccountName = ""
+    requestid: UInt32 = 0
+    amount_in: Asset = Asset()
+    amount_out: Asset = Asset()
+
+
+@operation(55, impacted=("author",))
+class AuthorReward(VirtualOperation, frozen=True):
+    """What the author of a comment earned with it."""
+
+    author: AccountName = ""
+    permlink: Text = ""
+    sbd_payout: Asset = Asset()
+    coin_payout: Asset = Asset()
+    vesting_payout: Asset = Asset()
+
+
+@operation(56, impacted=("curator",))
+class CurationReward(VirtualOperation, frozen=True):
+    """What a voter earned with a comment."""
+
+    curator: AccountName = ""
+    reward: Asset = Asset()
+    comment_author: AccountName = ""
+    comment_permlink: Text = ""
+
+
+@operation(57)
+class CommentReward(VirtualOperation, frozen=True):
+    """What a comment earned in total, in SBD."""
+
+    author: AccountName = ""
+    permlink: Text = ""
+    payout: Asset = Asset()
+
+
+@operation(58, impacted=("owner",))
+class LiquidityReward(VirtualOperation, frozen=True):
+    """The hourly reward for making the internal market liquid."""
+
+    owner: AccountName = ""
+    payout: Asset = Asset()
+
+
+@operation(59, impacted=("owner",))
+class Interest(VirtualOperation, frozen=True):
+    """Interest paid on SBD."""
+
+    owner: AccountName = ""
+    interest: Asset = Asset(0, SBD)
+
+
+@operation(60, impacted=("from_account", "to_account"))
+class FillVestingWithdraw(VirtualOperation, frozen=True):
+    """One weekly part of a withdrawal of vesting shares."""
+
+    from_account: AccountName = ""
+    to_account: AccountName = ""
+    withdrawn: Asset = Asset()
+    deposited: Asset = Asset()
+
+
+@operation(61, impacted=("current_owner", "open_owner"))
+class FillOrder(VirtualOperation, frozen=True):
+    """Two orders met: the newer one (current) and the one that was there (open)."""
+
+    current_owner: AccountName = ""
+    current_orderid: UInt32 = 0
+    current_pays: Asset = Asset()
+    open_owner: AccountName = ""
+    open_orderid: UInt32 = 0
+    open_pays: Asset = Asset()
+
+
+@operation(62, impacted=("owner",))
+class ShutdownWitness(VirtualOperation, frozen=True):
+    """A witness lost its signing key because it missed blocks for a day."""
+
+    owner: AccountName = ""
+
+
+@operation(63, impacted=("from_", "to"))
+class FillTransferFromSavings(VirtualOperation, frozen=True):
+    """A withdrawal from savings arrived."""
+
+    from_: AccountName = ""
+    to: AccountName = ""
+    amount: Asset = Asset()
+    request_id: UInt32 = 0
+    memo: Text = ""
+
+
+@operation(64)
+class Hardfork(VirtualOperation, frozen=True):
+    """A hardfork was applied."""
+
+    hardfork_id: UInt32 = 0
+
+    def impacted(self) -> set[str]:
+        return {COIN_INIT_MINER_NAME}
+
+
+@operation(65)
+class CommentPayoutUpdate(VirtualOperation, frozen=True):
+    """The payout of a comment is over."""
+
+    author: AccountName = ""
+    permlink: Text = ""
+
+
+@operation(66, impacted=("account",))
+class ReturnVestingDelegation(VirtualOperation, frozen=True):
+    """Vesting shares that had been delegated are back with their owner."""
+
+    account: AccountName = ""
+    vesting_shares: Asset = Asset()
+
+
+@operation(67, impacted=("benefactor", "author"))
+class CommentBenefactorReward(VirtualOperation, frozen=True):
+    """What a beneficiary got of a comment's author reward."""
+
+    benefactor: AccountName = ""
+    author: AccountName = ""
+    permlink: Text = ""
+    sbd_payout: Asset = Asset()
+    coin_payout: Asset = Asset()
+    vesting_payout: Asset = Asset()
+
+
+@operation(68, impacted=("producer",))
+class ProducerReward(VirtualOperation, frozen=True):
+    """What a witness earned with a block."""
+
+    producer: AccountName = ""
+    vesting_shares: Asset = Asset()
+
+
+@operation(69)
+class ClearNullAccountBalance(VirtualOperation, frozen=True):
+    """What had been sent to `null` was destroyed; the condenser shows these assets in their NAI form."""
+
+    total_cleared: Annotated[tuple[Asset, ...], Many(AssetKind(nai_only=True))] = ()
+
+
+@operation(70)
+class ProposalPay(VirtualOperation, frozen=True):
+    """The treasury paid a proposal."""
+
+    receiver: AccountName = ""
+    payment: Asset = Asset()
+    trx_id: Hash160 = bytes(20)
+    op_in_trx: UInt16 = 0
+
+    def impacted(self) -> set[str]:
+        return {self.receiver, COIN_TREASURY_ACCOUNT}
+
+
+@operation(71)
+class SpsFund(VirtualOperation, frozen=True):
+    """The treasury got its share of the inflation."""
+
+    additional_funds: Asset = Asset()
+
+    def impacted(self) -> set[str]:
+        return {COIN_TREASURY_ACCOUNT}
+
+
+@operation(72)
+class Hardfork23(VirtualOperation, frozen=True):
+    """Hardfork 23 moved everything that an account owned."""
+
+    account: AccountName = ""
+    sbd_transferred: Asset = Asset()
+    coin_transferred: Asset = Asset()
+    vests_converted: Asset = Asset()
+    total_coin_from_vests: Asset = Asset()
+
+    def impacted(self) -> set[str]:
+        return {self.account, HIVE_TREASURY_ACCOUNT}
