@@ -1,0 +1,23 @@
+"""The operations of the chain, one class each: fields, required authorities, static checks, effect; one module per theme.
+
+Importing this package fills the registry (state.protocol.operation.OPERATIONS), virtual operations included.
+"""
+
+from state.operations import accounts, content, custom, escrow, market, mining, proposals, rewards, smt, transfers, vesting, witnesses
+from state.protocol import virtual
+
+__all__ = [
+    "accounts",
+    "content",
+    "custom",
+    "escrow",
+    "market",
+    "mining",
+    "proposals",
+    "rewards",
+    "smt",
+    "transfers",
+    "vesting",
+    "virtual",
+    "witnesses",
+]

@@ -1,0 +1,250 @@
+"""Content: comments, their options, votes.
+
+Declarations and what can be refused without state. Sources: operations.md §8; wire-format.md §4.1, §4.4, §5.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct
+
+from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
+from state.protocol import text
+from state.protocol.asset import COIN, SBD, Asset
+from state.protocol.codec import Codecs
+from state.protocol.constants import COIN_100_PERCENT, COIN_BENEFICIARY_LIMIT, COIN_COMMENT_TITLE_LIMIT, SMT_MAX_VOTABLE_ASSETS
+from state.protocol.errors import require
+from state.protocol.kinds import (
+    AccountName,
+    Bool,
+    Dump,
+    Flag,
+    Int16,
+    Kind,
+    Many,
+    Pack,
+    Pairs,
+    Parse,
+    Share,
+    SymbolKind,
+    Text,
+    UInt16,
+    Unpack,
+    Variant,
+)
+from state.protocol.operation import Operation, operation
+
+MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
+
+# ------------------------------------------------------------------ votes
+
+
+@operation(0, posting="voter", impacted=("voter", "author"))
+class Vote(Operation, frozen=True):
+    """Vote a comment up or down, with a weight in basis points; 0 takes a vote back."""
+
+    voter: AccountName = ""
+    author: AccountName = ""
+    permlink: Text = ""
+    weight: Int16 = 0
+
+    def validate(self, codecs: Codecs) -> None:
+        require_account_name(self.voter)
+        require_account_name(self.author)
+        require(
+            abs(self.weight) <= COIN_100_PERCENT,
+            "Weight is not a COINIT percentage",
+            condition="abs(weight) <= COIN_100_PERCENT",
+        )
+        require_permlink(self.permlink)
+
+
+# ------------------------------------------------------------------ comments
+
+
+@operation(1, posting="author")
+class Comment(Operation, frozen=True):
+    """Publish or edit a post or a reply."""
+
+    parent_author: AccountName = ""
+    parent_permlink: Text = ""
+    author: AccountName = ""
+    permlink: Text = ""
+    title: Text = ""
+    body: Text = ""
+    json_metadata: Text = ""
+
+    def impacted(self) -> set[str]:
+        return {self.author, self.parent_author or self.author}
+
+    def validate(self, codecs: Codecs) -> None:
+        size = text.size(self.title)
+        require(
+            size < COIN_COMMENT_TITLE_LIMIT,
+            "Title size limit exceeded. Max: ${max} Current: ${n}",
+            condition="title.size() < COIN_COMMENT_TITLE_LIMIT",
+            max=COIN_COMMENT_TITLE_LIMIT - 1,
+            n=size,
+        )
+        require(text.is_utf8(self.title), "Title not formatted in UTF8", condition="fc::is_utf8( title )")
+        require(self.body, "Body is empty", condition="body.size() > 0")
+        require(text.is_utf8(self.body), "Body not formatted in UTF8", condition="fc::is_utf8( body )")
+        require_optional_account_name(self.parent_author)
+        require_account_name(self.author)
+        require_permlink(self.parent_permlink)
+        require_permlink(self.permlink)
+        if self.json_metadata:
+            require_valid_json(self.json_metadata, "json_metadata")
+
+
+@operation(17, posting="author")
+class DeleteComment(Operation, frozen=True):
+    """Delete a comment that nobody replied to or rewarded."""
+
+    author: AccountName = ""
+    permlink: Text = ""
+
+    def validate(self, codecs: Codecs) -> None:
+        require_permlink(self.permlink)
+        require_account_name(self.author)
+
+
+# ------------------------------------------------------------------ options
+
+
+class Beneficiary(Struct, frozen=True):
+    """An account that gets a part of a comment's reward, in basis points."""
+
+    account: AccountName = ""
+    weight: UInt16 = 0
+
+
+class CommentPayoutBeneficiaries(Struct, frozen=True):
+    """Who shares the author's reward, in ascending order of names."""
+
+    TAG: ClassVar[int] = 0
+
+    beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)] = ()
+
+    def validate(self) -> None:
+        """Some, not too many, each valid, in order, and not more than everything."""
+        shares = self.beneficiaries
+        require(shares, "Must specify at least one beneficiary", condition="beneficiaries.size()")
+        require(
+            len(shares) < COIN_BENEFICIARY_LIMIT,
+            "Cannot specify more than ${max} beneficiaries.",
+            condition="beneficiaries.size() < COIN_BENEFICIARY_LIMIT",
+            max=COIN_BENEFICIARY_LIMIT - 1,
+        )
+        total = 0
+        for i, share in enumerate(shares):
+            require_account_name(share.account)
+            require(
+                share.weight <= COIN_100_PERCENT,
+                "Cannot allocate more than 100% of rewards to one account",
+                condition=f"beneficiaries[{'i' if i else '0'}].weight <= COIN_100_PERCENT",
+            )
+            total += share.weight
+            require(
+                total <= COIN_100_PERCENT,
+                "Cannot allocate more than 100% of rewards to a comment",
+                condition="sum <= COIN_100_PERCENT",
+            )
+            require(
+                not i or shares[i - 1].account < share.account,
+                "Benficiaries must be specified in sorted order (account ascending)",
+                condition="beneficiaries[i - 1] < beneficiaries[i]",
+            )
+
+
+class VotableAssetInfo(Struct, frozen=True):
+    """What an SMT may earn for a comment."""
+
+    TAG: ClassVar[int] = 0
+
+    max_accepted_payout: Share = 0
+    allow_curation_rewards: Bool = False
+
+
+class AllowedVoteAssets(Struct, frozen=True):
+    """The SMTs that may vote on a comment, by ascending symbol."""
+
+    TAG: ClassVar[int] = 1
+
+    votable_assets: Annotated[
+        tuple[tuple[int, VotableAssetInfo], ...], Pairs(SymbolKind(), Variant(("votable_asset_info_v1", VotableAssetInfo)))
+    ] = ()
+
+    def validate(self) -> None:
+        """At most two, and COIN, which always may, not among them."""
+        require(
+            len(self.votable_assets) <= SMT_MAX_VOTABLE_ASSETS,
+            "Too much votable assets specified",
+            condition="votable_assets.size() <= SMT_MAX_VOTABLE_ASSETS",
+        )
+        require(
+            all(symbol != COIN for symbol, _ in self.votable_assets),
+            "COIN can not be explicitly specified as one of allowed_vote_assets",
+            condition="is_allowed(COIN_SYMBOL) == false",
+        )
+
+
+class CommentOption(Kind):
+    """A member of comment_options' extensions; vote assets exist on chains with SMTs only."""
+
+    default = CommentPayoutBeneficiaries()
+
+    def _variant(self, codecs: Codecs) -> Variant:
+        members: list[tuple[str, Any]] = [("comment_payout_beneficiaries", CommentPayoutBeneficiaries)]
+        if codecs.spec.smt:
+            members.append(("allowed_vote_assets", AllowedVoteAssets))
+        return Variant(*members, legacy_pairs=True)
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return self._variant(codecs).packer(codecs)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return self._variant(codecs).unpacker(codecs)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self._variant(codecs).dumper(codecs, legacy)
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return self._variant(codecs).parser(codecs, legacy)
+
+
+class AllowVotes(Flag):
+    """A bool whose value the condenser's reader drops: it is true there, whatever was sent (wire-format.md §5)."""
+
+    default = True
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return (lambda value: True) if legacy else super().parser(codecs, legacy)  # noqa: ARG005
+
+
+@operation(19, posting="author")
+class CommentOptions(Operation, frozen=True):
+    """Limit what a comment may earn, and name who shares in it."""
+
+    author: AccountName = ""
+    permlink: Text = ""
+    max_accepted_payout: Asset = MAX_ACCEPTED_PAYOUT
+    percent_coin_dollars: UInt16 = COIN_100_PERCENT
+    allow_votes: Annotated[bool, AllowVotes()] = True
+    allow_curation_rewards: Bool = True
+    extensions: Annotated[tuple[CommentPayoutBeneficiaries | AllowedVoteAssets, ...], Many(CommentOption(), ascending=True)] = ()
+
+    def validate(self, codecs: Codecs) -> None:
+        require_account_name(self.author)
+        require(
+            self.percent_coin_dollars <= COIN_100_PERCENT,
+            "Percent cannot exceed 100%",
+            condition="percent_coin_dollars <= COIN_100_PERCENT",
+        )
+        payout = self.max_accepted_payout
+        require(payout.symbol == SBD, "Max accepted payout must be in SBD", condition="max_accepted_payout.symbol == SBD_SYMBOL")
+        require(payout.amount >= 0, "Cannot accept less than 0 payout", condition="max_accepted_payout.amount.value >= 0")
+        require_permlink(self.permlink)
+        for extension in self.extensions:
+            extension.validate()
