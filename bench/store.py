@@ -1,0 +1,209 @@
+"""What the store costs: microseconds of processor time per call, and as a multiple of one key recovery of the same run.
+
+Run: .venv/bin/python -m bench.store [rows ...]         (default: 100000 1000000)
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.recovery import recovery_seconds
+from state.store import Journal, Lists, Ordered, Row, Table, Unique
+
+SIZES = (100_000, 1_000_000)
+CALLS = 20_000
+ROUNDS = 5
+LAZY_SHARES = (64, 32, 16, 8, 4)
+
+
+class Account(Row):
+    name: str
+    proxy: str = ""
+    votes: int = 0
+    balance: int = 0
+    updated: int = 0
+    mana: int = 0
+
+
+class Accounts(Table[Account]):
+    """The shape that the aims are set for: one Unique, two Ordered."""
+
+    by_name = Unique("name")
+    by_proxy = Ordered("proxy", "name")
+    by_votes = Ordered("-votes", "name")
+
+
+class Score(Row):
+    tag: str
+    hot: int = 0
+
+
+class Scores(Table[Score]):
+    by_hot = Ordered("tag", "-hot", lazy=True)
+
+
+class Report:
+    """Prints one line per figure; the yardstick is measured next to what it measures."""
+
+    def __init__(self, title: str) -> None:
+        self.recovery = recovery_seconds() * 1e6
+        print(f"{title}, key recovery {self.recovery:.2f} µs")
+
+    def line(self, label: str, micros: float) -> None:
+        print(f"  {label:<44} {micros:9.3f} µs {micros / self.recovery:9.4f} x")
+
+
+@contextmanager
+def quiet_collector() -> Iterator[None]:
+    """As in the node: what is loaded is left alone by the garbage collector."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[], object] | None = None) -> float:
+    """Microseconds per call: the best of a few rounds over all arguments, with an untimed reset after each round."""
+    seconds = float("inf")
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        for argument in arguments:
+            call(argument)
+        seconds = min(seconds, time.process_time() - start)
+        if reset is not None:
+            reset()
+    return (seconds - empty_seconds(arguments)) / len(arguments) * 1e6
+
+
+def empty_seconds(arguments: list[Any]) -> float:
+    """What the loop of `best` costs without its call."""
+    start = time.process_time()
+    for _ in arguments:
+        pass
+    return time.process_time() - start
+
+
+def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
+    """Measure a write, and taking it back."""
+    mark = journal.mark()
+    undone: list[float] = []
+
+    def undo() -> None:
+        start = time.process_time()
+        journal.undo(mark)
+        undone.append(time.process_time() - start)
+
+    report.line(label, best(call, arguments, undo))
+    report.line(f"  its undo ({label.split(',')[0]})", min(undone) / len(arguments) * 1e6)
+
+
+def filled(journal: Journal, size: int, random: Random) -> Accounts:
+    """A table of accounts in random order of names and votes, its journal cut."""
+    accounts = Accounts(journal)
+    for n in range(size):
+        name = f"user{random.randrange(10**9)}-{n}"
+        accounts.insert(Account(name, proxy=random.choice(("", "pool-a", "pool-b")), votes=random.randrange(10**12)))
+    journal.cut(journal.mark())
+    return accounts
+
+
+def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: Random) -> None:
+    """Insert, modify and remove rows picked at random, so that memory is as cold as in real life."""
+    rows = random.sample(list(accounts), CALLS)
+    modify, votes = accounts.modify, {row.id: random.randrange(10**12) for row in rows}
+    # One row object is inserted once per round: undo gives it back.
+    new = [Account(f"new{random.randrange(10**9)}-{n}", votes=random.randrange(10**12)) for n in range(CALLS)]
+    with_undo(report, journal, "insert, 1 unique 2 ordered", accounts.insert, new)
+    hot = [rows[0]] * CALLS
+    with_undo(report, journal, "modify 3 unindexed, one row", lambda row: modify(row, balance=5, updated=7, mana=9), hot)
+    with_undo(report, journal, "modify 3 unindexed, random rows", lambda row: modify(row, balance=5, updated=7, mana=9), rows)
+    with_undo(report, journal, "modify 1 unindexed, one row", lambda row: modify(row, balance=5), hot)
+    with_undo(report, journal, "modify indexed to the same value", lambda row: modify(row, votes=row.votes, balance=5), rows)
+    with_undo(report, journal, "modify 1 indexed", lambda row: modify(row, votes=votes[row.id]), rows)
+    with_undo(report, journal, "remove", accounts.remove, rows)
+
+
+def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
+    """Look-ups, heads and pages."""
+    rows = random.sample(list(accounts), CALLS)
+    get, by_votes, by_proxy = accounts.by_name.get, accounts.by_votes, accounts.by_proxy
+    report.line("get by name, random rows", best(get, [row.name for row in rows]))
+    report.line("get by id, random rows", best(accounts.get, [row.id for row in rows]))
+    report.line("head of an ordered index", best(lambda _: by_votes.first(), rows))
+    report.line("first row from a prefix on", best(lambda row: next(by_votes.starting(row.votes)), rows))
+    pages = [row.name for row in rows[: CALLS // 100]]
+    page = best(lambda name: [row for row, _ in zip(by_proxy.starting("", name), range(100), strict=False)], pages)
+    report.line("row of a page of 100", page / 100)
+
+
+def bench_lists(report: Report, journal: Journal, keys: int) -> None:
+    """Histories of as many keys as there are rows."""
+    lists: Lists[int, int] = Lists(journal)
+    for key in range(keys):
+        lists.append(key, key)
+    arguments = [(n * 7919) % keys for n in range(CALLS)]
+    with_undo(report, journal, "append to a history", lambda key: lists.append(key, 1), arguments)
+    report.line("get a history", best(lists.get, arguments))
+
+
+def bench_journal(report: Report, journal: Journal) -> None:
+    """An empty session, which every transaction and operation opens."""
+
+    def session(_: object) -> None:
+        with journal.session():
+            pass
+
+    report.line("an empty session", best(session, [None] * CALLS))
+
+
+def bench_lazy(report: Report, size: int, random: Random) -> None:
+    """The next read of a lazy index after a share of its rows changed: decides REBUILD_SHARE."""
+    journal = Journal()
+    scores = Scores(journal)
+    for _ in range(size):
+        scores.insert(Score(random.choice(("life", "art", "")), hot=random.randrange(10**9)))
+    start = time.process_time()
+    scores.by_hot.first()
+    report.line("lazy: first read, per row", (time.process_time() - start) / size * 1e6)
+    rows = list(scores)
+    for share in LAZY_SHARES:
+        changed = random.sample(rows, size // share)
+        noted = best(lambda row: scores.modify(row, hot=random.randrange(10**9)), changed)
+        start = time.process_time()
+        scores.by_hot.first()
+        seconds = time.process_time() - start
+        report.line(f"lazy: read after 1 in {share} changed, per change", seconds / len(changed) * 1e6)
+    report.line("lazy: modify", noted)
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    """Print all figures for each number of rows."""
+    for size in sizes:
+        report = Report(f"{size} rows")
+        random, journal = Random(size), Journal()
+        start = time.process_time()
+        accounts = filled(journal, size, random)
+        report.line("fill, per row (with making it)", (time.process_time() - start) / size * 1e6)
+        with quiet_collector():
+            bench_writes(report, accounts, journal, random)
+            bench_reads(report, accounts, random)
+            bench_lists(report, journal, size)
+            bench_journal(report, journal)
+            bench_lazy(report, size, random)
+        accounts.check()
+        print()
+
+
+if __name__ == "__main__":
+    main(tuple(int(size) for size in sys.argv[1:]) or SIZES)

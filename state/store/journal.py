@@ -1,0 +1,70 @@
+"""The undo journal: one flat list of what was written to all tables, newest last. It knows neither rows nor rules."""
+
+from collections.abc import Callable
+from typing import Any
+
+Undo = Callable[[Any, Any], None]
+Record = tuple[Undo, Any, Any]
+
+
+class Journal:
+    """How to take back every write since the last cut.
+
+    A write leaves one record `(undo, subject, data)`; taking it back calls `undo(subject, data)`. Positions count all
+    records ever kept, so a mark stays valid when older records are cut. Grows with the writes of what is still
+    reversible: its bound is the caller's `cut` at each irreversible block.
+    """
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._cut = 0
+        # The write path: a bound C function, kept by tables and lists. The list stays the same object for ever.
+        self.record: Callable[[Record], None] = self._records.append
+
+    def __len__(self) -> int:
+        """How many writes can still be taken back."""
+        return len(self._records)
+
+    def mark(self) -> int:
+        """The position after the newest write: what `undo` and `cut` take."""
+        return self._cut + len(self._records)
+
+    def undo(self, mark: int) -> None:
+        """Take back all writes since `mark`, newest first: values, indices and id counters are exactly as they were then."""
+        records = self._records
+        count = self.mark() - mark
+        assert 0 <= count <= len(records), f"mark {mark} is not between the last cut and now"
+        pop = records.pop
+        for _ in range(count):
+            undo, subject, data = pop()
+            undo(subject, data)
+
+    def cut(self, mark: int) -> None:
+        """Forget how to take back what was written before `mark`; a mark that is cut already changes nothing."""
+        count = mark - self._cut
+        assert count <= len(self._records), f"mark {mark} lies ahead"
+        if count > 0:
+            del self._records[:count]
+            self._cut = mark
+
+    def session(self) -> "Session":
+        """A `with` block whose writes stay when it ends well, and are undone when anything is raised, which passes on."""
+        return Session(self)
+
+
+class Session:
+    """See `Journal.session`. Sessions nest; none may be cut past its start while it is open."""
+
+    __slots__ = ("_journal", "_mark")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._mark = 0
+
+    def __enter__(self) -> int:
+        self._mark = mark = self._journal.mark()
+        return mark
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None:
+            self._journal.undo(self._mark)

@@ -1,0 +1,211 @@
+"""`Ordered`, an index that is read in the order of its parts. It knows no chain rule; nothing outside sees how it sorts."""
+
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from sortedcontainers import SortedList
+
+from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
+from state.store.rows import Row
+from state.store.unique import lookups
+
+if TYPE_CHECKING:
+    from state.store.table import Table
+
+RowT = TypeVar("RowT", bound=Row)
+
+REBUILD_SHARE = 8  # A lazy index is sorted anew when more than one row in so many has changed: measured in bench/store.py.
+
+
+class Ordered:
+    """Declares an order in which rows can be read: see `OrderedIndex`.
+
+    A part is a field name (ascending), `"-field"` (descending, integers only) or a computed `Part`. Rows that agree in
+    all parts follow each other by id, or, with `unique`, can't both be there. `where=(function, "field", ...)` leaves
+    out the rows for which the function of these fields is false. A `lazy` index is one that only queries read: changed
+    rows are noted and sorted in at the next read; it can't refuse a row, so it can't be unique.
+    """
+
+    def __init__(self, *parts: str | Part, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:
+        if not parts:
+            raise TypeError("Ordered needs a part")
+        if unique and lazy:
+            raise TypeError("a lazy index can't be unique: it would refuse too late")
+        self.parts = parts
+        self.where = where
+        self.unique = unique
+        self.lazy = lazy
+        read = [field for part in parts for field in fields_of(part)]
+        self.fields: tuple[str, ...] = tuple(dict.fromkeys([*read, *(where[1:] if where else ())]))
+        self.entry = entry_function(parts, where, unique=unique)
+        self.bound = bound_function(parts)
+
+    @overload
+    def __get__(self, table: None, owner: type) -> "Ordered": ...
+    @overload
+    def __get__(self, table: "Table[RowT]", owner: type) -> "OrderedIndex[RowT]": ...
+    def __get__(self, table: object, owner: type) -> object:
+        """The declaration; a table hides it behind the index of the same name, which is how types see it."""
+        assert table is None, "a table without its indices"
+        return self
+
+
+class OrderedIndex(Generic[RowT]):
+    """Rows in the order of the declared parts.
+
+    A prefix is the values of the first parts, in the terms of the declaration: for a descending field its value, for a
+    computed part what its function returns. After all parts the id may follow, unless the index is unique. "Below"
+    and "beyond" mean earlier and later in the order of the index.
+
+    When the index changes while it is walked, the walk raises RuntimeError at its next step, even after its last row.
+    Who changes rows as it goes takes a list first, or asks `first` again and again.
+    """
+
+    def __init__(self, declared: Ordered, rows: dict[int, RowT]) -> None:
+        self.entry = declared.entry
+        self.unique = declared.unique
+        self.lazy = declared.lazy
+        self.by_key: dict[Entry, RowT] = {}  # Of a unique index only; the others hold the row in the entry.
+        self.changed: set[int] = set()  # Of a lazy index only: ids not yet sorted in, each of a row or of `_sorted`.
+        self._sorted: dict[int, Entry] = {}  # Of a lazy index only: what the order holds, by id.
+        self._order = SortedList()
+        self._rows = rows
+        self._bound = declared.bound
+        self._row: Callable[[Entry], RowT] = self.by_key.__getitem__ if declared.unique else itemgetter(-1)
+        self._version = 0
+        # Of a unique index only: by all parts, `get` is the row or None, `find` the row or the refusal `UnknownKey`.
+        self.get, self.find = lookups(self.by_key, len(declared.parts) if declared.unique else -1, declared.bound)
+
+    def __len__(self) -> int:
+        return len(self._settled())
+
+    def __iter__(self) -> Iterator[RowT]:
+        """All rows, in order."""
+        return self._walk(iter(self._settled()))
+
+    def __reversed__(self) -> Iterator[RowT]:
+        """All rows, last first."""
+        return self._walk(reversed(self._settled()))
+
+    def first(self) -> RowT | None:
+        """The head of the index, None when it is empty."""
+        if self.changed:
+            self._settle()
+        try:
+            return self._row(self._order[0])
+        except IndexError:
+            return None
+
+    def last(self) -> RowT | None:
+        """The end of the index, None when it is empty."""
+        if self.changed:
+            self._settle()
+        try:
+            return self._row(self._order[-1])
+        except IndexError:
+            return None
+
+    def starting(self, *prefix: Any) -> Iterator[RowT]:
+        """From the first row that is not below the prefix (lower bound) on."""
+        return self._walk(self._settled().irange(self._bound(prefix)))
+
+    def after(self, *prefix: Any) -> Iterator[RowT]:
+        """From the first row beyond all with the prefix (upper bound) on."""
+        return self._walk(self._settled().irange((*self._bound(prefix), TOP)))
+
+    def equal(self, *prefix: Any) -> Iterator[RowT]:
+        """The rows whose key starts with the prefix."""
+        bound = self._bound(prefix)
+        return self._walk(self._settled().irange(bound, (*bound, TOP)))
+
+    def before(self, *prefix: Any) -> Iterator[RowT]:
+        """The rows below the prefix, backwards: from the one before the lower bound to the first of the index."""
+        return self._walk(self._settled().irange(None, self._bound(prefix), inclusive=(True, False), reverse=True))
+
+    def move(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
+        """Exchange the entry of a row, None standing for out of the index. Only the table calls this.
+
+        The new entry goes first: if it can't be compared with the others, nothing has changed yet.
+        """
+        self._version += 1
+        if new is not None:
+            self._order.add(new)
+            if self.unique:
+                self.by_key[new] = row
+        if old is not None:
+            self._order.remove(old)
+            if self.unique:
+                del self.by_key[old]
+
+    def forget(self, row_id: int) -> None:
+        """Note, in a lazy index, that a row is gone. Only the table calls this."""
+        if row_id in self._sorted:
+            self.changed.add(row_id)
+        else:
+            self.changed.discard(row_id)
+
+    def check(self, rows: dict[int, RowT]) -> None:
+        """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""
+        self._order._check()
+        order = list(self._order)
+        if self.lazy:
+            assert order == sorted(self._sorted.values()), "the order is not what was sorted in"
+            assert self.changed <= rows.keys() | self._sorted.keys(), "noted rows that never were"
+            assert all(self._sorted.get(n) == self.entry(row) for n, row in rows.items() if n not in self.changed), "a change was missed"
+            assert all(n in rows or n in self.changed for n in self._sorted), "a removal was missed"
+            return
+        expected = {entry: row for row in rows.values() if (entry := self.entry(row)) is not None}
+        assert order == sorted(expected), "rows are missing, too many, or out of order"
+        assert all(self._row(entry) is expected[entry] for entry in order), "an entry leads to another row"
+        assert len(self.by_key) == (len(order) if self.unique else 0), "keys and order differ"
+        assert not self.changed, "only a lazy index notes changes"
+        assert not self._sorted, "only a lazy index keeps what it sorted"
+
+    def _settled(self) -> Any:
+        """The order, with all changed rows sorted in."""
+        if self.changed:
+            self._settle()
+        return self._order
+
+    def _walk(self, entries: Iterator[Entry]) -> Iterator[RowT]:
+        return self._steps(entries, self._version)
+
+    def _steps(self, entries: Iterator[Entry], version: int) -> Iterator[RowT]:
+        """Rows of entries, as long as nothing has changed since the call: `entries` walks the very lists that change."""
+        row_of = self._row
+        self._demand_unchanged(version)
+        for entry in entries:
+            yield row_of(entry)
+            if self._version != version or self.changed:
+                self._demand_unchanged(version)
+
+    def _demand_unchanged(self, version: int) -> None:
+        if self._version != version or self.changed:
+            raise RuntimeError("the index changed while it was walked")
+
+    def _settle(self) -> None:
+        """Sort in what a lazy index has noted: one by one, or all anew when that is cheaper."""
+        self._version += 1
+        if len(self.changed) * REBUILD_SHARE > len(self._sorted):
+            self._sort_anew()
+            return
+        for row_id in list(self.changed):
+            row = self._rows.get(row_id)
+            new = None if row is None else self.entry(row)
+            old = self._sorted.get(row_id)
+            if new != old:
+                # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
+                if old is not None:
+                    self._order.remove(old)
+                    del self._sorted[row_id]
+                if new is not None:
+                    self._order.add(new)
+                    self._sorted[row_id] = new
+            self.changed.discard(row_id)
+
+    def _sort_anew(self) -> None:
+        entries = {row_id: entry for row_id, row in self._rows.items() if (entry := self.entry(row)) is not None}
+        self._order = SortedList(entries.values())
+        self._sorted = entries
+        self.changed.clear()

@@ -1,0 +1,16 @@
+"""`Row`, the base of what tables hold. It knows nothing of tables."""
+
+import msgspec
+
+
+class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
+    """A row: a mutable Struct that is the same object from its insertion on, through every change, removal and undo.
+
+    Fields are written only by the table (`insert`, `modify`, `remove`), and a value is replaced, never changed in place:
+    the journal keeps the old value itself. Rows compare and hash by identity. `id` is -1 until the row is inserted.
+
+    The garbage collector doesn't look at rows (`gc=False`): it saves 16 bytes each and the walk over all of them. That
+    is safe as long as no cycle goes through a row, so a row holds plain values and names other rows by id or key.
+    """
+
+    id: int = -1

@@ -1,0 +1,281 @@
+"""`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar, get_args
+
+from state.protocol.errors import Refused, UnknownKey
+from state.store.journal import Journal
+from state.store.ordered import Ordered, OrderedIndex
+from state.store.rows import Row
+from state.store.unique import Unique, UniqueIndex
+
+INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
+MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
+
+NO_READERS: "Readers" = ((), ())
+
+RowT = TypeVar("RowT", bound=Row)
+Changes = dict[str, Any]
+Move = tuple[Any, Any, Any]  # An index, the entry that a row has there, the one that it gets; None is out of the index.
+Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, that read a field.
+Shift = tuple[Changes, list[Move], tuple[Any, ...]]  # What a modification of indexed fields leaves in the journal.
+
+
+class Table(Generic[RowT]):
+    """Rows of one type, by id and by the indices that the subclass declares as class attributes.
+
+        class Accounts(Table[Account]):
+            by_name = Unique("name")
+            by_votes = Ordered("-votes", "name")
+
+    Only `insert`, `modify` and `remove` write. One that raises, whatever it raises, has changed nothing. Source of the
+    rules: state-objects.md §1.5. Iteration is in the order of ids, and raises RuntimeError at its next step after a row
+    came or went; rows may be modified meanwhile. A table grows with the state of the chain; the rules bound it.
+    """
+
+    ROW: ClassVar[type[Row]] = Row
+
+    def __init_subclass__(cls) -> None:
+        """Take the row type from the base, and refuse declarations of fields that it doesn't have."""
+        for base in getattr(cls, "__orig_bases__", ()):
+            cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
+        for name, declared in _declarations(cls):
+            unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
+            if unknown:
+                raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
+
+    def __init__(self, journal: Journal) -> None:
+        self.next_id = 0
+        self._rows: dict[int, RowT] = {}
+        self._in_order = True
+        self._version = 0
+        self._eager: list[UniqueIndex[RowT] | OrderedIndex[RowT]] = []
+        self._lazy: list[OrderedIndex[RowT]] = []
+        self._readers: dict[str, Readers] = {"id": NO_READERS}
+        for name, declared in _declarations(type(self)):
+            setattr(self, name, self._bind(declared))
+        # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
+        self.get: Callable[[int], RowT | None] = self._rows.get
+        self._watched = frozenset(self._readers)
+        self._record = journal.record
+        # Bound once: a fresh bound method in each record would cost memory and time.
+        self._undo_insert, self._undo_remove = self._uninsert, self._unremove
+        self._undo_write, self._undo_shift = self._unwrite, self._unshift
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[RowT]:
+        """All rows, by id."""
+        self._sort()
+        return self._steps(self._version)
+
+    def find(self, row_id: int) -> RowT:
+        """The row with an id, or the refusal `UnknownKey`."""
+        try:
+            return self._rows[row_id]
+        except KeyError:
+            raise UnknownKey from None
+
+    def insert(self, row: RowT) -> RowT:
+        """Give a new row its id, enter it into all indices and return it; refuses one that clashes in a unique index."""
+        assert row.id == -1, "the row is in a table already"
+        row_id = row.id = self.next_id
+        moves: list[Move] = []
+        try:
+            for index in self._eager:
+                entry = index.entry(row)
+                if entry is not None:
+                    if index.unique and entry in index.by_key:
+                        raise Refused(INSERT_CLASH)
+                    moves.append((index, None, entry))
+            _perform(moves, row)
+        except BaseException:
+            row.id = -1
+            raise
+        self._rows[row_id] = row
+        self.next_id = row_id + 1
+        self._version += 1
+        for index in self._lazy:
+            index.changed.add(row_id)
+        self._record((self._undo_insert, row, moves))
+        return row
+
+    def modify(self, row: RowT, /, **changes: Any) -> None:
+        """Set fields of a row and re-sort it where they count; refuses a clash in a unique index."""
+        assert self._rows.get(row.id) is row, "the row is not in this table"
+        if not self._watched.isdisjoint(changes):
+            self._shift(row, changes)
+            return
+        _exchange(row, changes)
+        self._record((self._undo_write, row, changes))
+
+    def remove(self, row: RowT) -> None:
+        """Take a row out of the table and all indices. It keeps its values and its id, which nobody else gets."""
+        assert self._rows.get(row.id) is row, "the row is not in this table"
+        moves: list[Move] = []
+        for index in self._eager:
+            entry = index.entry(row)
+            if entry is not None:
+                moves.append((index, entry, None))
+        _perform(moves, row)
+        self._drop(row)
+        self._record((self._undo_remove, row, moves))
+
+    def check(self) -> None:
+        """Verify ids, order and every index against the rows; for tests, changes nothing."""
+        ids = list(self._rows)
+        assert not self._in_order or ids == sorted(ids), "ids out of order"
+        for row_id, row in self._rows.items():
+            assert row.id == row_id, "a row under another id"
+            assert 0 <= row_id < self.next_id, "an id that was never given"
+        for index in (*self._eager, *self._lazy):
+            index.check(self._rows)
+
+    def _bind(self, declared: Unique | Ordered) -> UniqueIndex[RowT] | OrderedIndex[RowT]:
+        """Make the index of a declaration, and note which fields it reads."""
+        index: UniqueIndex[RowT] | OrderedIndex[RowT]
+        if isinstance(declared, Unique):
+            index = UniqueIndex(declared)
+        else:
+            index = OrderedIndex(declared, self._rows)
+        if isinstance(index, OrderedIndex) and index.lazy:
+            self._lazy.append(index)
+            readers: Readers = ((), (index,))
+        else:
+            self._eager.append(index)
+            readers = ((index,), ())
+        for field in declared.fields:
+            self._readers[field] = _merged(self._readers.get(field, NO_READERS), readers)
+        return index
+
+    def _shift(self, row: RowT, changes: Changes) -> None:
+        """Modify fields that indices read; an index whose entry stays the same is left alone."""
+        assert "id" not in changes, "ids are given by the table"
+        eager, lazy = self._touched(row, changes)
+        entered = [(index, index.entry(row)) for index in eager]
+        moves: list[Move] = []
+        _exchange(row, changes)
+        try:
+            for index, old in entered:
+                new = index.entry(row)
+                if new != old:
+                    if new is not None and index.unique and new in index.by_key:
+                        raise Refused(MODIFY_CLASH)
+                    moves.append((index, old, new))
+            _perform(moves, row)
+        except BaseException:
+            _exchange(row, changes)
+            raise
+        if moves or lazy:
+            for index in lazy:
+                index.changed.add(row.id)
+            self._record((self._undo_shift, row, (changes, moves, lazy)))
+        else:
+            self._record((self._undo_write, row, changes))
+
+    def _touched(self, row: RowT, changes: Changes) -> Readers:
+        """The indices that read a field which gets another value, each once; mostly those of one field, as they are noted."""
+        touched = NO_READERS
+        for field, value in changes.items():
+            readers = self._readers.get(field)
+            if readers is not None and getattr(row, field) != value:
+                touched = readers if touched is NO_READERS else _merged(touched, readers)
+        return touched
+
+    def _drop(self, row: RowT) -> None:
+        """Take a row out of the table itself, when it is out of the indices."""
+        row_id = row.id
+        del self._rows[row_id]
+        self._version += 1
+        for index in self._lazy:
+            index.forget(row_id)
+
+    def _uninsert(self, row: RowT, moves: list[Move]) -> None:
+        for index, _, entry in moves:
+            index.move(entry, None, row)
+        self._drop(row)
+        self.next_id = row.id
+        row.id = -1
+
+    def _unremove(self, row: RowT, moves: list[Move]) -> None:
+        for index, entry, _ in moves:
+            index.move(None, entry, row)
+        rows, row_id = self._rows, row.id
+        if rows and next(reversed(rows)) > row_id:
+            self._in_order = False
+        rows[row_id] = row
+        self._version += 1
+        for index in self._lazy:
+            index.changed.add(row_id)
+
+    def _unwrite(self, row: RowT, old: Changes) -> None:
+        for field, value in old.items():
+            setattr(row, field, value)
+
+    def _unshift(self, row: RowT, shift: Shift) -> None:
+        old, moves, lazy = shift
+        for field, value in old.items():
+            setattr(row, field, value)
+        for index, before, after in moves:
+            index.move(after, before, row)
+        for index in lazy:
+            index.changed.add(row.id)
+
+    def _sort(self) -> None:
+        """Bring the rows back into the order of ids, which undoing a removal upsets; in place, others hold the dict."""
+        if not self._in_order:
+            rows = sorted(self._rows.items())
+            self._rows.clear()
+            self._rows.update(rows)
+            self._in_order = True
+
+    def _steps(self, version: int) -> Iterator[RowT]:
+        self._demand_unchanged(version)
+        for row in self._rows.values():
+            yield row
+            self._demand_unchanged(version)
+
+    def _demand_unchanged(self, version: int) -> None:
+        if self._version != version:
+            raise RuntimeError("the table changed while it was walked")
+
+
+def _declarations(table: type) -> Iterator[tuple[str, Unique | Ordered]]:
+    """The indices that a table class declares, in their order."""
+    for base in reversed(table.__mro__):
+        for name, declared in vars(base).items():
+            if isinstance(declared, Unique | Ordered):
+                yield name, declared
+
+
+def _merged(some: Readers, others: Readers) -> Readers:
+    """Both together, each index once."""
+    return (*dict.fromkeys(some[0] + others[0]),), (*dict.fromkeys(some[1] + others[1]),)
+
+
+def _exchange(row: Row, changes: Changes) -> None:
+    """Swap the values of a row with those in `changes`: afterwards it holds the old ones, which is what undo needs."""
+    try:
+        for field, value in changes.items():
+            changes[field] = getattr(row, field)
+            setattr(row, field, value)
+    except AttributeError:
+        for other, old in changes.items():
+            if other == field:
+                break
+            setattr(row, other, old)
+        raise
+
+
+def _perform(moves: list[Move], row: Row) -> None:
+    """Make all moves or, when an entry can't be compared with its neighbours, none."""
+    done = 0
+    try:
+        for index, old, new in moves:
+            index.move(old, new, row)
+            done += 1
+    except BaseException:
+        for index, old, new in moves[:done]:
+            index.move(new, old, row)
+        raise

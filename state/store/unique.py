@@ -1,0 +1,91 @@
+"""`Unique`, an index that finds one row by its key and keeps no order. It knows no chain rule."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from state.protocol.errors import UnknownKey
+from state.store.keys import Bound
+from state.store.rows import Row
+
+if TYPE_CHECKING:
+    from state.store.table import Table
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Unique:
+    """Declares that no two rows agree in all of `fields`, and that rows are found by them: see `UniqueIndex`."""
+
+    def __init__(self, *fields: str) -> None:
+        if not fields:
+            raise TypeError("Unique needs a field")
+        self.fields = fields
+
+    @overload
+    def __get__(self, table: None, owner: type) -> "Unique": ...
+    @overload
+    def __get__(self, table: "Table[RowT]", owner: type) -> "UniqueIndex[RowT]": ...
+    def __get__(self, table: object, owner: type) -> object:
+        """The declaration; a table hides it behind the index of the same name, which is how types see it."""
+        assert table is None, "a table without its indices"
+        return self
+
+
+class UniqueIndex(Generic[RowT]):
+    """Rows by key, O(1). The key is the values of the declared fields, in their order; none of them may be None.
+
+    `get(*key)` is the row or None, `find(*key)` the row or the refusal `UnknownKey`.
+    """
+
+    unique = True
+
+    def __init__(self, declared: Unique) -> None:
+        self.entry: Callable[[Any], Any] = attrgetter(*declared.fields)
+        self.by_key: dict[Any, RowT] = {}
+        size = len(declared.fields)
+        self.get, self.find = lookups(self.by_key, size) if size > 1 else bare_lookups(self.by_key)
+
+    def move(self, old: Any, new: Any, row: RowT) -> None:
+        """Exchange the key of a row, None standing for out of the index. Only the table calls this."""
+        if new is not None:
+            self.by_key[new] = row
+        if old is not None:
+            del self.by_key[old]
+
+    def check(self, rows: dict[int, RowT]) -> None:
+        """Verify that exactly the rows of the table are here, under their keys; for tests."""
+        assert len(self.by_key) == len(rows), "rows are missing, or too many"
+        for row in rows.values():
+            key = self.entry(row)
+            assert key is not None, "None is no key"
+            assert self.by_key.get(key) is row, f"row {row.id} is not under its key"
+
+
+def lookups(by_key: dict[Any, RowT], size: int, bound: Bound | None = None) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
+    """The functions `get` and `find` over a dict of keys with `size` parts; `bound` turns a key into what the dict holds."""
+
+    def get(*key: Any) -> RowT | None:
+        assert len(key) == size, "only a unique index has keys, and a key has all parts"
+        return by_key.get(key if bound is None else bound(key))
+
+    def find(*key: Any) -> RowT:
+        assert len(key) == size, "only a unique index has keys, and a key has all parts"
+        try:
+            return by_key[key if bound is None else bound(key)]
+        except KeyError:
+            raise UnknownKey from None
+
+    return get, find
+
+
+def bare_lookups(by_key: dict[Any, RowT]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
+    """The same for keys of one field, held as they are: `get` is that of the dict itself, the cheapest call there is."""
+
+    def find(key: Any, /) -> RowT:
+        try:
+            return by_key[key]
+        except KeyError:
+            raise UnknownKey from None
+
+    return by_key.get, find
