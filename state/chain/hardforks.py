@@ -279,9 +279,7 @@ def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:
 
 def open_treasury(state: State) -> None:
     """Hardfork 21: proposals are paid from the treasury, which nobody can act for; half of the rewards go to curators."""
-    state.set_props(
-        sps_fund_percent=1000, content_reward_percent=6500, downvote_pool_percent=2500, reverse_auction_seconds=300
-    )
+    state.set_props(sps_fund_percent=1000, content_reward_percent=6500, downvote_pool_percent=2500, reverse_auction_seconds=300)
     treasury = state.account(state.spec.treasury)
     authority = state.account_authorities.by_account.get(treasury.name)
     if authority is None:

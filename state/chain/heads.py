@@ -100,9 +100,7 @@ def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
 
 def update_signing_witness(state: State, block: SignedBlock) -> None:
     """Note that the witness has produced."""
-    state.witnesses.modify(
-        state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number
-    )
+    state.witnesses.modify(state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number)
 
 
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:

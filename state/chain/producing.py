@@ -31,10 +31,10 @@ def assemble_block(
     require(scheduled_witness(state, slot) == name, condition="scheduled_witness == witness_owner")
     witness = state.witness(name)
     if not skip & Skip.WITNESS_SIGNATURE:
-        require(witness.signing_key == public_key(secret), condition="witness_obj.signing_key == block_signing_private_key.get_public_key()")
-    block = SignedBlock(
-        previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness)
-    )
+        require(
+            witness.signing_key == public_key(secret), condition="witness_obj.signing_key == block_signing_private_key.get_public_key()"
+        )
+    block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
     block.transactions = select_transactions(state, waiting, when, name, wire.seal_block(block).size + COUNT_SIZE)
     block.transaction_merkle_root = merkle_root(block.transactions)
@@ -65,9 +65,7 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
     return tuple(out)
 
 
-def select_transactions(
-    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int
-) -> tuple[SignedTransaction, ...]:
+def select_transactions(state: State, waiting: list[SignedTransaction], when: int, name: str, size: int) -> tuple[SignedTransaction, ...]:
     """First come, first served: those that apply on the head and leave the part for required actions free."""
     most = state.props.maximum_block_size
     partition = most - most * state.props.required_actions_partition_percent // 10000

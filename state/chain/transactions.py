@@ -42,8 +42,7 @@ PROTECTED_FIELDS = {
     "escrow_transfer": "from_",
 }
 DUPLICATE_CONDITION = (
-    "(skip & skip_transaction_dupe_check) || "
-    "trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
+    "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
 
 

@@ -205,9 +205,7 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
         balance = share(account.reward_vesting_balance + vests)
         if balance < 0:
             require_funds(state, "Insufficient reward VESTS funds")
-        state.accounts.modify(
-            account, reward_vesting_coin=share(account.reward_vesting_coin + value), reward_vesting_balance=balance
-        )
+        state.accounts.modify(account, reward_vesting_coin=share(account.reward_vesting_coin + value), reward_vesting_balance=balance)
     elif symbol == SBD:
         require(vests == 0, condition="share_delta.amount.value == 0")
         balance = share(account.reward_sbd_balance + value)

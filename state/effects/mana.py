@@ -7,7 +7,6 @@ from state.tables import State
 from state.tables.accounts import Account
 
 
-
 def truncated(a: int, b: int) -> int:
     """Division that truncates toward zero, for b > 0."""
     return a // b if a >= 0 else -(-a // b)
@@ -23,7 +22,9 @@ def saturated(value: int) -> int:
     return max(-INT64_MAX - 1, min(INT64_MAX, value))
 
 
-def regenerated(current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True) -> int:
+def regenerated(
+    current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True
+) -> int:
     """A bar's mana at `now`; resource credits regenerate without the cap on the time that counts."""
     require(most >= 0, condition="params.max_mana >= 0")
     require(now >= since, condition="now >= last_update_time")

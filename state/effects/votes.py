@@ -29,9 +29,7 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     if state.hardfork >= 4 and scheduled < now:
         # Since hardfork 4 a time that has wrapped is put at the end.
         scheduled = WORD - 1
-    state.witnesses.modify(
-        witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled
-    )
+    state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:

@@ -15,12 +15,22 @@ from state.operations.checks import (
 from state.protocol.asset import COIN, VESTS, Asset
 from state.protocol.authority import Authority
 from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_MAX_ACCOUNT_CREATION_FEE
-from state.protocol.errors import require
+from state.protocol.constants import (
+    COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER,
+    COIN_MAX_ACCOUNT_CREATION_FEE,
+    COIN_NULL_ACCOUNT,
+    COIN_TEMP_ACCOUNT,
+)
+from state.protocol.errors import UnknownKey, require
 from state.protocol.kinds import AccountName, Bool, Extensions, PublicKey, Text
 from state.protocol.operation import Needed, Operation, operation
+from state.effects.accounts import create_account, require_members, require_size, update_owner
+from state.effects.balances import adjust_balance, create_vesting
+from state.tables import State
+from state.tables.accounts import Account
 
 NO_KEY = bytes(33)
+ROLES = ("owner", "active", "posting")
 
 # ------------------------------------------------------------------ creating
 
@@ -45,6 +55,51 @@ class AccountCreate(Operation, frozen=True):
         self.active.validate()  # the reference leaves out posting here
         require_json_metadata(self.json_metadata)
         require_fee_not_negative(self.fee)
+
+    def apply(self, state: State) -> None:
+        creator = state.account(self.creator)
+        self._require_fee(state)
+        authorities = (self.owner, self.active, self.posting)
+        for authority in authorities:
+            require_size(state, authority)
+        for authority, role in zip(authorities, ROLES, strict=True):
+            require_members(state, authority, role, self.new_account_name)
+
+        fee = self.fee.amount
+        adjust_balance(state, creator, -fee, COIN)
+        if state.hardfork >= 20:
+            adjust_balance(state, state.account(COIN_NULL_ACCOUNT), fee, COIN)
+        account = create_account(state, self.new_account_name, self.creator, self.memo_key, authorities, self.json_metadata)
+        if state.hardfork < 20 and fee > 0:
+            # Before hardfork 20 the fee was not burned but became the new account's VESTS.
+            create_vesting(state, account, fee)
+
+    def _require_fee(self, state: State) -> None:
+        """Exactly the fee that the witnesses agree on; before hardfork 20 at least that, under hardfork 19 thirty times."""
+        fee = state.schedule.median_props.account_creation_fee
+        if state.hardfork >= 20:
+            require(
+                self.fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE,
+                "Account creation fee cannot be too large",
+                condition="o.fee <= asset( COIN_MAX_ACCOUNT_CREATION_FEE, COIN_SYMBOL )",
+            )
+            require(
+                self.fee.amount == fee,
+                "Must pay the exact account creation fee. paid: ${p} fee: ${f}",
+                condition="o.fee == wso.median_props.account_creation_fee",
+                p=self.fee,
+                f=Asset(fee, COIN),
+            )
+            return
+        least = fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER if state.hardfork >= 19 else fee
+        # Before hardfork 1 there was no minimum.
+        require(
+            state.hardfork < 1 or self.fee.amount >= least,
+            "Insufficient Fee: ${f} required, ${p} provided.",
+            condition="o.fee >= required_fee",
+            f=Asset(least, COIN),
+            p=self.fee,
+        )
 
 
 @operation(41, active="creator", impacted=("new_account_name", "creator"))
@@ -138,6 +193,25 @@ class AccountUpdate(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.account)
         require_json_metadata(self.json_metadata)
+
+    def apply(self, state: State) -> None:
+        # Before hardfork 1 anybody could change the account that belongs to nobody.
+        require(
+            self.account != COIN_TEMP_ACCOUNT or state.hardfork < 1,
+            "Cannot update temp account.",
+            condition="o.account != COIN_TEMP_ACCOUNT",
+        )
+        if state.hardfork >= 15 and self.posting is not None:
+            # Since hardfork 15.
+            self.posting.validate()
+        update_account(state, self.account, self.owner, self.active, self.posting)
+        changes = {"memo_key": self.memo_key} if self.memo_key != NO_KEY else {}
+        account = state.account(self.account)
+        state.accounts.modify(account, last_account_update=state.head_time, **changes)
+        if self.json_metadata:
+            # Before hardfork 21 there was one metadata text for both.
+            both = {"posting_json_metadata": self.json_metadata} if state.hardfork < 21 else {}
+            update_metadata(state, account, json_metadata=self.json_metadata, **both)
 
 
 @operation(43)
@@ -299,3 +373,41 @@ def require_possible(authority: Authority, which: str) -> None:
 def require_not_trivial(authority: Authority) -> None:
     """A threshold that somebody must sign for."""
     require(authority.weight_threshold, "new owner authority cannot be trivial", condition="new_owner_authority.weight_threshold")
+
+
+# ------------------------------------------------------------------ effects
+
+
+def update_account(state: State, name: str, owner: Authority | None, active: Authority | None, posting: Authority | None) -> None:
+    """Replace the authorities that are given; the owner's at most once an hour on the main build."""
+    state.account(name)
+    row = state.authority(name)
+    for authority in (owner, active, posting):
+        if authority is not None:
+            require_size(state, authority)
+    if owner is not None:
+        constants = state.spec.constants
+        if constants.LIMIT_OWNER_UPDATES and state.hardfork >= 11:
+            # Since hardfork 11.
+            require(
+                state.head_time - row.last_owner_update > constants.COIN_OWNER_UPDATE_LIMIT,
+                "Owner authority can only be updated once an hour.",
+                condition="_db.head_block_time() - account_auth.last_owner_update > COIN_OWNER_UPDATE_LIMIT",
+            )
+        require_members(state, owner, "owner", name)
+        update_owner(state, name, owner)
+    if active is not None:
+        require_members(state, active, "active", name)
+    if posting is not None:
+        require_members(state, posting, "posting", name)
+    changes = {role: given for role, given in (("active", active), ("posting", posting)) if given is not None}
+    if changes:
+        state.account_authorities.modify(row, **changes)
+
+
+def update_metadata(state: State, account: Account, **texts: str) -> None:
+    """Replace what an account says about itself; genesis accounts have nothing to replace."""
+    row = state.account_metadata.by_account.get(account.id)
+    if row is None:
+        raise UnknownKey
+    state.account_metadata.modify(row, **texts)

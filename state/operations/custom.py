@@ -10,10 +10,12 @@ from state.operations import checks
 from state.protocol import text
 from state.protocol.authority import Authority
 from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_CUSTOM_OP_ID_MAX_LENGTH
+from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
 from state.protocol.errors import require
 from state.protocol.kinds import CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.operation import Needed, Operation, operation
+from state.tables import State
+from state.effects.interpreters import interpret
 
 NOBODY = "at least one account must be specified"
 
@@ -28,6 +30,12 @@ class Custom(Operation, frozen=True):
 
     def validate(self, codecs: Codecs) -> None:
         require(self.required_auths, NOBODY, condition="required_auths.size() > 0")
+
+    def apply(self, state: State) -> None:
+        require_members(state, len(self.required_auths))
+        require_short(
+            state, len(self.data), "Operation data must be less than ${bytes} bytes.", "o.data.size() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
+        )
 
 
 @operation(18)
@@ -52,6 +60,12 @@ class CustomJson(Operation, frozen=True):
         require_id(self.id)
         require(text.is_utf8(self.json), "JSON Metadata not formatted in UTF8", condition="fc::is_utf8(json)")
         checks.require_valid_json(self.json, "json")
+
+    def apply(self, state: State) -> None:
+        size, limit = text.size(self.json), "o.json.length() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
+        require_short(state, size, "Operation JSON must be less than ${bytes} bytes.", limit)
+        require_members(state, len(self.required_auths) + len(self.required_posting_auths))
+        interpret(state, self)
 
 
 @operation(35)
@@ -91,4 +105,22 @@ def require_id(name: str) -> None:
         condition="id.size() <= COIN_CUSTOM_OP_ID_MAX_LENGTH",
         max=COIN_CUSTOM_OP_ID_MAX_LENGTH,
         n=size,
+    )
+
+
+def require_members(state: State, n: int) -> None:
+    """At most 40 accounts must sign. Before hardfork 20 only this node's own pushes were held to it."""
+    require(
+        n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_producing),
+        "Authority membership exceeded. Max: ${max} Current: ${n}",
+        condition="num_auths <= COIN_MAX_AUTHORITY_MEMBERSHIP",
+        max=COIN_MAX_AUTHORITY_MEMBERSHIP,
+        n=n,
+    )
+
+
+def require_short(state: State, size: int, message: str, condition: str) -> None:
+    """What enters through this node is short; a block may hold longer payloads."""
+    require(
+        not state.is_producing or size <= COIN_CUSTOM_OP_DATA_MAX_LENGTH, message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH
     )

@@ -11,6 +11,9 @@ from state.protocol.codec import Codecs
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Text, UInt32
 from state.protocol.operation import Operation, operation
+from state.effects.balances import adjust_balance
+from state.effects.treasury import require_sbd_for_treasury
+from state.tables import State
 
 
 @operation(2, active="from_", impacted=("from_", "to"))
@@ -32,6 +35,12 @@ class Transfer(Operation, frozen=True):
         )
         require(self.amount.amount > 0, "Cannot transfer a negative amount (aka: stealing)", condition="amount.amount > 0")
         require_memo(self.memo)
+
+    def apply(self, state: State) -> None:
+        require_sbd_for_treasury(state, self.to, self.amount)
+
+        adjust_balance(state, state.account(self.from_), -self.amount.amount, self.amount.symbol)
+        adjust_balance(state, state.account(self.to), self.amount.amount, self.amount.symbol)
 
 
 @operation(32, active="from_", impacted=("from_", "to"))

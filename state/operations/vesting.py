@@ -12,6 +12,9 @@ from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Bool, UInt16
 from state.protocol.operation import Operation, operation
+from state.effects.balances import adjust_balance, create_vesting
+from state.effects.treasury import require_sbd_for_treasury
+from state.tables import State
 
 
 @operation(3, active="from_")
@@ -36,6 +39,13 @@ class TransferToVesting(Operation, frozen=True):
         )
         require_optional_account_name(self.to)
         require(self.amount.amount > 0, "Must transfer a nonzero amount", condition="amount.amount > 0")
+
+    def apply(self, state: State) -> None:
+        source, target = state.account(self.from_), state.account(self.to or self.from_)
+        require_sbd_for_treasury(state, target.name, self.amount)
+
+        adjust_balance(state, source, -self.amount.amount, self.amount.symbol)
+        create_vesting(state, target, self.amount.amount)
 
 
 @operation(4, active="account")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
@@ -18,12 +18,20 @@ from state.protocol.constants import (
     COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
     COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
     COIN_DEFAULT_SBD_INTEREST_RATE,
+    COIN_MAX_ACCOUNT_CREATION_FEE,
+    COIN_MAX_ACCOUNT_WITNESS_VOTES,
     COIN_MIN_BLOCK_SIZE_LIMIT,
     COIN_NULL_ACCOUNT,
+    COIN_SOFT_MAX_BLOCK_SIZE,
 )
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Blob, Bool, CoinFee, CoinFeeKind, Extensions, Pairs, PublicKey, String, Text, UInt16, UInt32
 from state.protocol.operation import Needed, Operation, operation
+from state.tables import State
+from state.tables.globals import ChainProperties
+from state.effects.votes import adjust_witness_vote, propagate
+from state.tables.witnesses import Witness, WitnessVote
+from state.tables.accounts import Account
 
 NO_KEY = bytes(33)
 DEFAULT_BLOCK_SIZE = COIN_MIN_BLOCK_SIZE_LIMIT * 2
@@ -67,6 +75,39 @@ class WitnessUpdate(Operation, frozen=True):
         require(self.fee.symbol == COIN, condition="a.symbol == b.symbol")
         require(self.fee.amount >= 0, "Fee cannot be negative", condition="fee >= asset( 0, COIN_SYMBOL )")
         require_chain_properties(self.props, codecs, canonical=False)
+
+    def apply(self, state: State) -> None:
+        state.account(self.owner)
+        fee = self.props.account_creation_fee
+        # Before hardfork 14 historic spellings of the fee's symbol were taken as well.
+        if state.hardfork >= 14:
+            require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
+        if state.hardfork >= 20 or state.is_producing:
+            # Before hardfork 20 only this node's own pushes had upper limits.
+            require_fee_limit(fee.amount)
+            require(
+                self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
+                "Max block size cannot be more than 2MiB",
+                condition="o.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE",
+            )
+
+        witness = state.witnesses.by_name.get(self.owner)
+        if witness is None:
+            witness = state.witnesses.insert(
+                Witness(
+                    owner=self.owner,
+                    created=state.head_time,
+                    props=ChainProperties(account_creation_fee=state.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE),
+                    hardfork_time_vote=state.spec.constants.COIN_GENESIS_TIME,
+                )
+            )
+        props = structs.replace(
+            witness.props,
+            account_creation_fee=fee.amount,
+            maximum_block_size=self.props.maximum_block_size,
+            sbd_interest_rate=self.props.sbd_interest_rate,
+        )
+        state.witnesses.modify(witness, url=self.url, signing_key=self.block_signing_key, props=props)
 
 
 @operation(42, impacted=("owner",))
@@ -122,6 +163,34 @@ class AccountWitnessVote(Operation, frozen=True):
         require_account_name(self.account)
         require_account_name(self.witness)
 
+    def apply(self, state: State) -> None:
+        voter = state.account(self.account)
+        require(
+            not voter.proxy,
+            "A proxy is currently set, please clear the proxy before voting for a witness.",
+            condition="voter.proxy.size() == 0",
+        )
+        if self.approve:
+            require(voter.can_vote, "Account has declined its voting rights.", condition="voter.can_vote")
+        witness = state.witness(self.witness)
+        vote = state.witness_votes.by_account_witness.get(self.account, self.witness)
+        if vote is None:
+            require(self.approve, "Vote doesn't exist, user must indicate a desire to approve witness.", condition="o.approve")
+            # Since hardfork 2 there is a limit.
+            require(
+                voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES or state.hardfork < 2,
+                "Account has voted for too many witnesses.",
+                condition="voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES",
+            )
+            state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
+            move_weight(state, voter, witness, voter.witness_vote_weight)
+            state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for + 1)
+            return
+        require(not self.approve, "Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
+        move_weight(state, voter, witness, -voter.witness_vote_weight)
+        state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for - 1)
+        state.witness_votes.remove(vote)
+
 
 @operation(13, active="account", impacted=("account", "proxy"))
 class AccountWitnessProxy(Operation, frozen=True):
@@ -134,3 +203,24 @@ class AccountWitnessProxy(Operation, frozen=True):
         require_account_name(self.account)
         require_optional_account_name(self.proxy)
         require(self.proxy != self.account, "Cannot proxy to self", condition="proxy != account")
+
+
+def require_fee_limit(fee: int) -> None:
+    """The account creation fee that a witness asks for has an upper limit."""
+    require(
+        fee <= COIN_MAX_ACCOUNT_CREATION_FEE,
+        "account_creation_fee greater than maximum account creation fee",
+        condition="fee <= COIN_MAX_ACCOUNT_CREATION_FEE",
+    )
+
+
+def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> None:
+    """Add a voter's weight to the witness that it now votes for, or take it away."""
+    if state.hardfork >= 3:
+        adjust_witness_vote(state, witness, weight)
+    elif state.hardfork == 2:
+        # Under hardfork 2 the weight went to everything the account voted for at that moment.
+        propagate(state, voter, weight)
+    else:
+        # Before hardfork 2 virtual time was left alone.
+        state.witnesses.modify(witness, votes=witness.votes + weight)

@@ -101,7 +101,8 @@ class Wrapped(ChainError):
     CODE, NAME = 13, "St9exception"
 
     def __init__(self, what: str, /, **values: object) -> None:
-        super().__init__("${what}: ", **{"what": what, **values})
+        super().__init__("${what}: ")
+        self.values = {"what": what, **values}
 
     @property
     def what(self) -> str:

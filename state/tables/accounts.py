@@ -6,8 +6,6 @@ from state.protocol.keys import NULL_KEY
 from state.store import Ordered, Row, Table, Unique
 
 
-
-
 class Account(Row):
     """An account. COIN, SBD and VESTS as plain numbers in their smallest unit; manabars as mana and time of update."""
 

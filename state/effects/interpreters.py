@@ -1,0 +1,25 @@
+"""Custom operations that a plugin understands: the plugin registers under an id and is run when one comes.
+Source: wire-format.md §4.8; operations.md §12; block-processing.md §4.6.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from state.protocol.errors import ChainError
+from state.tables import State
+
+Interpreter = Callable[[State, Any], None]
+
+
+def interpret(state: State, operation: Any) -> None:
+    """Run the interpreter of a custom operation's id, in a session of its own; its refusals count only while it is pushed."""
+    interpreter = state.interpreters.get(operation.id)
+    if interpreter is None:
+        return
+    mark = state.journal.mark()
+    try:
+        interpreter(state, operation)
+    except ChainError:
+        state.journal.undo(mark)
+        if state.is_producing:
+            raise

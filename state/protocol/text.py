@@ -1,0 +1,283 @@
+"""Text on the wire: bytes and bounded names, account names, UTF-8, hex, points of time and versions as text; no state.
+
+A text is a `str` decoded from bytes with surrogate escapes, so that bytes which are no UTF-8 come out again as they were.
+Its size is that of its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
+"""
+
+import re
+from binascii import Error as NotHex
+from binascii import a2b_hex
+from datetime import date
+from functools import lru_cache
+
+from state.protocol.errors import ChainError, LexicalCast, Refused, Wrapped, require
+
+ACCOUNT_NAME_BYTES_MIN = 3
+ACCOUNT_NAME_BYTES_MAX = 16
+TIMES_KEPT_MAX = 65_536
+TIME_KEPT_BYTES_MAX = 32
+
+DAY_SECONDS = 86_400
+SECOND_MICROSECONDS = 1_000_000
+# Microseconds in the last of so many digits.
+FRACTION_UNITS = (1_000_000, 100_000, 10_000, 1_000, 100, 10, 1)
+FRACTION_DIGITS = len(FRACTION_UNITS) - 1
+EPOCH_DAY = date(1970, 1, 1).toordinal()
+YEAR_MIN, YEAR_MAX = 1400, 9999
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+MONTH_NUMBERS = {form: i for i, name in enumerate(MONTHS, 1) for form in (name, name[:3])}
+MONTH_UNKNOWN = 13
+DIGITS = "0123456789"
+
+LABEL = "[a-z][a-z0-9-]+[a-z0-9]"
+ACCOUNT_NAME = re.compile(rf"{LABEL}(?:\.{LABEL})*")
+NOT_IN_PERMLINKS = re.compile(r"[^a-z0-9-]")
+NOT_HEX = re.compile(r"[^0-9A-Fa-f]")
+INTEGER = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,20})")
+VERSION = re.compile(r"[ \t-\r]*([0-9]+)[ \t-\r]*([._])[ \t-\r]*([0-9]+)[ \t-\r]*\2[ \t-\r]*([0-9]+)")
+
+# ------------------------------------------------------------------ bytes
+
+
+def decode(data: bytes) -> str:
+    """The text of any bytes."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """The bytes of a text; a surrogate that stands for no byte (a client's lone one) becomes its three bytes."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return b"".join(c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass") for c in text)
+
+
+def size(text: str) -> int:
+    """The number of bytes of a text."""
+    return len(text) if text.isascii() else len(encode(text))
+
+
+def cut(text: str, size: int) -> str:
+    """A bounded text: the first `size` bytes, and of these what stands in front of a NUL.
+
+    The reference still compares what comes after a NUL, but neither packs nor shows it; here it is dropped.
+    """
+    text = text[:size] if text.isascii() else decode(encode(text)[:size])
+    return text.partition("\0")[0] if "\0" in text else text
+
+
+def is_utf8(text: str) -> bool:
+    """Whether the bytes of a text are well-formed UTF-8: no overlong forms, no surrogates; noncharacters pass."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_valid_account_name(name: str) -> bool:
+    """Whether an account can have this name: 3 to 16 bytes, labels of at least 3 characters split by dots."""
+    return ACCOUNT_NAME_BYTES_MIN <= len(name) <= ACCOUNT_NAME_BYTES_MAX and ACCOUNT_NAME.fullmatch(name) is not None
+
+
+def bad_permlink_character(permlink: str) -> str:
+    """The first byte, as text, that the permlink of a new comment can't have (it takes `a-z 0-9 -`); empty when there is none."""
+    found = NOT_IN_PERMLINKS.search(permlink)
+    return first_byte(found[0]) if found else ""
+
+
+def first_byte(text: str) -> str:
+    """The first byte of a text as a text: messages of the reference name single bytes."""
+    return decode(encode(text[:1])[:1])
+
+
+# ------------------------------------------------------------------ hex and integers
+
+
+def hex_bytes(text: str) -> bytes:
+    """Bytes from hex digits in either case; an odd digit at the end is dropped, anything else fails."""
+    try:
+        return a2b_hex(text if text.isascii() and len(text) % 2 == 0 else text[: size(text) & ~1])
+    except (NotHex, ValueError):
+        raise bad_hex(text) from None
+
+
+def fixed_hex(text: str, size: int) -> bytes:
+    """Exactly `size` bytes from hex digits: zeros are added on the right, what is too much is not looked at."""
+    digits = text if len(text) == 2 * size else text[: 2 * size].ljust(2 * size, "0")
+    try:
+        return a2b_hex(digits)
+    except (NotHex, ValueError):
+        raise bad_hex(digits) from None
+
+
+def bad_hex(text: str) -> ChainError:
+    """The error of a text with something besides hex digits."""
+    found = NOT_HEX.search(text)
+    assert found, text
+    return ChainError("Invalid hex character '${c}'", c=first_byte(found[0]))
+
+
+def read_integer(text: str, bits: int, signed: bool) -> int | None:
+    """An optional sign and digits in the range of a machine integer; a negative text wraps in an unsigned one. None: no such text."""
+    match = INTEGER.fullmatch(text)
+    if match is None:
+        return None
+    magnitude = int(match[2] or "0")
+    value = -magnitude if match[1] == "-" else magnitude
+    if signed:
+        return value if -(1 << bits - 1) <= value < 1 << bits - 1 else None
+    return value % (1 << bits) if magnitude < 1 << bits else None
+
+
+# ------------------------------------------------------------------ time
+
+
+@lru_cache(maxsize=TIMES_KEPT_MAX)
+def time_text(seconds: int) -> str:
+    """`YYYY-MM-DDTHH:MM:SS` of unsigned 32-bit seconds; from 2^31 on these are dates before 1970, as in the reference."""
+    assert 0 <= seconds < 1 << 32, seconds
+    day, second = divmod(seconds - ((seconds & 1 << 31) << 1), DAY_SECONDS)
+    return f"{date.fromordinal(EPOCH_DAY + day).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def time_from_text(text: str) -> int:
+    """Unsigned 32-bit seconds from the text of a date and time, with the leniency of wire-format.md §1.5; dates before 1970 wrap."""
+    return _kept_time(text) if len(text) <= TIME_KEPT_BYTES_MAX else _time_from_text(text)
+
+
+def _time_from_text(text: str) -> int:
+    try:
+        return _seconds(text if text.isascii() else encode(text).decode("latin-1"))
+    except ChainError as error:
+        error.context += "unable to convert ISO-formatted string to fc::time_point_sec"
+        raise
+
+
+_kept_time = lru_cache(maxsize=TIMES_KEPT_MAX)(_time_from_text)
+
+
+def _seconds(text: str) -> int:
+    """Whole seconds, rounded toward 1970: delimited when the fifth byte is `-`, compact otherwise."""
+    day_text, _, clock_text = text.partition("T")
+    if text[4:5] == "-":
+        day = _delimited_day(day_text)
+        clock = _delimited_clock(clock_text)
+    else:
+        day = _compact_day(day_text)
+        clock = _compact_clock(clock_text)
+    total = day * DAY_SECONDS * SECOND_MICROSECONDS + clock
+    seconds = abs(total) // SECOND_MICROSECONDS * (1 if total > 0 else -1)
+    require(seconds < 1 << 31, "Datetime overflow", condition="(pt - epoch).total_seconds() <= INT32_MAX")
+    require(seconds >= -(1 << 31), "Datetime overflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
+    return seconds & 0xFFFFFFFF
+
+
+def _delimited_day(text: str) -> int:
+    year, month, day = [*_words(text, "[-,. /]+"), "", "", ""][:3]
+    return _day_number(
+        _lexical(year, 16) if year else 0,
+        0 if not month else _lexical(month, 16) if month[0] in DIGITS else MONTH_NUMBERS.get(month.lower(), MONTH_UNKNOWN),
+        _lexical(day, 16) if day else 0,
+    )
+
+
+def _compact_day(text: str) -> int:
+    """Four, two and two bytes; a part that is not there in full counts as 0."""
+    parts = [text[i:j] if j <= len(text) else "" for i, j in ((0, 4), (4, 6), (6, 8))]
+    year, month, day = (_lexical(part, 16) if part else 0 for part in parts)
+    return _day_number(year, month, day)
+
+
+def _day_number(year: int, month: int, day: int) -> int:
+    """Days since 1970, checked in the reference's order."""
+    if not 1 <= day <= 31:
+        raise Wrapped("Day of month value is out of range 1..31")
+    if not 1 <= month <= 12:
+        raise Wrapped("Month number is out of range 1..12")
+    if not YEAR_MIN <= year <= YEAR_MAX:
+        raise Wrapped(f"Year is out of valid range: {YEAR_MIN}..{YEAR_MAX}")
+    try:
+        return date(year, month, day).toordinal() - EPOCH_DAY
+    except ValueError:
+        raise Wrapped("Day of month is not valid for year") from None
+
+
+def _delimited_clock(text: str) -> int:
+    """Microseconds; a leading `-` makes them negative, all others separate."""
+    _require_clock(text)
+    hour, minute, second, fraction = [*_words(text, "[-:,.]+"), "", "", "", ""][:4]
+    clock = _microseconds(
+        _lexical(hour, 32, signed=True) if hour else 0,
+        _lexical(minute, 16) if minute else 0,
+        _lexical(second, 16) if second else 0,
+        _fraction(fraction) if fraction else 0,
+    )
+    return -clock if text[0] == "-" else clock
+
+
+def _compact_clock(text: str) -> int:
+    """Microseconds from two, two and two bytes and a fraction behind any separator; a negative part makes all of it negative."""
+    _require_clock(text)
+    digits = text.removeprefix("-")
+    hour, minute, second = (_lexical(digits[i : i + 2], bits, signed=True) if digits[i:] else 0 for i, bits in ((0, 32), (2, 16), (4, 16)))
+    fraction = _fraction(digits[7 : 7 + FRACTION_DIGITS]) if digits[7:] else 0
+    clock = _microseconds(abs(hour), abs(minute), abs(second), abs(fraction))
+    return -clock if (len(digits) < len(text)) != (min(hour, minute, second, fraction) < 0) else clock
+
+
+def _require_clock(text: str) -> None:
+    if not text:
+        raise Wrapped("basic_string::at: __n (which is 0) >= this->size() (which is 0)")
+
+
+def _microseconds(hour: int, minute: int, second: int, fraction: int) -> int:
+    return (hour * 3600 + minute * 60 + second) * SECOND_MICROSECONDS + fraction
+
+
+def _fraction(text: str) -> int:
+    """Microseconds from the digits behind the point, of which only six are looked at."""
+    digits = text[:FRACTION_DIGITS]
+    return _lexical(digits, 64, signed=True) * FRACTION_UNITS[len(digits)]
+
+
+def _words(text: str, separators: str) -> list[str]:
+    return [word for word in re.split(separators, text) if word]
+
+
+def _lexical(text: str, bits: int, signed: bool = False) -> int:
+    value = read_integer(text, bits, signed)
+    if value is None:
+        raise LexicalCast
+    return value
+
+
+# ------------------------------------------------------------------ versions
+
+
+def version_text(number: int) -> str:
+    """`major.hardfork.release` of a packed version."""
+    return f"{number >> 24 & 0xFF}.{number >> 16 & 0xFF}.{number & 0xFFFF}"
+
+
+def version_from_text(text: str) -> int:
+    """A packed version from `M.H.R` or `M_H_R`; white space in front of a part or of a dot is skipped."""
+    match = VERSION.match(text)
+    if match is None:
+        raise Refused(
+            "Variant does not contain proper dotted decimal format",
+            condition="( dot_a == '.' || dot_a == '_' ) && dot_a == dot_b",
+        )
+    major, hardfork, release = (_version_part(match[i]) for i in (1, 3, 4))
+    require(major <= 0xFF, "Major version is out of range", condition="major <= 0xFF")
+    require(hardfork <= 0xFF, "Hardfork version is out of range", condition="hardfork <= 0xFF")
+    require(release <= 0xFFFF, "Revision version is out of range", condition="revision <= 0xFFFF")
+    require(match.end() == len(text), "Extra information at end of version string", condition="s.eof()")
+    return major << 24 | hardfork << 16 | release
+
+
+def _version_part(digits: str) -> int:
+    number = read_integer(digits, 32, signed=False)
+    return 1 << 32 if number is None else number
