@@ -1,0 +1,307 @@
+"""Arguments of RPC methods: what an annotation accepts as JSON, what it stands for when left out, how that is shown.
+
+Scalars and declared types are read by the codec of state.protocol; lists, start keys, enumerations and query objects
+are added here. Nothing here knows methods. Source: rpc-api.md §1.9.
+"""
+
+import enum
+import re
+import types
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from state.protocol.codec import Codecs, kind_of_hint, wire_fields
+from state.protocol.convert import to_array, to_int, to_object
+from state.protocol.errors import BadCast, require
+from state.protocol.kinds import (
+    AccountName,
+    Bool,
+    Hash160,
+    Hash256,
+    Int32,
+    Int64,
+    PublicKey,
+    Seconds,
+    Text,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    as_it_is,
+)
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+
+__all__ = [
+    "APPBASE",
+    "LEGACY",
+    "AccountName",
+    "Argument",
+    "Bool",
+    "Exactly",
+    "Form",
+    "Hash160",
+    "Hash256",
+    "Int32",
+    "Int64",
+    "Limit",
+    "PublicKey",
+    "Text",
+    "Timestamp",
+    "Title",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "argument",
+    "object_reader",
+    "register_converter",
+]
+
+MISSING: Any = object()
+TIME_MAX = 2**32 - 1
+Value = TypeVar("Value")
+Read = Callable[[Any], Any]
+Default = Callable[[], Any]
+
+
+class Form(enum.Enum):
+    """The two dialects of JSON: the condenser's legacy one, and that of all other groups."""
+
+    LEGACY = "legacy"
+    APPBASE = "appbase"
+
+
+LEGACY, APPBASE = Form.LEGACY, Form.APPBASE
+Converter = Callable[[Any, Wire, Form], Any]
+
+
+class Moment(Seconds):
+    """A point of time in an argument. Dates before 1970 come as very late ones, which no text can name: they are the epoch here."""
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Read:
+        read = super().parser(codecs, legacy)
+
+        def parse(value: Any) -> int:
+            seconds: int = read(value)
+            return 0 if TIME_MAX // 2 < seconds < TIME_MAX else seconds
+
+        return parse
+
+
+Timestamp = Annotated[int, Moment()]
+
+
+class Limit(Struct, frozen=True):
+    """Mark of an integer: it is refused above `maximum`, after all arguments are converted.
+
+    Use: `BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text may hold
+    the refused value as `${key}`.
+    """
+
+    maximum: int
+    text: str = ""
+    condition: str = ""
+    key: str = ""
+
+    def check(self, value: int) -> None:
+        """Refuse a value above the maximum."""
+        condition = self.condition or f"args.limit <= {self.maximum}"
+        require(value <= self.maximum, self.text, condition=condition, **({self.key: value} if self.key else {}))
+
+
+class Exactly(Struct, frozen=True):
+    """Mark of a tuple: an array of another size is refused with this text; without it, missing members take their defaults."""
+
+    text: str
+    condition: str = ""
+
+
+class Title(Struct, frozen=True):
+    """Mark of an enumeration: the name that the reference has for it, in product spelling."""
+
+    text: str
+
+
+class Argument(Struct, Generic[Value], frozen=True):
+    """What one annotation means on one chain, in one form."""
+
+    read: Callable[[Any], Value]
+    """From JSON; raises a ChainError for what it doesn't take."""
+    default: Callable[[], Value]
+    """The value when it is left out."""
+    shown: Default
+    """The JSON form of that, for jsonrpc.get_signature; UNSET when it is left out there as well."""
+    check: Callable[[Any], None] | None = None
+    """What is asked after all arguments are converted."""
+
+
+CONVERTERS: dict[Any, Converter] = {
+    SignedTransaction: lambda value, wire, form: wire.transaction_from_json(value, form is LEGACY),
+    SignedBlock: lambda value, wire, form: wire.block_from_json(value, form is LEGACY),
+}
+PLAIN: dict[Any, Any] = {int: Int64, str: Text, bool: Bool}
+UNREAD = (Any, object)
+
+
+def register_converter(of: type, converter: Converter) -> None:
+    """Say how arguments of a type are read from JSON; an empty object is what stands for one that is left out."""
+    assert of not in CONVERTERS, f"{of} has a converter"
+    CONVERTERS[of] = converter
+
+
+def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
+    """What an annotation means. Methods use it, too, for start keys whose shape depends on the order that is asked for."""
+    bare, marks = annotation, getattr(annotation, "__metadata__", ())
+    if marks:
+        bare = annotation.__origin__
+    made = _argument(annotation, PLAIN.get(bare, bare), marks, wire, form)
+    limits = [mark for mark in marks if isinstance(mark, Limit)]
+    return msgspec.structs.replace(made, check=limits[0].check) if limits else made
+
+
+def shown_default(default: Default, member: Argument[Any]) -> Any:
+    """The JSON form of what a missing argument stands for, be it declared or the type's; UNSET for none."""
+    if default is member.default:
+        return member.shown()
+    declared = default()
+    if declared is None:
+        return msgspec.UNSET
+    return declared.name if isinstance(declared, enum.Enum) else declared
+
+
+def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
+    """How a JSON object is read as a list of values, by the names of fields in either spelling; other members don't matter."""
+    plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
+
+    def read_object(value: Any) -> list[Any]:
+        members = value if type(value) is dict else to_object(value)
+        out = []
+        for spelled, name, read, default in plan:
+            member = members.get(spelled, MISSING)
+            if member is MISSING and spelled != name:
+                member = members.get(name, MISSING)
+            out.append(default() if member is MISSING else read(member))
+        return out
+
+    return read_object
+
+
+# ------------------------------------------------------------------ one function per family of types
+
+
+def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
+    if bare in CONVERTERS:
+        return _converted(bare, wire, form)
+    if bare in UNREAD:
+        return Argument(as_it_is, lambda: None, lambda: None)
+    origin = get_origin(bare)
+    if origin in (Union, types.UnionType):
+        return _optional(bare, wire, form)
+    if _is_query(bare):
+        return _query(bare, wire, form)
+    if isinstance(bare, type) and issubclass(bare, enum.Enum):
+        return _choice(bare, marks, wire)
+    kind = kind_of_hint(annotation) or kind_of_hint(bare)
+    if kind is not None:
+        return _declared(kind, wire, form)
+    if origin is list:
+        return _list(get_args(bare)[0], wire, form)
+    if origin is dict:
+        return Argument(to_object, dict, dict)
+    if origin is tuple:
+        return _tuple(get_args(bare), marks, wire, form)
+    raise TypeError(f"no way to read {annotation} from JSON is known")
+
+
+def _converted(of: Any, wire: Wire, form: Form) -> Argument[Any]:
+    converter = CONVERTERS[of]
+    return Argument(lambda value: converter(value, wire, form), lambda: converter({}, wire, form), dict)
+
+
+def _declared(kind: Any, wire: Wire, form: Form) -> Argument[Any]:
+    codecs, legacy = wire.codecs, form is LEGACY
+    dump = codecs.dumper(kind, legacy) or as_it_is
+    return Argument(codecs.parser(kind, legacy), lambda: codecs.default(kind), lambda: dump(codecs.default(kind)))
+
+
+def _optional(annotation: Any, wire: Wire, form: Form) -> Argument[Any]:
+    inner = [part for part in get_args(annotation) if part is not type(None)]
+    if len(inner) != 1:
+        raise TypeError(f"{annotation} is more than one type")
+    read = argument(inner[0], wire, form).read
+    return Argument(lambda value: None if value is None else read(value), lambda: None, lambda: msgspec.UNSET)
+
+
+def _list(element: Any, wire: Wire, form: Form) -> Argument[Any]:
+    read = argument(element, wire, form).read
+    return Argument(lambda value: [read(item) for item in to_array(value)], list, list)
+
+
+def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
+    members = [argument(element, wire, form) for element in elements]
+    exactly = next((mark for mark in marks if isinstance(mark, Exactly)), None)
+    size = len(members)
+
+    def read(value: Any) -> tuple[Any, ...]:
+        given = to_array(value)
+        if exactly is not None:
+            require(len(given) == size, exactly.text, condition=exactly.condition or f"key.size() == {size}")
+        return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+
+    return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
+
+
+def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
+    """By name, or by its place in the declaration; aliases are known by name only."""
+    names, members = cls.__members__, list(cls)
+    title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, Title)), cls.__name__))
+
+    def read(value: Any) -> enum.Enum:
+        if type(value) is not str:
+            index = to_int(to_int(value, 64, True), 32, True)
+        elif value in names:
+            return names[value]
+        elif re.fullmatch(r"[+-]?[0-9]{1,10}", value):
+            index = int(value)
+        else:
+            raise BadCast("invalid name '${key}' in enum '${enum}'", key=value, enum=title)
+        if not 0 <= index < len(members):
+            raise BadCast("invalid index '${key}' in enum '${enum}'", key=index, enum=title)
+        return members[index]
+
+    return Argument(read, lambda: members[0], lambda: members[0].name)
+
+
+def _is_query(cls: Any) -> bool:
+    """Whether a type is a Struct that isn't declared for the wire: what discussion queries and the like are."""
+    return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
+
+
+def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    members = {field.name: argument(hints[field.name], wire, form) for field in msgspec.structs.fields(cls)}
+    defaults = {field.name: _field_default(field, members[field.name]) for field in msgspec.structs.fields(cls)}
+    read_members = object_reader([(name.rstrip("_"), m.read, defaults[name]) for name, m in members.items()], wire)
+
+    def read(value: Any) -> Any:
+        return cls(**dict(zip(members, read_members(value), strict=True)))
+
+    def shown() -> dict[str, Any]:
+        every = {name.rstrip("_"): shown_default(defaults[name], m) for name, m in members.items()}
+        return {name: value for name, value in every.items() if value is not msgspec.UNSET}
+
+    return Argument(read, lambda: read({}), shown)
+
+
+def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
+    """What a member of a query stands for when it is left out: as declared, or else what its type says."""
+    if field.default is not msgspec.NODEFAULT:
+        declared = field.default
+        return lambda: declared
+    if field.default_factory is not msgspec.NODEFAULT:
+        factory: Default = field.default_factory
+        return factory
+    return member.default

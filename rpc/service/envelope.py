@@ -1,0 +1,285 @@
+"""The JSON-RPC service: the bytes of a request in, the bytes of the answer out. It must not know HTTP, nor any method.
+
+A call runs from reading the state to the encoded reply without giving way, so every reply is a snapshot. Source: rpc-api.md §1.
+"""
+
+import re
+import time
+from collections.abc import Awaitable, Collection, Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import structlog
+import trio
+from msgspec import Struct
+
+from rpc.service.method import Call, Method, bind, refuse
+from rpc.service.reading import read_json
+from rpc.service.refusal import (
+    CALL_ERROR,
+    DISPATCH_ERROR,
+    INVALID_REQUEST,
+    NO_PARAMS,
+    PARSE_ERROR,
+    SERVER_ERROR,
+    Clock,
+    PushFailed,
+    code_of,
+    error_object,
+    internal_error,
+    plain_error,
+)
+from rpc.service.signature import signature
+from state.protocol.convert import json_int, to_object, to_text
+from state.protocol.errors import ChainError, Refused, require
+from state.protocol.transaction import Wire
+
+BATCH_REPLY_SIZE_MAX = 256_000_000
+BATCH_SLICE_SECONDS = 0.01
+REQUEST_LOGGED_MAX = 2000
+NAME_GUESSED_MAX = 64
+GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
+
+Reply = bytes | Awaitable[bytes]
+Path = tuple[str, ...]
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_encode = msgspec.json.Encoder().encode
+_log = structlog.get_logger("rpc")
+
+
+class Bound(Struct, frozen=True):
+    """A method as one service serves it."""
+
+    method: Method
+    call: Call
+    waits: bool
+    loopback_only: bool
+
+
+class Service:
+    """Serves methods over what they work on (`state`, `processor`, ...: any names), in the dialect of one chain.
+
+    `plugins` are those that are enabled; None: all. Methods may also work on `service`, which is this, on `wire` and on `spec`.
+    """
+
+    def __init__(
+        self,
+        methods: Iterable[Method],
+        *,
+        wire: Wire,
+        plugins: Collection[str] | None = None,
+        clock: Clock = time.time,
+        **context: Any,
+    ) -> None:
+        self.wire, self.clock = wire, clock
+        served: dict[Path, Bound] = {}
+        for method in methods:
+            enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
+            path = tuple(method.name.split("."))
+            if enabled:
+                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
+                served[path] = Bound(method, call, method.waits, method.loopback_only)
+            elif method.not_enabled is not None:
+                served[path] = Bound(method, refuse(method.not_enabled), False, method.loopback_only)
+        self._served = served
+        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.loopback_only)}
+        self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
+
+    # -------------------------------------------------------------- what jsonrpc.* tells
+
+    @property
+    def method_names(self) -> list[str]:
+        """The names of all methods served, sorted."""
+        return sorted(bound.method.name for bound in self._served.values())
+
+    def signature(self, name: str) -> dict[str, Any]:
+        """Default arguments and result of a method."""
+        parts = name.split(".")
+        require(len(parts) == 2, "Invalid method name", condition="v.size() == 2")
+        group, method = parts
+        groups = self._groups[True]
+        missing = "Method ${api}.${method} does not exist"
+        require(group in groups, missing + ".", condition="api_itr != _method_sigs.end()", api=group, method=method)
+        require(method in groups[group], missing, condition="method_itr != api_itr->second.end()", api=group, method=method)
+        return signature(self._served[group, method].method, self.wire)
+
+    # -------------------------------------------------------------- requests
+
+    def answer(self, body: bytes, local: bool = False) -> Reply:
+        """The answer to a request: at once, or as something to wait for (broadcasts, batches). It never raises.
+
+        `local`: it comes from a program on this machine, which may call everything.
+        """
+        try:
+            request = read_json(body)
+        except ChainError as error:
+            return self._refused(None, error, SERVER_ERROR)
+        except Exception as error:
+            return self._bug(None, error, body)
+        if type(request) is not list:
+            return self._one(request, local)
+        if not request:
+            return _error(None, plain_error(SERVER_ERROR, "Array is invalid"))
+        return self._batch(request, local)
+
+    async def _batch(self, requests: list[Any], local: bool) -> bytes:
+        """The answers in the order of the requests, which run one after another; others get their turn in between."""
+        replies, size = [], 0
+        pause = time.perf_counter() + BATCH_SLICE_SECONDS
+        for request in requests:
+            reply = self._one(request, local)
+            if not isinstance(reply, bytes):
+                reply = await reply
+            replies.append(reply)
+            size += len(reply)
+            if size > BATCH_REPLY_SIZE_MAX:
+                error = Refused("The answers to this batch are too large", condition="size <= BATCH_REPLY_SIZE_MAX")
+                return self._refused(None, error, SERVER_ERROR)
+            if time.perf_counter() > pause:
+                await trio.lowlevel.checkpoint()
+                pause = time.perf_counter() + BATCH_SLICE_SECONDS
+        return b"[" + b",".join(replies) + b"]"
+
+    def _one(self, request: Any, local: bool) -> Reply:
+        """The answer to one element: the checks of §1.4 in their order, then the call."""
+        if type(request) is not dict:
+            return self._no_object(request)
+        request_id = request.get("id")
+        if type(request_id) is not str:
+            if type(request_id) is int:
+                request_id = json_int(request_id)
+            elif request_id is not None or "id" in request:
+                return _error(None, plain_error(INVALID_REQUEST, 'Only integer value or string is allowed for member "id"'))
+        if request.get("jsonrpc") != "2.0":
+            return _error(request_id, plain_error(INVALID_REQUEST, 'jsonrpc value is not "2.0"'))
+        name = request.get("method")
+        if type(name) is not str:
+            return _error(request_id, plain_error(INVALID_REQUEST, 'A member "method" does not exist'))
+        params = request.get("params", {})
+        path: Path
+        if name != "call":
+            path = tuple(name.split("."))
+        else:
+            if "params" not in request:
+                return _error(request_id, plain_error(NO_PARAMS, 'A member "params" does not exist'))
+            try:
+                path, params = called(params)
+            except ChainError as error:
+                return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
+        bound = self._served.get(path)
+        if bound is None or (bound.loopback_only and not local):
+            return self._not_found(request_id, path, local)
+        if bound.waits:
+            return self._wait(bound, params, request_id, request)
+        try:
+            return _result(request_id, bound.call(params))
+        except Exception as error:
+            return self._failed(request_id, error, request)
+
+    async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
+        """The answer of a method that waits for something."""
+        try:
+            return _result(request_id, await bound.call(params))
+        except Exception as error:
+            return self._failed(request_id, error, request)
+
+    # -------------------------------------------------------------- errors
+
+    def _failed(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
+        """The answer to a call that raised."""
+        if isinstance(error, PushFailed):
+            return self._refused(request_id, error.error, SERVER_ERROR)
+        if isinstance(error, ChainError):
+            return self._refused(request_id, error, code_of(error, CALL_ERROR))
+        return self._bug(request_id, error, request)
+
+    def _refused(self, request_id: int | str | None, error: ChainError, code: int) -> bytes:
+        return _error(request_id, error_object(error, code, self.wire, self.clock))
+
+    def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
+        """The answer to what should not have happened: logged with the request, no word about it to the client."""
+        shown = request if isinstance(request, bytes) else encoded(request)
+        _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
+        return _error(request_id, internal_error())
+
+    def _no_object(self, request: Any) -> bytes:
+        try:
+            to_object(request)
+        except ChainError as error:
+            return self._refused(None, error, PARSE_ERROR)
+        raise AssertionError("only objects are objects")
+
+    def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
+        """The answer to a name that nothing has; it names the closest ones."""
+        said = error_object(not_found(path, self._groups[local]), DISPATCH_ERROR, self.wire, self.clock)
+        closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
+        if closest:
+            said["data"]["closest"] = closest
+        return _error(request_id, said)
+
+    def _guess(self, path: Path, local: bool) -> list[str]:
+        """The names that may have been meant: the same method elsewhere, and what is spelled alike."""
+        groups = self._groups[local]
+        group, method = path[0], path[-1]
+        names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
+        if group in groups:
+            names += [f"{group}.{close}" for close in get_close_matches(method, sorted(groups[group]), GUESSES_MAX)]
+        else:
+            every = [f"{other}.{name}" for other in sorted(groups) for name in sorted(groups[other])]
+            names += get_close_matches(".".join(path), every, GUESSES_MAX)
+        return list(dict.fromkeys(names))[:GUESSES_MAX]
+
+
+def called(params: Any) -> tuple[Path, Any]:
+    """Path and params of the `call` form: [api, method, params]."""
+    sizes = "v.size() == 2 || v.size() == 3"
+    require(type(params) is list and len(params) in (2, 3), 'params should be {"api", "method", "args"', condition=sizes)
+    return (to_text(params[0]), to_text(params[1])), params[2] if len(params) == 3 else {}
+
+
+def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
+    """Why a path leads nowhere."""
+    if len(path) != 2:
+        return Refused("method specification invalid. Should be api.method", condition="v.size() == 2")
+    group, method = path
+    if group not in groups:
+        return Refused("Could not find API ${api}", condition="api_itr != _registered_apis.end()", api=group)
+    return Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
+
+
+def encoded(value: Any) -> bytes:
+    """JSON; bytes that were no UTF-8 (surrogates in our texts) come out as U+FFFD."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(scrubbed(msgspec.to_builtins(value)))
+
+
+def scrubbed(value: Any) -> Any:
+    """A JSON value with U+FFFD in place of each surrogate."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, (list, tuple)):
+        return [scrubbed(item) for item in value]
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+    return value
+
+
+def _groups(served: Iterable[Bound]) -> dict[str, set[str]]:
+    """The methods of each group."""
+    out: dict[str, set[str]] = {}
+    for bound in served:
+        group, _, name = bound.method.name.partition(".")
+        out.setdefault(group, set()).add(name)
+    return out
+
+
+def _result(request_id: int | str | None, result: Any) -> bytes:
+    return encoded({"jsonrpc": "2.0", "result": result, "id": request_id})
+
+
+def _error(request_id: int | str | None, error: dict[str, Any]) -> bytes:
+    return encoded({"jsonrpc": "2.0", "error": error, "id": request_id})

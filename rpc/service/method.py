@@ -1,0 +1,208 @@
+"""`@method`: an RPC method declared once, as an annotated function; and how one is bound to a chain and what it works on.
+
+Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar, get_type_hints
+
+from msgspec import Struct
+
+from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
+from state.protocol.convert import to_array
+from state.protocol.errors import Refused
+from state.protocol.transaction import Wire
+
+POSITIONAL_GROUP = "condenser_api"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Call = Callable[[Any], Any]
+
+
+class Parameter(Struct, frozen=True):
+    """One argument as declared. `default` is inspect.Parameter.empty when the type says what a missing one is."""
+
+    name: str
+    annotation: Any
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether a positional call must have it."""
+        return self.default is inspect.Parameter.empty
+
+
+class Method(Struct, frozen=True, kw_only=True):
+    """An RPC method as declared."""
+
+    name: str
+    function: Callable[..., Any]
+    form: Form
+    raw: bool
+    plugins: tuple[str, ...]
+    not_enabled: Refused | None
+    loopback_only: bool
+    context: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    returns: Any
+    description: str
+    waits: bool
+
+    @property
+    def group(self) -> str:
+        """The API that it belongs to."""
+        return self.name.split(".")[0]
+
+    @property
+    def positional(self) -> bool:
+        """Whether its arguments come as one array."""
+        return self.group == POSITIONAL_GROUP
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(
+    name: str,
+    *,
+    form: Form | None = None,
+    raw: bool = False,
+    plugin: str | tuple[str, ...] = (),
+    not_enabled: tuple[str, str] | None = None,
+    loopback_only: bool = False,
+    registry: dict[str, Method] = METHODS,
+) -> Callable[[Function], Function]:
+    """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
+
+    Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
+    first one; `_state` is a state that is not looked at. The others are arguments. An `async` function waits for something
+    (broadcasts); all others answer at once.
+
+    `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
+    `plugin`: served only if one of these is enabled; a call is refused with `not_enabled` (condition, text) if there is
+    one, otherwise the method isn't there. `loopback_only`: only programs on the same machine see it.
+    """
+
+    def declare(function: Function) -> Function:
+        assert name.count(".") == 1, f"{name} must be group.method"
+        assert name not in registry, f"{name} is declared twice"
+        declared = Method(
+            name=name,
+            function=function,
+            form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
+            raw=raw,
+            plugins=(plugin,) if isinstance(plugin, str) else plugin,
+            not_enabled=None if not_enabled is None else Refused(not_enabled[1], condition=not_enabled[0]),
+            loopback_only=loopback_only,
+            waits=inspect.iscoroutinefunction(function),
+            description=inspect.getdoc(function) or "",
+            **_signature(function),
+        )
+        assert declared.description, f"{name} needs a docstring"
+        assert not raw or len(declared.parameters) == 1, f"{name} takes the whole params"
+        registry[name] = declared
+        return function
+
+    return declare
+
+
+def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
+    """The function from a method's params to its result, on one chain."""
+    missing = [name for name in method.context if name not in context]
+    if missing:
+        raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
+    function = partial(method.function, *[context[name] for name in method.context])
+    if method.raw:
+        return function
+    members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
+    read = _positional(method, members) if method.positional else _named(method, members, wire)
+    checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
+
+    def call(params: Any) -> Any:
+        values = read(params)
+        for i, check in checks:
+            check(values[i])
+        return function(*values)
+
+    return call
+
+
+def refuse(error: Refused) -> Call:
+    """A call that is always refused: for methods whose plugin is off."""
+
+    def call(_params: Any) -> Any:
+        raise Refused(error.text, condition=error.condition)
+
+    return call
+
+
+def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
+    """What a missing argument stands for: as declared, or else what its type says."""
+    if parameter.required:
+        return member.default
+    declared = parameter.default
+    return lambda: declared
+
+
+def _signature(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a function's signature says: the names of what it works on, its arguments and its result."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())
+    before = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_ONLY] or [p.name for p in parameters[:1]]
+    return {
+        "context": tuple(name.lstrip("_") for name in before),
+        "parameters": tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters[len(before) :]),
+        "returns": hints.get("return"),
+    }
+
+
+def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
+    """Arguments by name; none may come as null or [], and a longer array is taken in declared order."""
+    names = [parameter.name.rstrip("_") for parameter in method.parameters]
+    fields = [
+        (name, member.read, default_of(parameter, member))
+        for name, member, parameter in zip(names, members, method.parameters, strict=True)
+    ]
+    read = object_reader(fields, wire)
+
+    def read_named(params: Any) -> list[Any]:
+        if params is None:
+            params = {}
+        elif type(params) is list:
+            params = dict(zip(names, params, strict=False))
+        return read(params)
+
+    return read_named
+
+
+def _positional(method: Method, members: list[Argument[Any]]) -> Callable[[Any], list[Any]]:
+    """Arguments by position; an empty object is an empty array."""
+    readers = [member.read for member in members]
+    defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
+    most = len(members)
+    least = sum(parameter.required for parameter in method.parameters)
+    condition, text = count_texts(least, most)
+
+    def read_positional(params: Any) -> list[Any]:
+        if type(params) is not list:
+            params = [] if params == {} else to_array(params)
+        count = len(params)
+        if not least <= count <= most:
+            raise Refused(text, condition=condition, n=count)
+        values = [read(value) for read, value in zip(readers, params, strict=False)]
+        if count < most:
+            values += [default() for default in defaults[count:]]
+        return values
+
+    return read_positional
+
+
+def count_texts(least: int, most: int) -> tuple[str, str]:
+    """Condition and text of the refusal of a wrong number of arguments; the letters `#s` are the reference's."""
+    if least == most:
+        return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
+    if most == least + 1:
+        return f"args.size() == {least} || args.size() == {most}", f"Expected {least}-{most} arguments, was ${{n}}"
+    return f"args.size() >= {least} && args.size() <= {most}", f"Expected {least}-{most} argument, was ${{n}}"

@@ -1,0 +1,102 @@
+"""The error objects that clients are told, made from refusals; nothing here knows requests or methods.
+
+Source: rpc-api.md §1.7, §1.8.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from state.protocol.codec import BUILT_IN, wire_fields
+from state.protocol.convert import json_int
+from state.protocol.errors import ChainError, Refused
+from state.protocol.transaction import Wire
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+SERVER_ERROR = -32000
+NO_PARAMS = -32001
+DISPATCH_ERROR = -32002
+CALL_ERROR = -32003
+
+ASSERTION = Refused.CODE
+INTERNAL = "Unknown error - parsing rpc message failed"
+
+Clock = Callable[[], float]
+
+
+class PushFailed(Exception):
+    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (§7.1)."""
+
+    def __init__(self, error: ChainError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def code_of(error: ChainError, assertion: int) -> int:
+    """The JSON-RPC code of a refusal, given the one that assertions have at this stage."""
+    return assertion if error.CODE == ASSERTION else SERVER_ERROR
+
+
+def plain_error(code: int, message: str) -> dict[str, Any]:
+    """An error object of the envelope itself."""
+    return {"code": code, "message": message}
+
+
+def internal_error() -> dict[str, Any]:
+    """The error object for a bug of ours; what happened stands in the node's log."""
+    return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
+
+
+def error_object(error: ChainError, code: int, wire: Wire, clock: Clock = time.time) -> dict[str, Any]:
+    """The error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
+    spell = wire.spec.spell
+    context = _context(error, clock)
+    stack = [{"context": context, "format": spell(error.format), "data": {key: jsonable(v, wire) for key, v in error.values.items()}}]
+    if error.context:
+        stack.append({"context": context, "format": spell(error.context), "data": {}})
+    return {
+        "code": code,
+        "message": error.message(spell),
+        "data": {"code": error.CODE, "name": error.NAME, "message": spell(error.what), "stack": stack},
+    }
+
+
+def jsonable(value: object, wire: Wire) -> Any:
+    """A value of a refusal in its JSON form: numbers and texts as such, declared types in the NAI form."""
+    if value is None or isinstance(value, (str, bool, float)):
+        return value
+    if isinstance(value, int):
+        return json_int(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(item, wire) for item in value]
+    if isinstance(value, dict):
+        return {str(key): jsonable(item, wire) for key, item in value.items()}
+    if isinstance(value, ChainError):
+        return value.message(wire.spec.spell)
+    if isinstance(value, Struct) and _is_declared(type(value)):
+        return wire.codecs.dump(value)
+    return str(value)
+
+
+def _is_declared(cls: type) -> bool:
+    """Whether the codec knows a type."""
+    return cls in BUILT_IN or bool(wire_fields(cls))
+
+
+def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
+    """Where and when a refusal was raised."""
+    file, line, method = "", 0, ""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name != "require":
+            file, line, method = os.path.basename(code.co_filename), trace.tb_lineno, code.co_name
+        trace = trace.tb_next
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(clock()))
+    return {"level": "error", "file": file, "line": line, "method": method, "hostname": "", "timestamp": stamp}

@@ -1,0 +1,705 @@
+"""The JSON-RPC service without a chain: recorded requests, the envelope, arguments, errors, batches, and what is never allowed
+to happen: a crash, a traceback told to a client, work without a bound."""
+
+import enum
+import json
+import runpy
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+import structlog
+import trio
+from msgspec import Struct
+
+from rpc.service import envelope
+from rpc.service.arguments import (
+    APPBASE,
+    CONVERTERS,
+    LEGACY,
+    AccountName,
+    Bool,
+    Exactly,
+    Form,
+    Hash160,
+    Limit,
+    PublicKey,
+    Text,
+    Timestamp,
+    Title,
+    UInt32,
+    UInt64,
+    argument,
+    register_converter,
+)
+from rpc.service.envelope import Service
+from rpc.service.method import Method, count_texts, method
+from rpc.service.reading import read_json
+from rpc.service.refusal import PushFailed, error_object
+from rpc.service.signature import signature
+from state.protocol.asset import Asset
+from state.protocol.errors import ChainError, EndOfFile, MissingPostingAuthority, ParseError, Refused, UnknownKey
+from state.protocol.transaction import SignedTransaction, Wire
+from tests.conftest import CASES, ROOT, read_json_lines
+from tests.rpc_fakes import FAKES, Results, fake_service, fake_wire
+
+RUNNER = runpy.run_path(str(ROOT / "tests" / "conformance" / "run.py"))
+WIRE = fake_wire()
+# The texts of what can't be read, and of times, are the reader's own.
+OWN_TEXTS = ("Parse Error:Unexpected char", "Day of month", "Month number", "bad lexical cast", "basic_string::at")
+
+
+async def ask(service: Service, body: bytes | str, local: bool = True) -> Any:
+    """The decoded answer to a body."""
+    reply = service.answer(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"), local)
+    return json.loads(reply if isinstance(reply, bytes) else await reply)
+
+
+async def call(service: Service, name: str, params: Any = None, local: bool = True) -> Any:
+    """The answer to a call of a method by name; without params when they are None."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": name} | ({} if params is None else {"params": params})
+    return await ask(service, json.dumps(request), local)
+
+
+def serving(registry: dict[str, Method], brand: str = "steem", plugins: tuple[str, ...] | None = None, **context: Any) -> Service:
+    """A service of these methods."""
+    return Service(registry.values(), wire=fake_wire(brand), plugins=plugins, state="the state", **context)
+
+
+def body_of(event: Any) -> bytes:
+    """The body of a recorded raw request."""
+    if "request_hex" in event:
+        return bytes.fromhex(event["request_hex"])
+    parts = event.get("request_parts") or [[event.get("request"), 1]]
+    return "".join(text * times for text, times in parts).encode("utf-8", "surrogatepass")
+
+
+def listed(reply: Any) -> list[Any]:
+    """The members of a batch, or the only answer."""
+    return reply if isinstance(reply, list) else [reply]
+
+
+def recorded() -> Iterator[Any]:
+    """The raw requests of the case that have an answer."""
+    for event in read_json_lines(CASES / "rpc_envelope" / "http.jsonl.gz"):
+        if event["body"]:
+            yield event
+
+
+# ------------------------------------------------------------------ recorded
+
+
+async def test_recorded_requests_are_answered_as_the_reference_did() -> None:
+    compared = 0
+    for event in recorded():
+        want = json.loads(event["body"])
+        service = fake_service(Results(*[reply["result"] for reply in listed(want) if "result" in reply]), WIRE)
+        got = await ask(service, body_of(event))
+        if RUNNER["answered_otherwise"](event):
+            assert RUNNER["proper"](json.dumps(got)), event
+        else:
+            assert RUNNER["answers_differ"](event["body"], json.dumps(got)) == [], event
+            compared += 1
+    assert compared > 680
+
+
+async def test_recorded_refusals_are_worded_and_built_alike() -> None:
+    compared = 0
+    for event in recorded():
+        want = json.loads(event["body"])
+        if RUNNER["answered_otherwise"](event) or not any("error" in reply for reply in listed(want)):
+            continue
+        got = await ask(fake_service(Results({}, {}, {}), WIRE), body_of(event))
+        for theirs, ours in zip(listed(want), listed(got), strict=True):
+            if "error" not in theirs or theirs["error"]["message"].startswith(OWN_TEXTS):
+                continue
+            compared += 1
+            assert theirs["error"]["message"].startswith(ours["error"]["message"]), event
+            assert ("data" in theirs["error"]) == ("data" in ours["error"])
+            if "data" in theirs["error"]:
+                data, own = theirs["error"]["data"], ours["error"]["data"]
+                assert [own[key] for key in ("code", "name", "message")] == [data[key] for key in ("code", "name", "message")]
+                first, own_first = data["stack"][0], own["stack"][0]
+                assert own_first["format"] == first["format"]
+                if not {"trx", "object depth"} & first["data"].keys():
+                    assert own_first["data"] == first["data"]
+                assert own_first["context"].keys() >= first["context"].keys() - {"context"}
+    assert compared > 380
+
+
+# ------------------------------------------------------------------ reading
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b' \r\n\t{"a": 1}', {"a": 1}),
+        (b'{"a": 1} and more', {"a": 1}),
+        (b'{"a": 1}\xff\xfe', {"a": 1}),
+        (b"[1][2]", [1]),
+        (b'"text" ', "text"),
+        ('"ü\\u00fc\\ud83d\\ude00"'.encode(), "üü😀"),
+        (b"18446744073709551615", 2**64 - 1),
+        (b"-9223372036854775808", -(2**63)),
+        (b'"99999999999999999999"', "99999999999999999999"),
+        (b"0.12345678901234567890123", 0.12345678901234567890123),
+        (b"[" * 99 + b"]" * 99, None),
+        (b'{"a":' * 99 + b"1" + b"}" * 99, None),
+        (b"[" + b"{}," * 500 + b"{}]", None),
+    ],
+)
+def test_first_value_is_read(body: bytes, value: Any) -> None:
+    assert value is None or read_json(body) == value
+    assert read_json(body) is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "text"),
+    [
+        (b"", EndOfFile, "End Of File:stringstream"),
+        (b" \n", EndOfFile, "End Of File:stringstream"),
+        (b"{", ParseError, "Parse Error:"),
+        (b"\xff\xfe", ParseError, "Parse Error:"),
+        (b'"\xff"', ParseError, "Parse Error:The request is not valid UTF-8"),
+        (b'"\xff" and more', ParseError, "Parse Error:The request is not valid UTF-8"),
+        (b'"\xed\xa0\x80"', ParseError, "Parse Error:The request is not valid UTF-8"),
+        (b'"\\ud800"', ParseError, "Parse Error:"),
+        (b"NaN", ParseError, "Parse Error:"),
+        (b"[1e999]", ParseError, "Parse Error:"),
+        (b"1" * 100_000, ParseError, "Parse Error:"),
+        (b"[18446744073709551616]", ParseError, "Parse Error:Couldn't parse uint64_t"),
+        (b'{"a":[{"b":-9223372036854775809}]}', ParseError, "Parse Error:Couldn't parse int64_t"),
+        (b"\xef\xbb\xbf{}", ParseError, "Parse Error:"),
+        (b"[" * 100 + b"]" * 100, Refused, "Assert Exception:open_object < 100 && open_array < 100: object graph too deep"),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, Refused, "Assert Exception:open_object"),
+        (b'"' + b"{" * 100 + b'"', Refused, "Assert Exception:open_object"),
+        (b"[" * 1_000_000, Refused, "Assert Exception:open_object"),
+    ],
+)
+def test_what_is_no_json_is_refused(body: bytes, error: type[ChainError], text: str) -> None:
+    with pytest.raises(error) as caught:
+        read_json(body)
+    assert str(caught.value).startswith(text)
+
+
+# ------------------------------------------------------------------ envelope
+
+
+@pytest.mark.parametrize(
+    ("given", "echoed"),
+    [("1", 1), ("4294967295", 4294967295), ("4294967296", "4294967296"), ("-5", -5), ('""', ""), ('"x"', "x"), ("-0", 0)],
+)
+async def test_id_is_echoed(given: str, echoed: int | str) -> None:
+    reply = await ask(fake_service(Results()), f'{{"jsonrpc":"2.0","method":"database_api.get_version","id":{given}}}')
+    assert list(reply) == ["jsonrpc", "result", "id"]
+    assert (reply["id"], type(reply["id"])) == (echoed, type(echoed))
+
+
+async def test_unknown_names_are_told_with_the_closest() -> None:
+    service = fake_service(Results())
+    data = (await call(service, "database_api.get_versio"))["error"]["data"]
+    assert data["closest"] == ["database_api.get_version"]
+    assert data["stack"][0]["format"] == "method_itr != api_itr->second.end(): Could not find method ${method}"
+    data = (await call(service, "database_api.get_block"))["error"]["data"]
+    assert data["closest"] == ["block_api.get_block", "condenser_api.get_block"]
+    assert (await call(service, "database.find_account"))["error"]["data"]["closest"][0] == "database_api.find_accounts"
+    assert "closest" not in (await call(service, "x" * 100_000 + ".y"))["error"]["data"]
+    reply = await ask(service, '{"jsonrpc":"2.0","method":"call","params":["database_api.get_version","x"]}')
+    assert reply["error"]["message"].endswith("Could not find API database_api.get_version")
+
+
+async def test_call_form_takes_arrays_for_named_groups() -> None:
+    results = Results({"first": 1}, {"second": 2})
+    service = fake_service(results)
+    reply = await call(service, "call", ["tags_api", "get_discussion", ["alice", "hello"]])
+    assert reply["result"] == {"first": 1}
+    reply = await call(service, "call", ["database_api", "get_version", []])
+    assert reply["result"] == {"second": 2}
+
+
+@pytest.mark.parametrize("params", [None, "null", "{}", "[]"])
+async def test_named_methods_take_nothing_in_four_spellings(params: str | None) -> None:
+    member = "" if params is None else f',"params":{params}'
+    reply = await ask(fake_service(Results({"v": 1})), f'{{"jsonrpc":"2.0","method":"database_api.get_version"{member}}}')
+    assert reply == {"jsonrpc": "2.0", "result": {"v": 1}, "id": None}
+
+
+@pytest.mark.parametrize(
+    ("params", "refused"), [(None, False), ("{}", False), ("[]", False), ("null", True), ('{"0":1}', True), ("5", True)]
+)
+async def test_condenser_methods_take_nothing_in_three(params: str | None, refused: bool) -> None:
+    member = "" if params is None else f',"params":{params}'
+    reply = await ask(fake_service(Results({"v": 1})), f'{{"jsonrpc":"2.0","method":"condenser_api.get_version"{member}}}')
+    assert ("error" in reply) == refused
+    assert not refused or (reply["error"]["code"], reply["error"]["data"]["name"]) == (-32000, "bad_cast_exception")
+
+
+def test_counts_are_worded_as_in_the_reference() -> None:
+    assert count_texts(1, 1) == ("args.size() == 1", "Expected #s argument(s), was ${n}")
+    assert count_texts(2, 3) == ("args.size() == 2 || args.size() == 3", "Expected 2-3 arguments, was ${n}")
+    assert count_texts(3, 5) == ("args.size() >= 3 && args.size() <= 5", "Expected 3-5 argument, was ${n}")
+
+
+# ------------------------------------------------------------------ arguments
+
+
+class Color(enum.Enum):
+    """Something to choose from; `crimson` is another name for red."""
+
+    red = 0
+    green = 1
+    crimson = 0  # noqa: PIE796
+
+
+class Query(Struct):
+    """A query object."""
+
+    tag: AccountName = ""
+    limit: UInt32 = 20
+    names: list[AccountName] = []
+    coin_only: Bool = False
+    parent: Text | None = None
+
+
+Titled = Annotated[Color, Title("coin::color")]
+Three = Annotated[tuple[AccountName, Text, UInt32], Exactly("by_x start requires 3 values. (a, b, c)")]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "value"),
+    [
+        (int, "-12", -12),
+        (int, 1.9, 1),
+        (UInt32, -1, 4294967295),
+        (UInt32, None, 0),
+        (UInt32, True, 1),
+        (UInt64, "-1", 2**64 - 1),
+        (str, 12, "12"),
+        (AccountName, "a" * 20, "a" * 16),
+        (AccountName, None, ""),
+        (bool, "true", True),
+        (bool, 0, False),
+        (Timestamp, "2020-01-01T00:00:00", 1577836800),
+        (Timestamp, "1969-12-31T23:59:59", 4294967295),
+        (Timestamp, "1960-01-01T00:00:00", 0),
+        (Timestamp, "1969-12-31T23:59:58", 0),
+        (Timestamp, "2038-01-19T03:14:07", 2**31 - 1),
+        (Hash160, "ff", b"\xff" + bytes(19)),
+        (list[AccountName], ["a", 1], ["a", "1"]),
+        (dict[str, Any], {"a": 1}, {"a": 1}),
+        (Any, {"a": [1]}, {"a": [1]}),
+        (Text | None, None, None),
+        (Text | None, 5, "5"),
+        (tuple[AccountName, UInt32], [], ("", 0)),
+        (tuple[AccountName, UInt32], ["a", 5, "more"], ("a", 5)),
+        (Three, ["a", "b", "7"], ("a", "b", 7)),
+        (Titled, "green", Color.green),
+        (Titled, "crimson", Color.red),
+        (Titled, "1", Color.green),
+        (Titled, 1.5, Color.green),
+        (Titled, None, Color.red),
+        (Titled, 4294967297, Color.green),
+        (Query, {}, Query()),
+        (Query, {"tag": "x", "limit": "3", "names": [1], "more": 1, "steem_only": 1}, Query("x", 3, ["1"], True)),
+        (Query, {"coin_only": True, "parent": None}, Query(coin_only=True)),
+    ],
+)
+def test_argument_is_converted(annotation: Any, given: Any, value: Any) -> None:
+    read = argument(annotation, WIRE).read(given)
+    assert (read, type(read)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "text"),
+    [
+        (int, [], "Bad Cast:Invalid cast from array_type to int64"),
+        (UInt32, {}, "Bad Cast:Invalid cast from object_type to uint64"),
+        (Timestamp, "2040-01-01T00:00:00", "Assert Exception:(pt - epoch).total_seconds() <= INT32_MAX: Datetime overflow"),
+        (UInt32, "x", "Parse Error:Couldn't parse uint64_t"),
+        (int, "", "Parse Error:Couldn't parse int64_t"),
+        (AccountName, [], "Bad Cast:Invalid cast from array_type to string"),
+        (Bool, "x", 'Bad Cast:Cannot convert string to bool (only "true" or "false" can be converted)'),
+        (list[Text], "x", "Bad Cast:Invalid cast from string_type to Array"),
+        (list[Text], [[]], "Bad Cast:Invalid cast from array_type to string"),
+        (tuple[Text, Text], None, "Bad Cast:Invalid cast from null_type to Array"),
+        (Three, ["a"], "Assert Exception:key.size() == 3: by_x start requires 3 values. (a, b, c)"),
+        (Titled, "blue", "Bad Cast:invalid name 'blue' in enum 'steem::color'"),
+        (Titled, "", "Bad Cast:invalid name '' in enum 'steem::color'"),
+        (Titled, 2, "Bad Cast:invalid index '2' in enum 'steem::color'"),
+        (Titled, -1, "Bad Cast:invalid index '-1' in enum 'steem::color'"),
+        (Color, [], "Bad Cast:Invalid cast from array_type to int64"),
+        (Query, [], "Bad Cast:Invalid cast from type 'array_type' to Object"),
+        (SignedTransaction, None, "Bad Cast:Invalid cast from type 'null_type' to Object"),
+    ],
+)
+def test_argument_is_refused(annotation: Any, given: Any, text: str) -> None:
+    with pytest.raises(ChainError) as caught:
+        argument(annotation, WIRE).read(given)
+    caught.value.context = ""
+    assert caught.value.message(WIRE.spec.spell) == text
+
+
+def test_bad_keys_and_hashes_are_refused() -> None:
+    for annotation, given in ((PublicKey, "STM1234"), (Hash160, "xy")):
+        with pytest.raises(ChainError):
+            argument(annotation, WIRE).read(given)
+
+
+def test_transactions_come_sealed() -> None:
+    read = argument(SignedTransaction, WIRE, LEGACY)
+    operation = ["vote", {"voter": "alice", "author": "bob", "permlink": "p", "weight": 1}]
+    import state.operations  # noqa: F401 - whichever operations there are
+
+    assert read.default().id == read.read({}).id != bytes(20)
+    with pytest.raises(ChainError):
+        read.read({"operations": [operation, 5]})
+
+
+def test_types_that_nothing_reads_are_found_at_the_start() -> None:
+    with pytest.raises(TypeError, match="no way to read"):
+        argument(complex, WIRE)
+    with pytest.raises(TypeError, match="more than one type"):
+        argument(int | str, WIRE)
+
+
+def test_converters_can_be_added() -> None:
+    class Point(Struct):
+        """A type of somebody else."""
+
+        x: int
+
+    def point(value: Any, wire: Wire, form: Form) -> Point:
+        return Point(value.get("x", 7) if form is APPBASE else len(wire.spec.name))
+
+    register_converter(Point, point)
+    try:
+        assert argument(list[Point], WIRE).read([{"x": 1}]) == [Point(1)]
+        assert argument(Point, WIRE).default() == Point(7)
+        assert argument(Point, WIRE, LEGACY).read({}) == Point(13)
+        with pytest.raises(AssertionError):
+            register_converter(Point, point)
+    finally:
+        del CONVERTERS[Point]
+
+
+async def test_limits_are_asked_after_all_conversions() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.list", registry=registry)
+    def listing(state: str, limit: Annotated[UInt32, Limit(5, "at most ${n}, not ${l}", key="l")], order: Titled = Color.green) -> Any:
+        """A list."""
+        return [state, limit, order.name]
+
+    service = serving(registry)
+    assert (await call(service, "a_api.list", {"limit": 5}))["result"] == ["the state", 5, "green"]
+    assert (await call(service, "a_api.list", {"limit": 6, "order": "blue"}))["error"]["code"] == -32000
+    error = (await call(service, "a_api.list", {"limit": -1}))["error"]
+    assert (error["code"], error["message"]) == (-32003, "Assert Exception:args.limit <= 5: at most ${n}, not 4294967295")
+    assert error["data"]["stack"][0]["data"] == {"l": 4294967295}
+
+
+# ------------------------------------------------------------------ declarations
+
+
+async def test_a_method_gets_what_it_works_on() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.first", registry=registry)
+    def first(state: str, from_: Text, end: Text = "z") -> list[str]:
+        """One thing to work on."""
+        return [state, from_, end]
+
+    @method("a_api.two", registry=registry)
+    def two(state: str, blocks: int, /, number: int) -> list[Any]:
+        """Two things."""
+        return [state, blocks, number]
+
+    @method("a_api.raw", raw=True, registry=registry)
+    def raw(state: str, params: Any) -> Any:
+        """The params as they came."""
+        return [state, params]
+
+    @method("a_api.later", registry=registry)
+    async def later(processor: str, number: int) -> list[Any]:
+        """It waits."""
+        await trio.lowlevel.checkpoint()
+        return [processor, number]
+
+    service = serving(registry, blocks=7, processor="p")
+    assert (await call(service, "a_api.first", {"from": "x"}))["result"] == ["the state", "x", "z"]
+    assert (await call(service, "a_api.first", {}))["result"] == ["the state", "", "z"]
+    assert (await call(service, "a_api.first", ["x", "y", "more"]))["result"] == ["the state", "x", "y"]
+    assert (await call(service, "a_api.two", {"number": "3"}))["result"] == ["the state", 7, 3]
+    assert (await call(service, "a_api.raw", 5))["result"] == ["the state", 5]
+    assert (await call(service, "a_api.later", [5]))["result"] == ["p", 5]
+    assert (await call(service, "a_api.later", [[]]))["error"]["code"] == -32000
+    with pytest.raises(TypeError, match="needs"):
+        serving(registry)
+
+
+def test_declarations_are_checked() -> None:
+    registry: dict[str, Method] = {}
+
+    def documented(state: str) -> None:
+        """Yes."""
+
+    def silent(state: str) -> None: ...
+
+    method("a.b", registry=registry)(documented)
+    for name, function in (("a.b", documented), ("a", documented), ("a.b.c", documented), ("a.c", silent)):
+        with pytest.raises(AssertionError):
+            method(name, registry=registry)(function)
+    assert list(registry) == ["a.b"]
+
+
+async def test_methods_of_plugins_that_are_off() -> None:
+    registry: dict[str, Method] = {}
+
+    def function(state: str) -> str:
+        """It answers."""
+        return state
+
+    method("follow_api.get", plugin="follow", registry=registry)(function)
+    method("condenser_api.get", plugin="follow", not_enabled=("_follow_api", "follow_api_plugin not enabled."), registry=registry)(function)
+    method("condenser_api.other", plugin=("follow", "reputation"), registry=registry)(function)
+    method("condenser_api.always", registry=registry)(function)
+    off, half, on = (serving(registry, plugins=plugins) for plugins in ((), ("reputation",), None))
+    assert "Could not find API follow_api" in (await call(off, "follow_api.get"))["error"]["message"]
+    error = (await call(off, "condenser_api.get"))["error"]
+    assert (error["code"], error["message"]) == (-32003, "Assert Exception:_follow_api: follow_api_plugin not enabled.")
+    assert "Could not find method other" in (await call(off, "condenser_api.other"))["error"]["message"]
+    assert off.method_names == ["condenser_api.always", "condenser_api.get"]
+    assert "result" in await call(half, "condenser_api.other")
+    assert on.method_names == ["condenser_api.always", "condenser_api.get", "condenser_api.other", "follow_api.get"]
+    assert "result" in await call(on, "follow_api.get")
+
+
+async def test_loopback_methods_are_not_there_for_others() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("debug_node_api.push", loopback_only=True, registry=registry)
+    def push(state: str) -> str:
+        """Change the chain."""
+        return state
+
+    service = serving(registry)
+    assert (await call(service, "debug_node_api.push", local=True))["result"] == "the state"
+    error = (await call(service, "debug_node_api.push", local=False))["error"]
+    assert error["message"].endswith("Could not find API debug_node_api")
+    assert "closest" not in error["data"]
+
+
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    ("refuse", "code", "message"),
+    [
+        (lambda: Refused("no ${n} COIN", condition="a > b", n=3), -32003, "Assert Exception:a > b: no 3 STEEM"),
+        (UnknownKey, -32000, "unknown key:unknown key: "),
+        (
+            lambda: MissingPostingAuthority("Missing Posting Authority ${a}", a="alice"),
+            -32000,
+            "missing required posting authority:Missing Posting Authority alice",
+        ),
+        (lambda: PushFailed(Refused("no", condition="false")), -32000, "Assert Exception:false: no"),
+    ],
+)
+async def test_refusals_are_told(refuse: Callable[[], Exception], code: int, message: str) -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.at_once", registry=registry)
+    def at_once(state: str) -> None:
+        """It refuses."""
+        raise refuse()
+
+    @method("a_api.later", registry=registry)
+    async def later(state: str) -> None:
+        """It refuses later."""
+        raise refuse()
+
+    service = serving(registry)
+    for name in registry:
+        told = (await call(service, name))["error"]
+        assert (told["code"], told["message"]) == (code, message)
+        assert told["data"]["stack"][0]["context"]["hostname"] == ""
+        if refuse is UnknownKey:
+            assert told["data"]["stack"][0]["context"]["file"] == "test_rpc_envelope.py"
+            assert told["data"]["stack"][0]["context"]["method"] == name.split(".")[1]
+
+
+def test_values_and_context_of_a_refusal_are_in_its_data() -> None:
+    nested = Refused("${c} Coin", condition="x", c="COIN")
+    values: dict[str, Any] = {
+        "asset": Asset(5),
+        "big": 2**40,
+        "key": b"\1\2",
+        "names": ("a", None),
+        "why": nested,
+        "kind": int,
+        "m": {1: True},
+    }
+    error = Refused("${asset}", condition="c", **values)
+    error.context = " near coin"
+    told = error_object(error, -32003, WIRE, lambda: 1577836800.5)
+    assert told["message"] == 'Assert Exception:c: {"amount":"5","precision":3,"nai":"@@000000021"} near steem'
+    first, second = told["data"]["stack"]
+    assert first["data"]["asset"] == {"amount": "5", "precision": 3, "nai": "@@000000021"}
+    assert first["data"]["big"] == str(2**40)
+    assert first["data"]["key"] == "0102"
+    assert first["data"]["names"] == ["a", None]
+    assert first["data"]["why"] == "Assert Exception:x: COIN Steem"
+    assert first["data"]["m"] == {"1": True}
+    assert first["context"]["timestamp"] == "2020-01-01T00:00:00"
+    assert (second["format"], second["data"]) == (" near steem", {})
+    assert json.loads(msgspec.json.encode(told)) == told
+
+
+async def test_bugs_are_logged_and_not_told() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.broken", registry=registry)
+    def broken(state: str, text: Text = "") -> None:
+        """It has a bug."""
+        raise KeyError("a secret")
+
+    @method("a_api.unshowable", registry=registry)
+    def unshowable(state: str) -> Any:
+        """It returns what is no JSON."""
+        return object()
+
+    @method("a_api.later", registry=registry)
+    async def later(state: str) -> None:
+        """It has a bug later."""
+        raise ZeroDivisionError
+
+    service = serving(registry)
+    with structlog.testing.capture_logs() as logs:
+        for name in registry:
+            error = (await call(service, name))["error"]
+            assert (error["code"], error["message"]) == (-32000, "Unknown error - parsing rpc message failed")
+            assert "secret" not in json.dumps(error)
+        await call(service, "a_api.broken", {"text": "x" * 1_000_000})
+    assert [log["event"] for log in logs] == ["request failed"] * 4
+    assert "a_api.broken" in logs[0]["request"]
+    assert isinstance(logs[0]["exc_info"], KeyError)
+    assert len(logs[3]["request"]) == envelope.REQUEST_LOGGED_MAX
+
+
+async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(body: bytes) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(envelope, "read_json", broken)
+    with structlog.testing.capture_logs() as logs:
+        assert (await ask(fake_service(Results()), "{}"))["error"]["code"] == -32000
+    assert logs[0]["request"] == "{}"
+
+
+async def test_text_that_is_no_utf8_comes_out_replaced() -> None:
+    stored = b"caf\xe9 \xed\xa0\x80".decode("utf-8", "surrogateescape")
+    service = fake_service(Results({stored: [stored, ("é", 5)]}))
+    assert (await call(service, "database_api.get_version"))["result"] == {"caf� ���": ["caf� ���", ["é", 5]]}
+
+
+# ------------------------------------------------------------------ batches
+
+
+async def test_a_batch_is_answered_in_order_and_gives_way() -> None:
+    registry: dict[str, Method] = {}
+    seen: list[str] = []
+
+    @method("a_api.slow", registry=registry)
+    def slow(state: str, name: Text) -> str:
+        """It takes its time."""
+        time.sleep(envelope.BATCH_SLICE_SECONDS)
+        seen.append(name)
+        return name
+
+    @method("a_api.later", registry=registry)
+    async def later(state: str) -> str:
+        """It waits."""
+        await trio.lowlevel.checkpoint()
+        return "later"
+
+    async def other() -> None:
+        seen.append("other")
+
+    asked = [{"jsonrpc": "2.0", "id": i, "method": "a_api.slow", "params": [name]} for i, name in enumerate("abc")]
+    asked.append({"jsonrpc": "2.0", "id": "x", "method": "a_api.later"})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        replies = await ask(serving(registry), json.dumps([*asked, 5]))
+    assert [(reply["id"], reply.get("result")) for reply in replies] == [(0, "a"), (1, "b"), (2, "c"), ("x", "later"), (None, None)]
+    assert seen.index("other") < seen.index("c")
+    assert replies[-1]["error"]["code"] == -32700
+
+
+async def test_the_answer_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "BATCH_REPLY_SIZE_MAX", 10_000)
+    service = fake_service(Results())
+    request = '{"jsonrpc":"2.0","method":"database_api.get_version"}'
+    assert len(await ask(service, f"[{','.join([request] * 200)}]")) == 200
+    reply = await ask(service, f"[{','.join([request] * 300)}]")
+    assert (reply["error"]["code"], reply["id"]) == (-32000, None)
+
+
+async def test_an_empty_batch_is_one_error_without_data() -> None:
+    reply = await ask(fake_service(Results()), "[]")
+    assert reply == {"jsonrpc": "2.0", "error": {"code": -32000, "message": "Array is invalid"}, "id": None}
+
+
+# ------------------------------------------------------------------ jsonrpc
+
+
+async def test_methods_are_listed_sorted() -> None:
+    service = fake_service(Results())
+    empty: list[Any] = [None, {}, []]
+    for params in empty:
+        names = (await call(service, "jsonrpc.get_methods", params))["result"]
+        assert names == sorted([*FAKES, "jsonrpc.get_methods", "jsonrpc.get_signature"])
+
+
+async def test_signatures_show_defaults() -> None:
+    service = fake_service(Results())
+
+    async def shown(name: str) -> Any:
+        return (await call(service, "jsonrpc.get_signature", {"method": name}))["result"]
+
+    assert await shown("database_api.list_accounts") == {"args": {"start": None, "limit": 0, "order": "by_name"}, "ret": {}}
+    assert await shown("condenser_api.get_accounts") == {"args": [], "ret": []}
+    assert await shown("database_api.find_accounts") == {"args": {"accounts": []}, "ret": {}}
+    history = await shown("account_history_api.get_account_history")
+    assert history["args"] == {"account": "", "start": 0, "limit": 0}
+    trades = await shown("market_history_api.get_trade_history")
+    assert trades["args"] == {"start": "1970-01-01T00:00:00", "end": "1970-01-01T00:00:00", "limit": 0}
+    assert (await shown("network_broadcast_api.broadcast_transaction"))["args"]["max_block_age"] == -1
+    assert (await shown("jsonrpc.get_methods"))["ret"] == []
+
+
+class Shown(msgspec.Struct):
+    """A result of declared fields."""
+
+    name: AccountName
+    count: UInt32
+
+
+def test_results_are_shown_by_their_type() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.one", registry=registry)
+    def one(state: str, query: Query, color: Color = Color.green, maybe: Text | None = None) -> Shown:
+        """One record."""
+        return Shown("", 0)
+
+    @method("a_api.number", registry=registry)
+    def number(state: str) -> int:
+        """A number."""
+        return 1
+
+    shown = signature(registry["a_api.one"], WIRE)
+    assert shown["args"] == {"query": {"tag": "", "limit": 20, "names": [], "coin_only": False}, "color": "green"}
+    assert shown["ret"] == {"name": "", "count": 0}
+    assert signature(registry["a_api.number"], WIRE)["ret"] == 0
