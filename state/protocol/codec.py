@@ -38,6 +38,7 @@ from state.protocol.kinds import (
     as_it_is,
     asset_from_nai,
 )
+from state.protocol.shown import Always, At
 
 if TYPE_CHECKING:
     from state.protocol.spec import ChainSpec
@@ -160,6 +161,17 @@ class Codecs:
     def dump(self, value: Any, legacy: bool = False) -> Any:
         """The JSON form of a declared value."""
         return (self.dumper(type(value), legacy) or as_it_is)(value)
+
+    def blank(self, of: Any, legacy: bool = False) -> Any:
+        """The JSON form of a type with nothing in it; optional fields are left out."""
+        if isinstance(of, Always):
+            return of.value
+        if isinstance(of, At):
+            return self.blank(of.kind, legacy)
+        if isinstance(of, Kind) or of in BUILT_IN:
+            return (self.dumper(of, legacy) or as_it_is)(self.default(of))
+        fields = [field for field in shown_fields(of, legacy) if not isinstance(field.kind, Maybe)]
+        return {self.spec.spell(field.json): self.blank(field.kind, legacy) for field in fields}
 
     # -------------------------------------------------------------- symbols and the condenser's asset text
 
@@ -291,15 +303,15 @@ class Codecs:
         names: dict[str, Any] = {}
         items = []
         optional = False
-        for i, field in enumerate(wire_fields(cls)):
-            if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
+        for i, field in enumerate(shown_fields(cls, legacy)):
+            if isinstance(field.kind, Always):
+                items.append((self.spec.spell(field.json), repr(field.kind.value), ""))
                 continue
-            dump = self.dumper(field.kind, legacy)
+            place, dump = place_of(cls, field), self.dumper(field.kind, legacy)
             names[f"dump{i}"] = dump
-            value = f"v.{field.name}" if dump is None else f"dump{i}(v.{field.name})"
             maybe = isinstance(field.kind, Maybe)
             optional |= maybe
-            items.append((self.spec.spell(field.json), value, f"v.{field.name}" if maybe else ""))
+            items.append((self.spec.spell(field.json), place if dump is None else f"dump{i}({place})", place if maybe else ""))
         extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
         items += [(self.spec.spell(key), repr(value), "") for key, value in extra.items()]
         if not optional:
@@ -325,6 +337,22 @@ class Codecs:
                 lookup = f"o[{spelled!r}] if {spelled!r} in o else o.get({field.json!r}, missing)"
             lines += [f"x = {lookup}", f"f{i} = default{i} if x is missing else parse{i}(x)"]
         return compiled(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
+
+
+def shown_fields(cls: type, legacy: bool) -> list[Field]:
+    """The wire fields of a declared type that one of the JSON forms has; a class names what is absent from either."""
+    absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
+    return [field for field in wire_fields(cls) if field.name not in absent]
+
+
+def place_of(cls: type, field: Field) -> str:
+    """Where a dumper reads a field of `v`: its attribute, below the attribute `ROOT` if the class has one, or at its path."""
+    if isinstance(field.kind, At):
+        path = field.kind.path
+    else:
+        root = getattr(cls, "ROOT", "")
+        path = f"{root}.{field.name}" if root else field.name
+    return f"v.{path}" if path else "v"
 
 
 def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
