@@ -34,8 +34,8 @@ class ForkTree:
         if block.id not in self._by_id:
             self._by_id[block.id] = block
             self._by_number.setdefault(block.number, []).append(block)
-            if self.head is None or block.number > self.head.number:
-                self.head = block
+        if self.head is None or block.number > self.head.number:
+            self.head = self._by_id[block.id]
         assert self.head is not None
         return self.head
 

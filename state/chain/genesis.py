@@ -1,6 +1,8 @@
 """The state before block 1, made from a chain spec. Source: block-processing.md §1; state-objects.md §12."""
 
-from state.chain.hardforks import set_hardfork
+from collections.abc import Callable
+
+from state.chain.hardforks import report_version, set_hardfork
 from state.effects.subsidies import subsidy_params, witness_params
 from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.protocol.authority import Authority, key_authority
@@ -16,7 +18,7 @@ from state.protocol.constants import (
     COIN_SBD_STOP_PERCENT_HF14,
     COIN_TEMP_ACCOUNT,
 )
-from state.protocol.spec import ChainSpec
+from state.protocol.spec import ChainSpec, GenesisAccount
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from state.tables.globals import (
@@ -33,15 +35,17 @@ CLOSED = Authority(weight_threshold=1)
 OPEN = Authority()
 
 
-def new_state(spec: ChainSpec) -> State:
-    """A state at genesis; nothing in it can be undone."""
+def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: None) -> State:
+    """A state at genesis; nothing in it can be undone. `prepare` is called before hardforks, to enable plugins."""
     state = State(spec)
     create_reference_accounts(state)
     for account in spec.genesis.accounts:
-        create_extra_account(state, account.name)
+        create_extra_account(state, account)
     create_singletons(state)
+    prepare(state)
     if spec.genesis.hardfork:
         set_hardfork(state, spec.genesis.hardfork, apply_now=True)
+        report_version(state, spec.genesis.hardfork)
     state.journal.cut(state.journal.mark())
     return state
 
@@ -79,9 +83,9 @@ def default_properties(spec: ChainSpec) -> ChainProperties:
     return ChainProperties(account_creation_fee=spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
 
 
-def create_extra_account(state: State, name: str) -> None:
+def create_extra_account(state: State, given: GenesisAccount) -> None:
     """An account that a chain spec adds, with its balances and keys."""
-    given = next(account for account in state.spec.genesis.accounts if account.name == name)
+    name = given.name
     row = state.accounts.insert(
         Account(
             name=name,

@@ -48,7 +48,12 @@ def genesis_hardforks(state: State, block: SignedBlock) -> None:
     if due <= state.hardfork:
         return
     set_hardfork(state, due, apply_now=True)
-    version, time = state.spec.hardfork_versions[due], state.hardfork_times[due]
+    report_version(state, due)
+
+
+def report_version(state: State, number: int) -> None:
+    """Every witness runs the version of this hardfork and has voted for it."""
+    version, time = state.spec.hardfork_versions[number], state.hardfork_times[number]
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, running_version=version, hardfork_version_vote=version, hardfork_time_vote=time)
 

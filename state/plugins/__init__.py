@@ -1,0 +1,21 @@
+"""Indices derived from operations, each a plugin that a node enables by name; consensus never looks at them.
+
+A plugin is one module: its tables (undone with the state's journal), `install(state)`, which makes them, registers its
+listeners and returns them, and functions that read them. `enable` puts what it returns into `state.plugins[name]`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from state.tables import State
+
+# In the order in which they are initialised; listeners are told in that order.
+PLUGINS: dict[str, Callable[[State], Any]] = {}
+
+
+def enable(state: State, names: Iterable[str]) -> None:
+    """Install the named plugins on a state at genesis."""
+    wanted = set(names)
+    for name, install in PLUGINS.items():
+        if name in wanted:
+            state.plugins[name] = install(state)

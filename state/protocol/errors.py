@@ -4,10 +4,13 @@ The text of an error is what clients match. It is written once, in product spell
 is spelled and filled in only when somebody is told (`message`). Source: rpc-api.md §1.7, §1.8.
 """
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
 Spell = Callable[[str], str]
+
+PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
 def as_written(text: str) -> str:
@@ -53,10 +56,8 @@ class ChainError(Exception):
 
 
 def fill(text: str, values: dict[str, object], spell: Spell = as_written) -> str:
-    """Replace each `${key}` of a text by its value; texts among the values stay as they are."""
-    for key, value in values.items():
-        text = text.replace("${" + key + "}", shown(value, spell))
-    return text
+    """Replace each `${key}` of a text by its value; what a value holds is not looked at again."""
+    return PLACEHOLDER.sub(lambda match: shown(values[match[1]], spell) if match[1] in values else match[0], text)
 
 
 def shown(value: object, spell: Spell = as_written) -> str:
