@@ -224,7 +224,9 @@ class Codecs:
     def _struct_packer(self, cls: type) -> Pack:
         """Neighbouring fields of fixed size share one call of struct; everything else is one call each."""
         names: dict[str, Any] = {}
-        parts, layout, values = [], "", []
+        parts: list[str] = []
+        values: list[str] = []
+        layout = ""
 
         def flush() -> None:
             nonlocal layout
@@ -247,7 +249,8 @@ class Codecs:
         flush()
         body = " + ".join(parts) if len(parts) < 4 else f"join(({', '.join(parts)}))"
         names["join"] = b"".join
-        return compiled(f"pack_{cls.__name__}", ["v"], [f"return {body or repr(b'')}"], names)
+        made: Pack = compiled(f"pack_{cls.__name__}", ["v"], [f"return {body or repr(b'')}"], names)
+        return made
 
     def _struct_unpacker(self, cls: type) -> Unpack:
         names: dict[str, Any] = {"cls": cls}
@@ -276,7 +279,8 @@ class Codecs:
         if [field.name for field in fields] == list(cls.__struct_fields__)[: len(fields)]:  # type: ignore[attr-defined]
             arguments = ", ".join(f"f{j}" for j in range(len(fields)))
         lines.append(f"return cls({arguments}), i")
-        return compiled(f"unpack_{cls.__name__}", ["b", "i"], lines, names)
+        made: Unpack = compiled(f"unpack_{cls.__name__}", ["b", "i"], lines, names)
+        return made
 
     def _unpack_lines(self, kind: Any, target: str, names: dict[str, Any]) -> list[str]:
         """Code that reads one field: short texts and bools in line, the rest by a call."""
@@ -314,11 +318,13 @@ class Codecs:
             items.append((self.spec.spell(field.json), place if dump is None else f"dump{i}({place})", place if maybe else ""))
         extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
         items += [(self.spec.spell(key), repr(value), "") for key, value in extra.items()]
-        if not optional:
-            return compiled(f"dump_{cls.__name__}", ["v"], [f"return {{{', '.join(f'{k!r}: {e}' for k, e, _ in items)}}}"], names)
-        lines = ["out = {}"]
-        lines += [f"if {test} is not None: out[{key!r}] = {value}" if test else f"out[{key!r}] = {value}" for key, value, test in items]
-        return compiled(f"dump_{cls.__name__}", ["v"], [*lines, "return out"], names)
+        if optional:
+            lines = [f"if {test} is not None: out[{key!r}] = {value}" if test else f"out[{key!r}] = {value}" for key, value, test in items]
+            lines = ["out = {}", *lines, "return out"]
+        else:
+            lines = [f"return {{{', '.join(f'{key!r}: {value}' for key, value, _ in items)}}}"]
+        made: Dump = compiled(f"dump_{cls.__name__}", ["v"], lines, names)
+        return made
 
     def _struct_parser(self, cls: type, legacy: bool) -> Parse:
         names: dict[str, Any] = {"cls": cls, "missing": MISSING, "to_object": to_object}
@@ -336,7 +342,8 @@ class Codecs:
             if spelled != field.json:
                 lookup = f"o[{spelled!r}] if {spelled!r} in o else o.get({field.json!r}, missing)"
             lines += [f"x = {lookup}", f"f{i} = default{i} if x is missing else parse{i}(x)"]
-        return compiled(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
+        made: Parse = compiled(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
+        return made
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:

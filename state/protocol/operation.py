@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from msgspec import Struct
 
 from state.protocol.authority import Authority
+from state.protocol.codec import wire_fields
 from state.protocol.convert import to_array, to_int
 from state.protocol.errors import BadCast, Refused, require
 from state.protocol.kinds import (
@@ -121,9 +122,9 @@ def operation(
         cls.TAG, cls.NAME = tag, snake_case(cls.__name__)
         for role, field in (("posting", posting), ("active", active), ("owner", owner)):
             if field is not None:
-                cls.authorities = signer(role, field, many=is_many(cls, field))  # type: ignore[method-assign]
+                cls.authorities = signer(role, field, many=is_many(cls, field))  # type: ignore[method-assign, assignment]
         if impacted:
-            cls.impacted = touching(impacted)  # type: ignore[method-assign]
+            cls.impacted = touching(impacted)  # type: ignore[method-assign, assignment]
         OPERATIONS[tag] = cls
         return cls
 
@@ -241,7 +242,6 @@ def legacy_parser(codecs: Codecs) -> Parse:
 
 def is_converted(codecs: Codecs, cls: type) -> bool:
     """Whether the condenser writes an operation otherwise than the other groups: it holds an asset or a price."""
-    from state.protocol.codec import wire_fields
 
     def differs(kind: Any) -> bool:
         if isinstance(kind, type):

@@ -21,9 +21,9 @@ from state.protocol.kinds import (
     AccountName,
     Dump,
     Extensions,
-    Hash160,
     HardforkVersion,
     Hash,
+    Hash160,
     Kind,
     Many,
     Pack,
@@ -38,6 +38,7 @@ from state.protocol.kinds import (
     Variant,
     Void,
     pack_length,
+    unpack_count,
 )
 from state.protocol.operation import Operations
 from state.protocol.signatures import Canonical, recover
@@ -274,7 +275,7 @@ class Wire:
         head, i = self._unpack_header(data, i)
         signature = data[i : i + 65]
         i += 65
-        n, i = unpack_transaction_count(data, i)
+        n, i = unpack_count(data, i)
         transactions = []
         for _ in range(n):
             trx, i = self._unpack_signed(data, i)
@@ -311,13 +312,6 @@ class Wire:
         shown["witness_signature"] = block.witness_signature.hex()
         shown["transactions"] = [self.transaction_to_json(trx, legacy) for trx in block.transactions]
         return shown
-
-
-def unpack_transaction_count(data: bytes, i: int) -> tuple[int, int]:
-    """How many transactions follow; bounded by the bytes that are left."""
-    from state.protocol.kinds import unpack_count
-
-    return unpack_count(data, i)
 
 
 def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:

@@ -1,0 +1,239 @@
+"""Kinds of symbols, assets, prices and the account creation fee. Source: wire-format.md §1.9, §1.10, §1.18."""
+
+from __future__ import annotations
+
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from state.protocol import asset as assets
+from state.protocol.asset import Asset, Price
+from state.protocol.convert import to_object
+from state.protocol.errors import LexicalCast, Refused, require
+from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack
+
+if TYPE_CHECKING:
+    from state.protocol.codec import Codecs
+
+
+class SymbolKind(Kind):
+    """An asset's symbol: 8 bytes for the three fixed ones, 4 for SMTs."""
+
+    default = assets.COIN
+
+    def packer(self, codecs: Codecs) -> Pack:
+        tails, number = codecs.symbol_tails, Layout("<I").pack
+        return lambda value: tails.get(value) or number(value)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return codecs.unpack_symbol
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return lambda value: {"nai": assets.nai_text(value), "decimals": assets.decimals(value)}
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return symbol_from_json
+
+
+def natural(value: Any) -> bool:
+    """Whether a JSON value is an unsigned integer as written."""
+    return type(value) is int and 0 <= value < 1 << 64
+
+
+def symbol_from_json(value: Any) -> int:
+    """`{"nai": text, "decimals": number}`; everything else is refused by name."""
+    require(isinstance(value, dict), "Asset symbol is expected to be an object.", condition="var.is_object()")
+    for key in ("nai", "decimals"):
+        require(key in value, "Expected key '${key}'.", condition="o.contains(key)", key=key)
+    nai, precision = value["nai"], value["decimals"]
+    require(isinstance(nai, str), "Expected a string type for value '${key}'.", condition="nai.is_string()", key="nai")
+    require(natural(precision), "Expected an unsigned integer type for value '${key}'.", condition="is_uint64()", key="decimals")
+    most = assets.DECIMALS_MAX
+    require(precision <= most, "Expected decimals to be less than or equal to ${max}", condition="decimals <= max", max=most)
+    return symbol_from_nai(nai, precision)
+
+
+def symbol_from_nai(nai: str, precision: int) -> int:
+    """The symbol of a NAI text, which carries a check digit."""
+    require(len(nai) == 11, "Incorrect NAI string length", condition="str.length() == COIN_ASSET_SYMBOL_NAI_STRING_LENGTH - 1")
+    require(nai.startswith("@@"), "Invalid NAI string prefix", condition='str[0] == "@" && str[1] == "@"')
+    number = to_lexical(nai[2:], 32)
+    digits, check = divmod(number, 10)
+    require(
+        assets.NAI_MIN <= digits <= assets.NAI_MAX,
+        "NAI out of range",
+        condition="(nai_data_digits >= SMT_MIN_NAI) & (nai_data_digits <= SMT_MAX_NAI)",
+    )
+    require(
+        assets.check_digit(digits) == check,
+        "Invalid check digit",
+        condition="nai_check_digit == damm_checksum_8digit(nai_data_digits)",
+    )
+    return assets.symbol_from_digits(digits, precision)
+
+
+def to_lexical(text: str, bits: int) -> int:
+    """A number as boost's lexical_cast reads it into an unsigned integer: sign, digits, wrapping negatives."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise LexicalCast
+    number = int(digits)
+    if number >= 1 << bits:
+        raise LexicalCast
+    return -number % (1 << bits) if text[0] == "-" else number
+
+
+def lexical_amount(text: str) -> int:
+    """The amount of a NAI asset: a signed 64-bit number as text, blanks and exponents refused."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 400:
+        raise LexicalCast
+    number = -int(digits) if text[0] == "-" else int(digits)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise LexicalCast
+    return number
+
+
+def asset_from_nai(value: Any) -> Asset:
+    """`{"amount": text, "precision": number, "nai": text}`; everything else is refused by name."""
+    require(isinstance(value, dict), "Asset has to be treated as object.", condition="var.is_object()")
+    require("amount" in value, "Amount field doesn't exist.", condition="v_object.contains( ASSET_AMOUNT_KEY )")
+    amount = value["amount"]
+    kind = "Expected a string type for value '${key}'."
+    require(isinstance(amount, str), kind, condition="v_object[ ASSET_AMOUNT_KEY ].is_string()", key="amount")
+    number = lexical_amount(amount)
+    require(number >= 0, "Asset amount cannot be negative", condition="vo.amount >= 0")
+    require("precision" in value, "Precision field doesn't exist.", condition="v_object.contains( ASSET_PRECISION_KEY )")
+    precision = value["precision"]
+    unsigned = "Expected an unsigned integer type for value '${key}'."
+    require(natural(precision), unsigned, condition="v_object[ ASSET_PRECISION_KEY ].is_uint64()", key="precision")
+    require("nai" in value, "NAI field doesn't exist.", condition="v_object.contains( ASSET_NAI_KEY )")
+    nai = value["nai"]
+    require(isinstance(nai, str), kind, condition="v_object[ ASSET_NAI_KEY ].is_string()", key="nai")
+    return Asset(number, symbol_from_nai(nai, precision % 256))
+
+
+def asset_nai(value: Asset) -> dict[str, Any]:
+    """The NAI form of an asset."""
+    symbol = value.symbol
+    return {"amount": str(value.amount), "precision": symbol & assets.DECIMALS_MASK, "nai": assets.nai_text(symbol)}
+
+
+class AssetKind(Kind):
+    """An amount with its symbol; text in the condenser's dialect unless `nai_only`."""
+
+    default = Asset()
+
+    def __init__(self, nai_only: bool = False) -> None:
+        self.nai_only = nai_only
+
+    def packer(self, codecs: Codecs) -> Pack:
+        tails, amount, both = codecs.symbol_tails, Layout("<q8s").pack, Layout("<qI").pack
+
+        def pack(value: Asset) -> bytes:
+            tail = tails.get(value.symbol)
+            return amount(value.amount, tail) if tail else both(value.amount, value.symbol)
+
+        return pack
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        read, symbols, symbol_at = Layout("<q").unpack_from, codecs.symbol_of_tail, codecs.unpack_symbol
+
+        def unpack(data: bytes, i: int) -> tuple[Asset, int]:
+            amount = read(data, i)[0]
+            symbol = symbols.get(data[i + 8 : i + 16])
+            if symbol is not None:
+                return Asset(amount, symbol), i + 16
+            symbol, i = symbol_at(data, i + 8)
+            return Asset(amount, symbol), i
+
+        return unpack
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return codecs.asset_text if legacy and not self.nai_only else asset_nai
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return codecs.asset_from_text if legacy and not self.nai_only else asset_from_nai
+
+
+class PriceKind(Kind):
+    """A price: two assets. The condenser's reader refuses an invalid one at once."""
+
+    default = Price()
+
+    def packer(self, codecs: Codecs) -> Pack:
+        pack = codecs.packer(Asset)
+        return lambda value: pack(value.base) + pack(value.quote)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        read = codecs.unpacker(Asset)
+
+        def unpack(data: bytes, i: int) -> tuple[Price, int]:
+            base, i = read(data, i)
+            quote, i = read(data, i)
+            return Price(base, quote), i
+
+        return unpack
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dump = codecs.dumper(Asset, legacy)
+        assert dump is not None
+        return lambda value: {"base": dump(value.base), "quote": dump(value.quote)}
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        read = codecs.parser(Asset, legacy)
+
+        def parse(value: Any) -> Price:
+            given = to_object(value)
+            price = Price(*(read(given[key]) if key in given else Asset() for key in ("base", "quote")))
+            if legacy:
+                price.validate()
+            return price
+
+        return parse
+
+
+class CoinFee(Struct, frozen=True):
+    """The account creation fee inside chain properties: COIN, with its symbol bytes when they are not today's."""
+
+    amount: int = 0
+    symbol_bytes: bytes = b""
+
+
+class CoinFeeKind(Kind):
+    """`legacy_coin_asset`: historic spellings of the symbol decode and are packed again unchanged."""
+
+    def __init__(self, nai_only: bool = False) -> None:
+        self.nai_only = nai_only
+
+    def packer(self, codecs: Codecs) -> Pack:
+        today, pack = codecs.symbol_tails[assets.COIN], Layout("<q8s").pack
+        return lambda value: pack(value.amount, value.symbol_bytes or today)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        today, read = codecs.symbol_tails[assets.COIN], Layout("<q8s").unpack_from
+        letters = today[1:]
+        known = {bytes((n,)) + letters for n in (1, 2, 5)} | {b"\x030.001\0\0", b"\x036.000\0\0"}
+
+        def unpack(data: bytes, i: int) -> tuple[CoinFee, int]:
+            amount, symbol = read(data, i)
+            if symbol != today and symbol not in known:
+                raise Refused("Cannot determine space for asset ${n}", condition="false", n=int.from_bytes(symbol, "little"))
+            return CoinFee(amount, b"" if symbol == today else symbol), i + 16
+
+        return unpack
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dump = codecs.asset_text if legacy and not self.nai_only else asset_nai
+        return lambda value: dump(Asset(value.amount, assets.COIN))
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        read = codecs.asset_from_text if legacy and not self.nai_only else asset_from_nai
+
+        def parse(value: Any) -> CoinFee:
+            asset = read(value)
+            require(asset.symbol == assets.COIN, condition="a.symbol == COIN_SYMBOL")
+            return CoinFee(asset.amount)
+
+        return parse
