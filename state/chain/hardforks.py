@@ -13,12 +13,12 @@ from state.effects.votes import adjust_witness_vote
 from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_FEED_HISTORY_WINDOW,
-    HF9_PUBLIC_KEY,
     COIN_MINER_ACCOUNT,
     COIN_NULL_ACCOUNT,
     COIN_POST_REWARD_FUND_NAME,
     COIN_TEMP_ACCOUNT,
     COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16,
+    HF9_PUBLIC_KEY,
     HIVE_TREASURY_ACCOUNT,
     TIME_MAX,
 )

@@ -2,6 +2,7 @@
 Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio.
 """
 
+from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.effects.balances import adjust_balance, share
 from state.effects.mana import update_manabar
@@ -12,14 +13,13 @@ from state.protocol.constants import (
     COIN_BLOCKS_PER_DAY,
     COIN_IRREVERSIBLE_THRESHOLD,
     COIN_MAX_UNDO_HISTORY,
-    COIN_START_MINER_VOTING_BLOCK,
     COIN_MAX_WITNESSES,
+    COIN_START_MINER_VOTING_BLOCK,
 )
 from state.protocol.errors import require
 from state.protocol.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
-from state.chain.skip import Skip
 from state.tables import State
 from state.tables.globals import BlockSummary
 from state.tables.market import LimitOrder

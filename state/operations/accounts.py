@@ -5,6 +5,8 @@ Declarations and what can be refused without state. Sources: operations.md §4; 
 
 from __future__ import annotations
 
+from state.effects.accounts import create_account, require_members, require_size, update_owner
+from state.effects.balances import adjust_balance, create_vesting
 from state.operations.checks import (
     require_account_name,
     require_authority_size,
@@ -24,8 +26,6 @@ from state.protocol.constants import (
 from state.protocol.errors import UnknownKey, require
 from state.protocol.kinds import AccountName, Bool, Extensions, PublicKey, Text
 from state.protocol.operation import Needed, Operation, operation
-from state.effects.accounts import create_account, require_members, require_size, update_owner
-from state.effects.balances import adjust_balance, create_vesting
 from state.tables import State
 from state.tables.accounts import Account
 

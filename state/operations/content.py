@@ -220,7 +220,7 @@ class AllowVotes(Flag):
     default = True
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        return (lambda value: True) if legacy else super().parser(codecs, legacy)  # noqa: ARG005
+        return (lambda value: True) if legacy else super().parser(codecs, legacy)
 
 
 @operation(19, posting="author")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from state.effects.interpreters import interpret
 from state.operations import checks
 from state.protocol import text
 from state.protocol.authority import Authority
@@ -15,7 +16,6 @@ from state.protocol.errors import require
 from state.protocol.kinds import CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.operation import Needed, Operation, operation
 from state.tables import State
-from state.effects.interpreters import interpret
 
 NOBODY = "at least one account must be specified"
 

@@ -5,14 +5,14 @@ Declarations and what can be refused without state. Sources: operations.md §5; 
 
 from __future__ import annotations
 
+from state.effects.balances import adjust_balance
+from state.effects.treasury import require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_memo
 from state.protocol.asset import COIN, SBD, Asset, is_vesting
 from state.protocol.codec import Codecs
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Text, UInt32
 from state.protocol.operation import Operation, operation
-from state.effects.balances import adjust_balance
-from state.effects.treasury import require_sbd_for_treasury
 from state.tables import State
 
 

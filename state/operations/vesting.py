@@ -5,6 +5,8 @@ Declarations and what can be refused without state. Sources: operations.md §6; 
 
 from __future__ import annotations
 
+from state.effects.balances import adjust_balance, create_vesting
+from state.effects.treasury import require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
 from state.protocol.asset import COIN, VESTS, Asset, is_smt, is_vesting
 from state.protocol.codec import Codecs
@@ -12,8 +14,6 @@ from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Bool, UInt16
 from state.protocol.operation import Operation, operation
-from state.effects.balances import adjust_balance, create_vesting
-from state.effects.treasury import require_sbd_for_treasury
 from state.tables import State
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct, field, structs
 
+from state.effects.votes import adjust_witness_vote, propagate
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
 from state.protocol.asset import COIN, SBD, Asset, Price
@@ -28,10 +29,9 @@ from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Blob, Bool, CoinFee, CoinFeeKind, Extensions, Pairs, PublicKey, String, Text, UInt16, UInt32
 from state.protocol.operation import Needed, Operation, operation
 from state.tables import State
-from state.tables.globals import ChainProperties
-from state.effects.votes import adjust_witness_vote, propagate
-from state.tables.witnesses import Witness, WitnessVote
 from state.tables.accounts import Account
+from state.tables.globals import ChainProperties
+from state.tables.witnesses import Witness, WitnessVote
 
 NO_KEY = bytes(33)
 DEFAULT_BLOCK_SIZE = COIN_MIN_BLOCK_SIZE_LIMIT * 2

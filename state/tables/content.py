@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from state.store import Ordered, Row, Table, Unique
 from state.protocol.constants import TIME_MAX
+from state.store import Ordered, Row, Table, Unique
 
 
 class Comment(Row):
