@@ -25,6 +25,7 @@ from rpc.service.refusal import (
     PARSE_ERROR,
     SERVER_ERROR,
     Clock,
+    NotServed,
     PushFailed,
     code_of,
     error_object,
@@ -191,6 +192,8 @@ class Service:
         """The answer to a call that raised."""
         if isinstance(error, PushFailed):
             return self._refused(request_id, error.error, SERVER_ERROR)
+        if isinstance(error, NotServed):
+            return self._refused(request_id, error.error, DISPATCH_ERROR)
         if isinstance(error, ChainError):
             return self._refused(request_id, error, code_of(error, CALL_ERROR))
         return self._bug(request_id, error, request)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
+from rpc.service.show import Show
 from state.protocol.convert import to_array
 from state.protocol.errors import Refused
 from state.protocol.transaction import Wire
@@ -109,7 +110,8 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """The function from a method's params to its result, on one chain."""
+    """The function from a method's params to its result, on one chain. Every method may work on `show` as well."""
+    context = {"show": Show(wire, method.form), **context}
     missing = [name for name in method.context if name not in context]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")

@@ -36,6 +36,15 @@ class PushFailed(Exception):
         self.error = error
 
 
+class NotServed(Exception):
+    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (§9.2)."""
+
+    def __init__(self, method: str) -> None:
+        error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
+        super().__init__(error)
+        self.error = error
+
+
 def code_of(error: ChainError, assertion: int) -> int:
     """The JSON-RPC code of a refusal, given the one that assertions have at this stage."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR

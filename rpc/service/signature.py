@@ -7,8 +7,9 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
 
-from rpc.service.arguments import Form, argument, shown_default
+from rpc.service.arguments import LEGACY, Form, argument, shown_default
 from rpc.service.method import Method, default_of
+from rpc.service.show import Of
 from state.protocol.transaction import Wire
 
 NO_RESULT = (None, type(None), Any, object)
@@ -21,6 +22,9 @@ def signature(method: Method, wire: Wire) -> dict[str, Any]:
 
 def result_default(annotation: Any, wire: Wire, form: Form) -> Any:
     """A result of this type with nothing in it; an empty object for records whose members aren't declared."""
+    for mark in getattr(annotation, "__metadata__", ()):
+        if isinstance(mark, Of):
+            return wire.codecs.blank(mark.record, form is LEGACY)
     if annotation in NO_RESULT or annotation is dict or get_origin(annotation) is dict:
         return {}
     if annotation is list or get_origin(annotation) is list:

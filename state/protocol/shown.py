@@ -50,10 +50,14 @@ class Whole(Kind):
 
 
 class At(Kind):
-    """A field that is read at a path of attributes of what is shown; at an empty path it is made of the whole value."""
+    """A field that is read at a path of attributes of what is shown; at an empty path it is made of the whole value.
+
+    `kind` may be an annotation that has one.
+    """
 
     def __init__(self, path: str, kind: Any) -> None:
-        self.path, self.kind = path, kind
+        self.path = path
+        self.kind = next((mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, Kind)), kind)
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return codecs.dumper(self.kind, legacy)

@@ -1,0 +1,39 @@
+"""What methods that change the chain ask of the node: the interface of its processor, which owns the chain."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from state.protocol.transaction import SignedBlock, SignedTransaction
+
+
+class Inclusion(Struct, frozen=True):
+    """Where a transaction has come to stand, or, with `trx_num` -1, the block at which it had expired."""
+
+    id: bytes
+    block_num: int
+    trx_num: int
+    expired: bool
+
+
+class Processor(Protocol):
+    """Takes transactions and blocks one at a time. What the chain refuses is raised as PushFailed."""
+
+    async def push_transaction(self, trx: SignedTransaction) -> None:
+        """Apply a transaction on top of the pending state."""
+
+    async def push_block(self, block: SignedBlock) -> None:
+        """Apply a block, or keep it on its branch."""
+
+    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+        """Push a transaction and wait for the block that brings it, or for the first one after its expiration.
+
+        It is watched for before it is pushed. One that somebody waits for already is refused as an assertion of the call,
+        `_callbacks.find( txid ) == _callbacks.end(): Transaction is a duplicate`. Source: rpc-api.md §7.3.
+        """
+
+    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+        """Push the blocks head + 1 to head + count of a block file; returns how many of them were applied.
+
+        It stops at the first that is refused. A file that cannot be read is refused.
+        """

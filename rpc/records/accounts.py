@@ -1,0 +1,182 @@
+"""R-account: an account with its authorities and metadata, as both groups and the extended form show it.
+Source: rpc-api.md §2.2, §4.4.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct
+
+from state.protocol.authority import Authority
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_ACCOUNT_WITNESS_VOTES, COIN_VOTING_MANA_REGENERATION_SECONDS
+from state.protocol.kinds import AccountName, Bool, Bounded, Many, PublicKey, Text, Time, UInt32, UInt128
+from state.protocol.shown import Always, At, Big, CoinAmount, DebtAmount, VestsAmount, Whole
+from state.tables import State
+from state.tables import accounts as tables
+
+NEW_MANA_HARDFORK = 20
+NO_AUTHORITY = tables.AccountAuthority()
+NO_METADATA = tables.AccountMetadata()
+
+Nothing = Annotated[list[Any], Always([])]
+
+
+class AccountView(Struct):
+    """What is shown of an account: its row and what other tables know of it."""
+
+    row: tables.Account
+    authority: tables.AccountAuthority
+    metadata: tables.AccountMetadata
+    state: State
+
+    @property
+    def is_smt(self) -> bool:
+        """Whether it is the control account of a token."""
+        return next(self.state.smt_tokens.by_control_account.equal(self.row.name), None) is not None
+
+    @property
+    def vesting_balance(self) -> int:
+        """What the reference never computed."""
+        return 0
+
+    @property
+    def witness_votes(self) -> list[str]:
+        """The witnesses that it votes for, by name."""
+        votes = self.state.witness_votes.by_account_witness.equal(self.row.name)
+        return [vote.witness for vote in islice(votes, COIN_MAX_ACCOUNT_WITNESS_VOTES)]
+
+    @property
+    def voting_power(self) -> int:
+        """The share of its mana, in 1/10000, that it had at its last vote, as clients of the time before manabars expect it."""
+        row = self.row
+        if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
+            return row.voting_mana
+        vests = row.effective_vests
+        if vests <= 0:
+            return 0
+        power = min(COIN_100_PERCENT, COIN_100_PERCENT * row.voting_mana // vests)
+        elapsed = max(0, row.voting_mana_time - row.last_vote_time)
+        return power - min(power, COIN_100_PERCENT * elapsed // COIN_VOTING_MANA_REGENERATION_SECONDS)
+
+
+def account_view(state: State, row: tables.Account) -> AccountView:
+    """What `Account` and `ExtendedAccount` are read from."""
+    authority = state.account_authorities.by_account.get(row.name)
+    metadata = state.account_metadata.by_account.get(row.id)
+    return AccountView(row, authority or NO_AUTHORITY, metadata or NO_METADATA, state)
+
+
+def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
+    """The accounts of these names; unknown ones are left out."""
+    by_name = state.accounts.by_name
+    return (account_view(state, row) for name in names if (row := by_name.get(name)) is not None)
+
+
+class VotingMana(Struct):
+    """The manabar for votes, of an account's row."""
+
+    current_mana: Annotated[int, At("voting_mana", Whole())]
+    last_update_time: Annotated[int, At("voting_mana_time", UInt32)]
+
+
+class DownvoteMana(Struct):
+    """The manabar for downvotes, of an account's row."""
+
+    current_mana: Annotated[int, At("downvote_mana", Whole())]
+    last_update_time: Annotated[int, At("downvote_mana_time", UInt32)]
+
+
+class Account(Struct):
+    """R-account, of an `AccountView`. Bandwidths are those of release 0.20.2; nothing counts them any more."""
+
+    ROOT: ClassVar[str] = "row"
+    LEGACY_ABSENT = ("last_post_edit", "is_smt")
+    APPBASE_ABSENT = (
+        "voting_power",
+        "average_bandwidth",
+        "lifetime_bandwidth",
+        "last_bandwidth_update",
+        "average_market_bandwidth",
+        "lifetime_market_bandwidth",
+        "last_market_bandwidth_update",
+    )
+
+    id: UInt32
+    name: AccountName
+    owner: Annotated[Authority, At("authority.owner", Authority)]
+    active: Annotated[Authority, At("authority.active", Authority)]
+    posting: Annotated[Authority, At("authority.posting", Authority)]
+    memo_key: PublicKey
+    json_metadata: Annotated[str, At("metadata.json_metadata", Text)]
+    posting_json_metadata: Annotated[str, At("metadata.posting_json_metadata", Text)]
+    proxy: AccountName
+    last_owner_update: Annotated[int, At("authority.last_owner_update", Time)]
+    last_account_update: Time
+    created: Time
+    mined: Bool
+    recovery_account: AccountName
+    last_account_recovery: Time
+    reset_account: AccountName
+    comment_count: UInt32
+    lifetime_vote_count: UInt32
+    post_count: UInt32
+    can_vote: Bool
+    voting_manabar: Annotated[VotingMana, At("row", VotingMana)]
+    downvote_manabar: Annotated[DownvoteMana, At("row", DownvoteMana)]
+    voting_power: Annotated[int, At("voting_power", UInt32)]
+    balance: CoinAmount
+    savings_balance: CoinAmount
+    sbd_balance: DebtAmount
+    sbd_seconds: UInt128
+    sbd_seconds_last_update: Time
+    sbd_last_interest_payment: Time
+    savings_sbd_balance: DebtAmount
+    savings_sbd_seconds: UInt128
+    savings_sbd_seconds_last_update: Time
+    savings_sbd_last_interest_payment: Time
+    savings_withdraw_requests: UInt32
+    reward_sbd_balance: DebtAmount
+    reward_coin_balance: CoinAmount
+    reward_vesting_balance: VestsAmount
+    reward_vesting_coin: CoinAmount
+    vesting_shares: VestsAmount
+    delegated_vesting_shares: VestsAmount
+    received_vesting_shares: VestsAmount
+    vesting_withdraw_rate: VestsAmount
+    next_vesting_withdrawal: Time
+    withdrawn: Big
+    to_withdraw: Big
+    withdraw_routes: UInt32
+    curation_rewards: Big
+    posting_rewards: Big
+    proxied_vsf_votes: Annotated[tuple[int, ...], Many(Whole())]
+    witnesses_voted_for: UInt32
+    last_post: Time
+    last_root_post: Time
+    last_post_edit: Time
+    last_vote_time: Time
+    post_bandwidth: UInt32
+    pending_claimed_accounts: Big
+    is_smt: Annotated[bool, At("is_smt", Bool)]
+    average_bandwidth: Annotated[int, Always(0)]
+    lifetime_bandwidth: Annotated[int, Always(0)]
+    last_bandwidth_update: Annotated[str, Always("1970-01-01T00:00:00")]
+    average_market_bandwidth: Annotated[int, Always(0)]
+    lifetime_market_bandwidth: Annotated[int, Always(0)]
+    last_market_bandwidth_update: Annotated[str, Always("1970-01-01T00:00:00")]
+
+
+class ExtendedAccount(Account):
+    """The condenser's extended form. Its vesting_balance was never computed; what plugins know comes with them."""
+
+    vesting_balance: Annotated[int, At("vesting_balance", CoinAmount)]
+    reputation: Annotated[int, Always(0)]
+    transfer_history: Nothing
+    market_history: Nothing
+    post_history: Nothing
+    vote_history: Nothing
+    other_history: Nothing
+    witness_votes: Annotated[list[str], At("witness_votes", Many(Bounded(16)))]
+    tags_usage: Nothing
+    guest_bloggers: Nothing

@@ -1,0 +1,187 @@
+"""Records of the chain itself: global properties, witness schedule, price feed, hardforks, reward funds, version.
+Source: rpc-api.md §2.4.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from state.protocol.asset import Price
+from state.protocol.kinds import (
+    AccountName,
+    Bounded,
+    Curve,
+    HardforkVersion,
+    Hash160,
+    Hash256,
+    Many,
+    Seconds,
+    Text,
+    Time,
+    UInt32,
+    UInt128,
+    Version,
+)
+from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
+
+
+class DynamicGlobalProperties(Struct):
+    """R-dgp, of a row of global properties. The condenser adds what release 0.20.2 had."""
+
+    LEGACY_ABSENT = ("id", "smt_creation_fee")
+    APPBASE_ABSENT = ("average_block_size", "current_reserve_ratio", "max_virtual_bandwidth")
+
+    id: UInt32
+    head_block_number: UInt32
+    head_block_id: Hash160
+    time: Time
+    current_witness: AccountName
+    total_pow: BigText
+    num_pow_witnesses: UInt32
+    virtual_supply: CoinAmount
+    current_supply: CoinAmount
+    confidential_supply: CoinAmount
+    init_sbd_supply: DebtAmount
+    current_sbd_supply: DebtAmount
+    confidential_sbd_supply: DebtAmount
+    total_vesting_fund_coin: CoinAmount
+    total_vesting_shares: VestsAmount
+    total_reward_fund_coin: CoinAmount
+    total_reward_shares2: UInt128
+    pending_rewarded_vesting_shares: VestsAmount
+    pending_rewarded_vesting_coin: CoinAmount
+    sbd_interest_rate: UInt32
+    sbd_print_rate: UInt32
+    maximum_block_size: UInt32
+    required_actions_partition_percent: UInt32
+    current_aslot: Big
+    recent_slots_filled: UInt128
+    participation_count: UInt32
+    last_irreversible_block_num: UInt32
+    vote_power_reserve_rate: UInt32
+    delegation_return_period: UInt32
+    reverse_auction_seconds: Big
+    available_account_subsidies: Big
+    sbd_stop_percent: UInt32
+    sbd_start_percent: UInt32
+    next_maintenance_time: Time
+    last_budget_time: Time
+    content_reward_percent: UInt32
+    vesting_reward_percent: UInt32
+    sps_fund_percent: UInt32
+    sps_interval_ledger: DebtAmount
+    downvote_pool_percent: UInt32
+    smt_creation_fee: DebtAmount
+    average_block_size: UInt32
+    current_reserve_ratio: UInt32
+    max_virtual_bandwidth: BigText
+
+
+class ChainProperties(Struct):
+    """What a witness votes for, and the medians of it."""
+
+    account_creation_fee: CoinAmount
+    maximum_block_size: UInt32
+    sbd_interest_rate: UInt32
+    account_subsidy_budget: UInt32
+    account_subsidy_decay: UInt32
+
+
+class MedianProperties(ChainProperties):
+    """R-chain-props: the medians, with the limit that the specification names; it is the budget."""
+
+    account_subsidy_limit: Annotated[int, At("account_subsidy_budget", UInt32)]
+
+
+class DecayParams(Struct):
+    """How fast a pool decays."""
+
+    decay_per_time_unit: UInt32
+    decay_per_time_unit_denom_shift: UInt32
+
+
+class SubsidyParams(Struct):
+    """How a pool of subsidised accounts fills and decays."""
+
+    resource_unit: Big
+    budget_per_time_unit: Big
+    pool_eq: Big
+    max_pool_size: Big
+    decay_params: Annotated[DecayParams, At("", DecayParams)]
+    min_decay: Big
+
+
+class WitnessSchedule(Struct):
+    """R-schedule, of the row of the witness schedule. `top19_weight` is the specification's name of `elected_weight`."""
+
+    id: UInt32
+    current_virtual_time: UInt128
+    next_shuffle_block_num: UInt32
+    current_shuffled_witnesses: Annotated[tuple[str, ...], Many(Bounded(16))]
+    num_scheduled_witnesses: UInt32
+    top19_weight: Annotated[int, At("elected_weight", UInt32)]
+    elected_weight: UInt32
+    timeshare_weight: UInt32
+    miner_weight: UInt32
+    witness_pay_normalization_factor: UInt32
+    median_props: ChainProperties
+    majority_version: Version
+    max_voted_witnesses: UInt32
+    max_miner_witnesses: UInt32
+    max_runner_witnesses: UInt32
+    hardfork_required_witnesses: UInt32
+    account_subsidy_rd: SubsidyParams
+    account_subsidy_witness_rd: SubsidyParams
+    min_witness_account_subsidy_decay: Big
+
+
+class FeedHistory(Struct):
+    """R-feed-history, of its row."""
+
+    id: UInt32
+    current_median_history: Price
+    price_history: Annotated[tuple[Price, ...], Many(Price)]
+
+
+class HardforkProperties(Struct):
+    """R-hardfork, of its row."""
+
+    id: UInt32
+    processed_hardforks: Annotated[tuple[int, ...], Many(Seconds())]
+    last_hardfork: UInt32
+    current_hardfork_version: HardforkVersion
+    next_hardfork: HardforkVersion
+    next_hardfork_time: Time
+
+
+class ScheduledHardfork(Struct):
+    """What comes next, of the row of hardforks."""
+
+    hf_version: Annotated[int, At("next_hardfork", HardforkVersion)]
+    live_time: Annotated[int, At("next_hardfork_time", Time)]
+
+
+class RewardFund(Struct):
+    """R-reward-fund, of a row."""
+
+    id: UInt32
+    name: Text
+    reward_balance: CoinAmount
+    recent_claims: UInt128
+    last_update: Time
+    content_constant: UInt128
+    percent_curation_rewards: UInt32
+    percent_content_rewards: UInt32
+    author_reward_curve: Curve
+    curation_reward_curve: Curve
+
+
+class NodeVersion(Struct):
+    """R-version, of this record itself."""
+
+    LEGACY_ABSENT = ("chain_id",)
+
+    blockchain_version: Version
+    coin_revision: Text
+    fc_revision: Text
+    chain_id: Hash256

@@ -1,0 +1,42 @@
+"""Records of witnesses and the votes for them. Source: rpc-api.md §2.4."""
+
+from msgspec import Struct
+
+from rpc.records.chain import ChainProperties
+from state.protocol.asset import Price
+from state.protocol.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
+from state.protocol.shown import Big, BigText
+
+
+class Witness(Struct):
+    """R-witness, of a row."""
+
+    id: UInt32
+    owner: AccountName
+    created: Time
+    url: Text
+    votes: BigText
+    virtual_last_update: BigText
+    virtual_position: BigText
+    virtual_scheduled_time: BigText
+    total_missed: UInt32
+    last_aslot: Big
+    last_confirmed_block_num: UInt32
+    pow_worker: Big
+    signing_key: PublicKey
+    props: ChainProperties
+    sbd_exchange_rate: Price
+    last_sbd_exchange_update: Time
+    last_work: Hash256
+    running_version: Version
+    hardfork_version_vote: HardforkVersion
+    hardfork_time_vote: Time
+    available_witness_account_subsidies: Big
+
+
+class WitnessVote(Struct):
+    """R-witness-vote, of a row."""
+
+    id: UInt32
+    witness: AccountName
+    account: AccountName
