@@ -39,7 +39,7 @@ Extensions = Annotated[tuple[Any, ...], Many(Variant(("void_t", Void), legacy_pa
 Curve = Annotated[
     int,
     Choice(
-        "steem::protocol::curve_id", "quadratic", "bounded_curation", "linear", "square_root", "convergent_linear", "convergent_square_root"
+        "coin::protocol::curve_id", "quadratic", "bounded_curation", "linear", "square_root", "convergent_linear", "convergent_square_root"
     ),
 ]
 

@@ -56,7 +56,7 @@ class Many(Kind):
         def parse(value: Any) -> tuple[Any, ...]:
             values = [read(item) for item in to_array(value)]
             if strict and any(a >= b for a, b in pairwise(values)):
-                raise Refused("Items should be unique and sorted", condition="false")
+                raise Refused("Items should be unique and sorted", condition="tmp > last")
             return ordered(values) if ascending and len(values) > 1 else tuple(values)
 
         return parse

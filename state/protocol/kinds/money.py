@@ -12,9 +12,14 @@ from state.protocol.asset import Asset, Price
 from state.protocol.convert import to_object
 from state.protocol.errors import LexicalCast, Refused, require
 from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack
+from state.protocol.text import read_integer, size
 
 if TYPE_CHECKING:
     from state.protocol.codec import Codecs
+
+EXPECTED_KEY = "Expected key '${key}'."
+EXPECTED_TEXT = "Expected a string type for value '${key}'."
+EXPECTED_NATURAL = "Expected an unsigned integer type for value '${key}'."
 
 
 class SymbolKind(Kind):
@@ -44,22 +49,31 @@ def natural(value: Any) -> bool:
 def symbol_from_json(value: Any) -> int:
     """`{"nai": text, "decimals": number}`; everything else is refused by name."""
     require(isinstance(value, dict), "Asset symbol is expected to be an object.", condition="var.is_object()")
-    for key in ("nai", "decimals"):
-        require(key in value, "Expected key '${key}'.", condition="o.contains(key)", key=key)
-    nai, precision = value["nai"], value["decimals"]
-    require(isinstance(nai, str), "Expected a string type for value '${key}'.", condition="nai.is_string()", key="nai")
-    require(natural(precision), "Expected an unsigned integer type for value '${key}'.", condition="is_uint64()", key="decimals")
-    most = assets.DECIMALS_MAX
-    require(precision <= most, "Expected decimals to be less than or equal to ${max}", condition="decimals <= max", max=most)
+    require("nai" in value, EXPECTED_KEY, condition="nai != o.end()", key="nai")
+    nai = value["nai"]
+    require(isinstance(nai, str), EXPECTED_TEXT, condition="nai->value().is_string()", key="nai")
+    require("decimals" in value, EXPECTED_KEY, condition="decimals != o.end()", key="decimals")
+    precision = value["decimals"]
+    require(natural(precision), EXPECTED_NATURAL, condition="decimals->value().is_uint64()", key="decimals")
+    require(
+        precision <= assets.DECIMALS_MAX,
+        "Expected decimals to be less than or equal to ${num}",
+        condition="decimals->value().as_uint64() <= COIN_ASSET_MAX_DECIMALS",
+        num=assets.DECIMALS_MAX,
+    )
     return symbol_from_nai(nai, precision)
 
 
 def symbol_from_nai(nai: str, precision: int) -> int:
-    """The symbol of a NAI text, which carries a check digit."""
-    require(len(nai) == 11, "Incorrect NAI string length", condition="str.length() == COIN_ASSET_SYMBOL_NAI_STRING_LENGTH - 1")
-    require(nai.startswith("@@"), "Invalid NAI string prefix", condition='str[0] == "@" && str[1] == "@"')
-    number = to_lexical(nai[2:], 32)
-    digits, check = divmod(number, 10)
+    """The symbol of a NAI text, which carries a check digit; what follows a NUL isn't seen."""
+    nai = nai.partition("\0")[0]
+    require(
+        size(nai) == assets.NAI_TEXT_BYTES,
+        "Incorrect NAI string length",
+        condition="std::strlen( p ) == COIN_ASSET_SYMBOL_NAI_STRING_LENGTH - 1",
+    )
+    require(nai.startswith("@@"), "Invalid NAI string prefix", condition="p[0] == '@' && p[1] == '@'")
+    digits, check = divmod(lexical_integer(nai[2:], 32, signed=False), 10)
     require(
         assets.NAI_MIN <= digits <= assets.NAI_MAX,
         "NAI out of range",
@@ -73,24 +87,10 @@ def symbol_from_nai(nai: str, precision: int) -> int:
     return assets.symbol_from_digits(digits, precision)
 
 
-def to_lexical(text: str, bits: int) -> int:
-    """A number as boost's lexical_cast reads it into an unsigned integer: sign, digits, wrapping negatives."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise LexicalCast
-    number = int(digits)
-    if number >= 1 << bits:
-        raise LexicalCast
-    return -number % (1 << bits) if text[0] == "-" else number
-
-
-def lexical_amount(text: str) -> int:
-    """The amount of a NAI asset: a signed 64-bit number as text, blanks and exponents refused."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 400:
-        raise LexicalCast
-    number = -int(digits) if text[0] == "-" else int(digits)
-    if not -(1 << 63) <= number < 1 << 63:
+def lexical_integer(text: str, bits: int, signed: bool) -> int:
+    """A number as boost's lexical_cast reads it: a sign and digits in range, a negative one wraps where there are none."""
+    number = read_integer(text, bits, signed)
+    if number is None:
         raise LexicalCast
     return number
 
@@ -100,17 +100,15 @@ def asset_from_nai(value: Any) -> Asset:
     require(isinstance(value, dict), "Asset has to be treated as object.", condition="var.is_object()")
     require("amount" in value, "Amount field doesn't exist.", condition="v_object.contains( ASSET_AMOUNT_KEY )")
     amount = value["amount"]
-    kind = "Expected a string type for value '${key}'."
-    require(isinstance(amount, str), kind, condition="v_object[ ASSET_AMOUNT_KEY ].is_string()", key="amount")
-    number = lexical_amount(amount)
+    require(isinstance(amount, str), EXPECTED_TEXT, condition="v_object[ ASSET_AMOUNT_KEY ].is_string()", key="amount")
+    number = lexical_integer(amount, 64, signed=True)
     require(number >= 0, "Asset amount cannot be negative", condition="vo.amount >= 0")
     require("precision" in value, "Precision field doesn't exist.", condition="v_object.contains( ASSET_PRECISION_KEY )")
     precision = value["precision"]
-    unsigned = "Expected an unsigned integer type for value '${key}'."
-    require(natural(precision), unsigned, condition="v_object[ ASSET_PRECISION_KEY ].is_uint64()", key="precision")
+    require(natural(precision), EXPECTED_NATURAL, condition="v_object[ ASSET_PRECISION_KEY ].is_uint64()", key="precision")
     require("nai" in value, "NAI field doesn't exist.", condition="v_object.contains( ASSET_NAI_KEY )")
     nai = value["nai"]
-    require(isinstance(nai, str), kind, condition="v_object[ ASSET_NAI_KEY ].is_string()", key="nai")
+    require(isinstance(nai, str), EXPECTED_TEXT, condition="v_object[ ASSET_NAI_KEY ].is_string()", key="nai")
     return Asset(number, symbol_from_nai(nai, precision % 256))
 
 

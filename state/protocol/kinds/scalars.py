@@ -17,6 +17,9 @@ from state.protocol.text import fixed_hex, time_from_text, time_text, version_fr
 if TYPE_CHECKING:
     from state.protocol.codec import Codecs
 
+INDEX_DIGITS_MAX = 20
+"""Longer texts are no index of an enumeration, and reading them as a number takes quadratic time."""
+
 
 class Fixed(Kind):
     """A value of fixed size that `struct` reads and writes."""
@@ -147,13 +150,15 @@ class Choice(Fixed):
         return lambda value: names[value] if 0 <= value < len(names) else str(value)
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        title = codecs.spec.spell(self.title)
+
         def parse(value: Any) -> int:
-            if value in self.names:
+            if type(value) is str and value in self.names:
                 return self.names.index(value)
             text = to_text(value)
-            if text.isascii() and text.isdigit() and int(text) < len(self.names):
+            if text.isascii() and text.isdigit() and len(text) <= INDEX_DIGITS_MAX and int(text) < len(self.names):
                 return int(text)
-            raise BadCast("invalid name '${name}' in enum '${enum}'", name=text, enum=self.title)
+            raise BadCast("invalid name '${key}' in enum '${enum}'", key=text, enum=title)
 
         return parse
 
