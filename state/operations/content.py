@@ -19,7 +19,6 @@ from state.protocol.kinds import (
     AccountName,
     Bool,
     Dump,
-    Flag,
     Int16,
     Kind,
     Many,
@@ -214,15 +213,6 @@ class CommentOption(Kind):
         return self._variant(codecs).parser(codecs, legacy)
 
 
-class AllowVotes(Flag):
-    """A bool whose value the condenser's reader drops: it is true there, whatever was sent (wire-format.md §5)."""
-
-    default = True
-
-    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        return (lambda value: True) if legacy else super().parser(codecs, legacy)
-
-
 @operation(19, posting="author")
 class CommentOptions(Operation, frozen=True):
     """Limit what a comment may earn, and name who shares in it."""
@@ -231,7 +221,7 @@ class CommentOptions(Operation, frozen=True):
     permlink: Text = ""
     max_accepted_payout: Asset = MAX_ACCEPTED_PAYOUT
     percent_coin_dollars: UInt16 = COIN_100_PERCENT
-    allow_votes: Annotated[bool, AllowVotes()] = True
+    allow_votes: Bool = True
     allow_curation_rewards: Bool = True
     extensions: Annotated[tuple[CommentPayoutBeneficiaries | AllowedVoteAssets, ...], Many(CommentOption(), ascending=True)] = ()
 
