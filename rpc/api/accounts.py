@@ -1,0 +1,79 @@
+"""Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8."""
+
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import By, declare_list, require_few
+from rpc.records.accounts import Account, ExtendedAccount, account_view, account_views
+from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
+from rpc.service.method import method
+from rpc.service.refusal import NotServed
+from rpc.service.show import Json, Of, Show
+from state.protocol.errors import Refused
+from state.tables import State
+
+AccountJson = Annotated[Json, Of(Account)]
+ExtendedAccountJson = Annotated[Json, Of(ExtendedAccount)]
+LookupLimit = Annotated[UInt32, Limit(1000, condition="limit <= 1000")]
+
+
+class Accounts(TypedDict):
+    """Accounts under their name."""
+
+    accounts: list[AccountJson]
+
+
+@method("database_api.find_accounts")
+def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> Accounts:
+    """The accounts of these names, in their order; unknown ones are left out."""
+    require_few("accounts", accounts)
+    return {"accounts": show.each(Account, account_views(state, accounts))}
+
+
+@method("condenser_api.get_accounts")
+def get_accounts(state: State, show: Show, /, names: list[AccountName]) -> list[ExtendedAccountJson]:
+    """The accounts of these names in the extended form, in their order; unknown ones are left out."""
+    return show.each(ExtendedAccount, account_views(state, names))
+
+
+@method("condenser_api.lookup_account_names")
+def lookup_account_names(state: State, show: Show, /, names: list[AccountName]) -> list[AccountJson | None]:
+    """The account of each of these names, null for unknown ones."""
+    dump, by_name = show.by(Account), state.accounts.by_name
+    return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]
+
+
+@method("condenser_api.lookup_accounts")
+def lookup_accounts(state: State, /, lower_bound_name: AccountName, limit: LookupLimit) -> list[str]:
+    """The names of accounts from a name on, in ascending order."""
+    return [row.name for row in islice(state.accounts.by_name.starting(lower_bound_name), limit)]
+
+
+@method("condenser_api.get_account_count")
+def get_account_count(state: State) -> int:
+    """How many accounts there are."""
+    return len(state.accounts)
+
+
+@method("condenser_api.get_account_references", raw=True)
+def get_account_references(state: State, _params: Any) -> list[Any]:
+    """Never served; the reference lists it and refuses it."""
+    raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
+
+
+@method("condenser_api.get_account_bandwidth")
+def get_account_bandwidth(state: State, account: AccountName, type_: Text) -> Json:
+    """Not served since release 0.20.6."""
+    raise NotServed("get_account_bandwidth")
+
+
+declare_list(
+    "database_api.list_accounts",
+    "Accounts by name, by the account that votes for them and name, or by the time of their next power-down payment and name.",
+    key="accounts",
+    record=Account,
+    view=account_view,
+    by_name=By(lambda state: state.accounts.by_name, AccountName),
+    by_proxy=By(lambda state: state.accounts.by_proxy, tuple[AccountName, AccountName]),
+    by_next_vesting_withdrawal=By(lambda state: state.accounts.by_next_vesting_withdrawal, tuple[Timestamp, AccountName]),
+)

@@ -1,0 +1,40 @@
+"""Blocks and their headers, by number. Source: rpc-api.md §3.2.3, §3.6."""
+
+from typing import Annotated, TypedDict
+
+from rpc.records.blocks import Block, block_json
+from rpc.service.arguments import UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.chain.chain import Chain
+from state.protocol.transaction import BlockHeader
+
+BlockJson = Annotated[Json, Of(Block)]
+HeaderJson = Annotated[Json, Of(BlockHeader)]
+
+
+class BlockReply(TypedDict):
+    """A block under its name."""
+
+    block: BlockJson | None
+
+
+@method("block_api.get_block")
+def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockReply:
+    """The block of the main branch with a number, reversible ones too; null when there is none."""
+    return {"block": find_block(chain, show, block_num)}
+
+
+@method("condenser_api.get_block")
+def find_block(chain: Chain, show: Show, /, block_num: UInt32) -> BlockJson | None:
+    """The block of the main branch with a number, reversible ones too; null when there is none."""
+    block = chain.block_by_number(block_num)
+    return None if block is None else block_json(show.wire, block, show.legacy)
+
+
+@method("block_api.get_block_header")
+@method("condenser_api.get_block_header")
+def get_block_header(chain: Chain, show: Show, /, block_num: UInt32) -> HeaderJson | None:
+    """The header of the block with a number; null when there is none. Its extensions are objects in both groups."""
+    block = chain.block_by_number(block_num)
+    return None if block is None else show.wire.header_to_json(block)

@@ -1,0 +1,62 @@
+"""Transactions and blocks that come in. Source: rpc-api.md §3.2.1, §3.11, §7."""
+
+from typing import Annotated
+
+from rpc.processor import Processor
+from rpc.records.blocks import Inclusion
+from rpc.service.arguments import Int32
+from rpc.service.envelope import Service
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.errors import require
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.tables import State
+
+InclusionJson = Annotated[Json, Of(Inclusion)]
+ANY_AGE = -1
+
+
+@method("condenser_api.broadcast_block")
+@method("network_broadcast_api.broadcast_block")
+async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
+    """Push a block. An empty object tells that it was accepted, be it on a branch that is not the main one."""
+    await processor.push_block(block)
+    return {}
+
+
+@method("condenser_api.broadcast_transaction")
+async def broadcast_transaction(processor: Processor, trx: SignedTransaction) -> Json:
+    """Push a transaction. An empty object tells that it waits for a block."""
+    await processor.push_transaction(trx)
+    return {}
+
+
+@method("network_broadcast_api.broadcast_transaction")
+async def broadcast_young_transaction(
+    service: Service, state: State, processor: Processor, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
+) -> Json:
+    """Push a transaction unless the head block is older than so many seconds; a negative age is any."""
+    require_young_head(service, state, max_block_age)
+    return await broadcast_transaction(processor, trx)
+
+
+@method("condenser_api.broadcast_transaction_synchronous")
+async def broadcast_and_wait(processor: Processor, show: Show, /, trx: SignedTransaction) -> InclusionJson:
+    """Push a transaction and wait for the block that brings it, or for the first one after its expiration."""
+    inclusion: Json = show(Inclusion, await processor.wait_for(trx))
+    return inclusion
+
+
+@method("network_broadcast_api.broadcast_transaction_synchronous")
+async def broadcast_young_and_wait(
+    service: Service, state: State, processor: Processor, show: Show, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
+) -> InclusionJson:
+    """Push a transaction unless the head block is older than so many seconds, and wait for the block that brings it."""
+    require_young_head(service, state, max_block_age)
+    return await broadcast_and_wait(processor, show, trx)
+
+
+def require_young_head(service: Service, state: State, age_max: int) -> None:
+    """Refuse when the head block is older than so many seconds; a negative number is no limit."""
+    old = age_max >= 0 and state.head_time < int(service.clock()) - age_max
+    require(not old, condition="!check_max_block_age( args.max_block_age )")

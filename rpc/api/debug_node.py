@@ -1,0 +1,88 @@
+"""debug_node_api: making and reading blocks by hand, on test nodes, for programs on the same machine. Source: rpc-api.md §5.4."""
+
+from typing import NotRequired, TypedDict
+
+from rpc.api.blocks import BlockJson
+from rpc.processor import Processor
+from rpc.records.blocks import block_json
+from rpc.service.arguments import Bool, Text, Timestamp, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Show
+from state.chain.chain import Chain
+from state.chain.debug import generate_blocks, generate_blocks_until, schedule_hardfork
+from state.chain.skip import Skip
+from state.tables import State
+
+
+class Made(TypedDict):
+    """A number of blocks."""
+
+    blocks: UInt32
+
+
+class HeadBlock(TypedDict):
+    """The head block; nothing at genesis."""
+
+    block: NotRequired[BlockJson]
+
+
+class HasHardfork(TypedDict):
+    """Whether a hardfork has been applied."""
+
+    has_hardfork: bool
+
+
+class Schema(TypedDict):
+    """The description of the state as JSON; always empty."""
+
+    schema: Text
+
+
+@method("debug_node_api.debug_push_blocks", loopback_only=True)
+async def debug_push_blocks(processor: Processor, src_filename: Text, count: UInt32, skip_validate_invariants: Bool = False) -> Made:
+    """Push the next blocks from a file: a block log of the reference, or JSON lines, plain or compressed.
+
+    Ends at the first block that is refused and returns how many were applied.
+    """
+    skip = Skip.VALIDATE_INVARIANTS if skip_validate_invariants else Skip.NOTHING
+    return {"blocks": await processor.push_blocks_from(src_filename, count, skip) if count else 0}
+
+
+@method("debug_node_api.debug_generate_blocks", loopback_only=True)
+def debug_generate_blocks(
+    chain: Chain, debug_key: Text, count: UInt32 = 0, skip: UInt32 = 0, miss_blocks: UInt32 = 0, edit_if_needed: Bool = True
+) -> Made:
+    """Produce blocks with a private key, missing so many slots before each; the witness is given the key where needed."""
+    return {"blocks": generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed)}
+
+
+@method("debug_node_api.debug_generate_blocks_until", loopback_only=True)
+def debug_generate_blocks_until(chain: Chain, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True) -> Made:
+    """Produce blocks until a time: two of them with nothing in between, or one in every slot."""
+    return {"blocks": generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely)}
+
+
+@method("debug_node_api.debug_pop_block", loopback_only=True)
+def debug_pop_block(chain: Chain, show: Show, /) -> HeadBlock:
+    """The head block; in spite of the name it stays the head, as in the reference."""
+    head = chain.block_by_number(chain.state.props.head_block_number)
+    return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}
+
+
+@method("debug_node_api.debug_set_hardfork", loopback_only=True)
+def debug_set_hardfork(chain: Chain, hardfork_id: UInt32) -> Json:
+    """Let the next block apply every hardfork up to a number; unknown ones are ignored."""
+    schedule_hardfork(chain, hardfork_id)
+    return {}
+
+
+@method("debug_node_api.debug_has_hardfork", loopback_only=True)
+def debug_has_hardfork(state: State, hardfork_id: UInt32) -> HasHardfork:
+    """Whether a hardfork has been applied."""
+    return {"has_hardfork": state.hardfork >= hardfork_id}
+
+
+@method("debug_node_api.debug_get_json_schema", loopback_only=True)
+def debug_get_json_schema(state: State) -> Schema:
+    """An empty text, as in the reference."""
+    return {"schema": ""}

@@ -1,0 +1,143 @@
+"""The list_* methods of database_api: one declaration each of the orders that a table can be read in. Source: rpc-api.md §3.8."""
+
+import enum
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+import msgspec
+from msgspec import Struct
+
+from rpc.service.arguments import Argument, Limit, Title, UInt32, argument
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.errors import require
+from state.protocol.transaction import Wire
+from state.store.ordered import OrderedIndex
+from state.tables import State
+
+QUERY_LIMIT = 1000
+LIMIT_CONDITION = "args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT"
+READERS_KEPT_MAX = 1024
+BEGINNING: Any = msgspec.UNSET
+
+View = Callable[[State, Any], Any]
+Bound = Callable[..., tuple[Any, ...]]
+
+
+class SortOrder(enum.Enum):
+    """Every order that any list knows, in the reference's order."""
+
+    by_name = 0
+    by_proxy = 1
+    by_next_vesting_withdrawal = 2
+    by_account = 3
+    by_expiration = 4
+    by_effective_date = 5
+    by_vote_name = 6
+    by_schedule_time = 7
+    by_account_witness = 8
+    by_witness_account = 9
+    by_from_id = 10
+    by_ratification_deadline = 11
+    by_withdraw_route = 12
+    by_destination = 13
+    by_complete_from_id = 14
+    by_to_complete = 15
+    by_delegation = 16
+    by_account_expiration = 17
+    by_conversion_date = 18
+    by_cashout_time = 19
+    by_permlink = 20
+    by_root = 21
+    by_parent = 22
+    by_last_update = 23
+    by_author_last_update = 24
+    by_comment_voter = 25
+    by_voter_comment = 26
+    by_price = 27
+    by_symbol_contributor = 28
+    by_symbol = 29
+    by_control_account = 30
+    by_symbol_time = 31
+    by_creator = 32
+    by_start_date = 33
+    by_end_date = 34
+    by_total_votes = 35
+    by_voter_proposal = 36
+    by_proposal_voter = 37
+    by_contributor = 38
+    by_symbol_id = 39
+
+
+Order = Annotated[SortOrder, Title("coin::plugins::database_api::sort_order_type")]
+ListLimit = Annotated[UInt32, Limit(QUERY_LIMIT, condition=LIMIT_CONDITION)]
+
+
+class By(Struct, frozen=True):
+    """One order of a list: the index, and the type of `start` as an annotation.
+
+    A tuple stands for a pair, whose missing members take their defaults, or, with `Exactly`, for an array of that size.
+    `bound` turns the state and the members of `start` into a prefix of the index, where they aren't one already.
+    """
+
+    index: Callable[[State], OrderedIndex[Any]]
+    start: Any
+    bound: Bound | None = None
+
+    def rows(self, state: State, wire: Wire, start: Any) -> Iterator[Any]:
+        """The rows from `start` on: a lower bound in the order of the index; all of them when it is left out or empty.
+
+        Where it is a single value, that may also come in an array of one.
+        """
+        index = self.index(state)
+        if start is BEGINNING:
+            return iter(index)
+        reader = start_reader(self.start, wire)
+        is_tuple = isinstance(reader.default(), tuple)
+        if not is_tuple and type(start) is list and len(start) == 1:
+            start = start[0]
+        value = reader.read(start)
+        if start == []:
+            return iter(index)
+        members = value if is_tuple else (value,)
+        return index.starting(*(members if self.bound is None else self.bound(state, *members)))
+
+
+@lru_cache(READERS_KEPT_MAX)
+def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
+    """How the `start` of an order is read on a chain."""
+    return argument(annotation, wire)
+
+
+def same_row(_state: State, row: Any) -> Any:
+    """The view of rows that are shown as they are."""
+    return row
+
+
+def declare_list(name: str, about: str, *, key: str, record: type, view: View = same_row, **orders: By) -> None:
+    """Declare a list method: what it lists, the name of the list in its reply, the record of its members, and its orders.
+
+    `view` makes of the state and a row what the record is read from. The first order is the default one.
+    """
+    first = SortOrder[next(iter(orders))]
+    assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
+
+    def list_rows(
+        state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Order = first
+    ) -> dict[str, list[Json]]:
+        by = orders.get(order.name)
+        require(by is not None, "Unknown or unsupported sort order", condition="false")
+        assert by is not None
+        dump = show.by(record)
+        return {key: [dump(view(state, row)) for row in islice(by.rows(state, show.wire, start), limit)]}
+
+    list_rows.__doc__ = about
+    list_rows.__annotations__["return"] = TypedDict("Page", {key: list[Annotated[Json, Of(record)]]})  # type: ignore
+    method(name)(list_rows)
+
+
+def require_few(name: str, values: list[Any]) -> None:
+    """Refuse a list in the argument of this name that is longer than one query may be."""
+    require(len(values) <= QUERY_LIMIT, condition=f"args.{name}.size() <= DATABASE_API_SINGLE_QUERY_LIMIT")

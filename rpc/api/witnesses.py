@@ -1,0 +1,122 @@
+"""Witnesses and the votes for them. Source: rpc-api.md §3.2.2, §3.2.4, §3.2.5, §3.7, §3.8."""
+
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import By, ListLimit, declare_list, require_few
+from rpc.records.chain import WitnessSchedule
+from rpc.records.witnesses import Witness, WitnessVote
+from rpc.service.arguments import AccountName, UInt64
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.kinds import Share, UInt128
+from state.tables import State
+
+WitnessJson = Annotated[Json, Of(Witness)]
+ScheduleJson = Annotated[Json, Of(WitnessSchedule)]
+
+
+class Witnesses(TypedDict):
+    """Witnesses under their name."""
+
+    witnesses: list[WitnessJson]
+
+
+class ActiveWitnesses(TypedDict):
+    """Names of witnesses."""
+
+    witnesses: list[AccountName]
+
+
+@method("database_api.find_witnesses")
+def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> Witnesses:
+    """The witnesses of these names, in their order; unknown ones are left out."""
+    require_few("owners", owners)
+    by_name = state.witnesses.by_name
+    return {"witnesses": show.each(Witness, (row for name in owners if (row := by_name.get(name)) is not None))}
+
+
+@method("condenser_api.get_witness_by_account")
+def get_witness_by_account(state: State, show: Show, /, account: AccountName) -> WitnessJson | None:
+    """The witness of this name; null when there is none."""
+    witness: Json | None = show.maybe(Witness, state.witnesses.by_name.get(account))
+    return witness
+
+
+@method("condenser_api.get_witnesses")
+def get_witnesses(state: State, show: Show, /, ids: list[UInt64]) -> list[WitnessJson | None]:
+    """The witnesses with these record ids, null for unknown ones."""
+    return [show.maybe(Witness, state.witnesses.get(number)) for number in ids]
+
+
+@method("condenser_api.get_witnesses_by_vote")
+def get_witnesses_by_vote(state: State, show: Show, /, start_name: AccountName, limit: ListLimit) -> list[WitnessJson]:
+    """Witnesses by votes, most first, from a name on; from the first one for "" or null.
+
+    An unknown name stands for the next one in the order of names.
+    """
+    ranked = state.witnesses.by_vote_name
+    rows = iter(ranked)
+    if start_name:
+        start = next(state.witnesses.by_name.starting(start_name), None)
+        rows = iter(()) if start is None else ranked.starting(start.votes, start.owner)
+    return show.each(Witness, islice(rows, limit))
+
+
+@method("condenser_api.lookup_witness_accounts")
+def lookup_witness_accounts(state: State, /, lower_bound_name: AccountName, limit: ListLimit) -> list[str]:
+    """The names of witnesses from a name on, in ascending order."""
+    return [row.owner for row in islice(state.witnesses.by_name.starting(lower_bound_name), limit)]
+
+
+@method("condenser_api.get_witness_count")
+def get_witness_count(state: State) -> int:
+    """How many witnesses there are."""
+    return len(state.witnesses)
+
+
+@method("database_api.get_witness_schedule")
+@method("condenser_api.get_witness_schedule")
+@method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
+def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
+    """Who produces in this round, with the medians of what witnesses vote for."""
+    schedule: Json = show(WitnessSchedule, state.schedule)
+    return schedule
+
+
+@method("database_api.get_active_witnesses")
+def get_active_witnesses(state: State) -> ActiveWitnesses:
+    """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
+    return {"witnesses": active_witnesses(state)}
+
+
+@method("condenser_api.get_active_witnesses")
+def active_witnesses(state: State) -> list[str]:
+    """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
+    return list(state.schedule.current_shuffled_witnesses)
+
+
+def schedule_place(state: State, time: int, name: str) -> tuple[Any, ...]:
+    """Where a witness stands at a virtual time; an unknown one stands before all others of that time."""
+    witness = state.witnesses.by_name.get(name)
+    return (time,) if witness is None else (time, witness.id)
+
+
+declare_list(
+    "database_api.list_witnesses",
+    "Witnesses by name, by votes (most first) and name, or by virtual time; there a name that is no witness is the time alone.",
+    key="witnesses",
+    record=Witness,
+    by_name=By(lambda state: state.witnesses.by_name, AccountName),
+    by_vote_name=By(lambda state: state.witnesses.by_vote_name, tuple[Share, AccountName]),
+    by_schedule_time=By(lambda state: state.witnesses.by_schedule_time, tuple[UInt128, AccountName], schedule_place),
+)
+
+declare_list(
+    "database_api.list_witness_votes",
+    "Votes for witnesses by account and witness, or the other way round.",
+    key="votes",
+    record=WitnessVote,
+    by_account_witness=By(lambda state: state.witness_votes.by_account_witness, tuple[AccountName, AccountName]),
+    by_witness_account=By(lambda state: state.witness_votes.by_witness_account, tuple[AccountName, AccountName]),
+)

@@ -1,0 +1,73 @@
+"""Blocks, headers and transactions as replies show them. Source: rpc-api.md §2.1; wire-format.md §5."""
+
+from functools import lru_cache
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from rpc.service.show import Json
+from state.protocol.errors import ChainError
+from state.protocol.keys import NULL_KEY, public_key_text
+from state.protocol.kinds import Bool, Extensions, Hash, Hash160, Int32, Many, PublicKey, Signature, Time, UInt16, UInt32
+from state.protocol.operation import OperationKind
+from state.protocol.signatures import Canonical, recover
+from state.protocol.transaction import BlockHeader, SignedBlock, Wire
+
+SIGNERS_KEPT_MAX = 4096
+
+
+class Transaction(Struct):
+    """R-trx; R-trx-stored in the condenser's blocks."""
+
+    APPBASE_ABSENT = ("transaction_id", "block_num", "transaction_num")
+
+    ref_block_num: UInt16
+    ref_block_prefix: UInt32
+    expiration: Time
+    operations: Annotated[list[Any], Many(OperationKind())]
+    extensions: Extensions
+    signatures: Annotated[list[bytes], Many(Hash(65))]
+    transaction_id: Hash160
+    block_num: UInt32
+    transaction_num: UInt32
+
+
+class Block(BlockHeader):
+    """R-block."""
+
+    witness_signature: Signature = bytes(65)
+    transactions: Annotated[tuple[Transaction, ...], Many(Transaction)] = ()
+    block_id: Hash160 = bytes(20)
+    signing_key: PublicKey = NULL_KEY
+    transaction_ids: Annotated[tuple[bytes, ...], Many(Hash(20))] = ()
+
+
+class Inclusion(Struct):
+    """R-sync, of what a processor waits for."""
+
+    id: Hash160
+    block_num: UInt32
+    trx_num: Int32
+    expired: Bool
+
+
+def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
+    """A block with its ids and the key that signed it; the condenser's transactions say where they stand."""
+    shown = wire.block_to_json(block, legacy)
+    ids = [trx.id.hex() for trx in block.transactions]
+    if legacy:
+        for number, (trx, trx_id) in enumerate(zip(shown["transactions"], ids, strict=True)):
+            trx |= {"transaction_id": trx_id, "block_num": block.number, "transaction_num": number}
+    shown["block_id"] = block.id.hex()
+    shown["signing_key"] = public_key_text(block_signer(block.witness_signature, block.digest), wire.spec.key_prefix)
+    shown["transaction_ids"] = ids
+    return shown
+
+
+@lru_cache(SIGNERS_KEPT_MAX)
+def block_signer(signature: bytes, digest: bytes) -> bytes:
+    """The key that signed a block; the null key when none can have."""
+    try:
+        return recover(signature, digest, Canonical.bip_0062)
+    except ChainError:
+        return NULL_KEY
