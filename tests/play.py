@@ -8,7 +8,7 @@ import gzip
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.plugins import PLUGINS, enable
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, frames
 from tests.conformance import run
@@ -24,11 +25,11 @@ CASES = Path(__file__).parent / "cases"
 
 
 class Player:
-    """A chain at genesis and the events of a case, in the order of their steps."""
+    """A chain at genesis, with the named plugins, and the events of a case, in the order of their steps."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS) -> None:
         self.folder = folder
-        self.chain = Chain(new_state(load_spec("steem-testnet")))
+        self.chain = Chain(new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, plugins)))
         self.wire = self.chain.state.wire
         log = folder / "block_log"
         self.log = log.read_bytes() if log.exists() else gzip.decompress((folder / "block_log.gz").read_bytes())
