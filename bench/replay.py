@@ -1,0 +1,97 @@
+"""What a replay costs: seconds, microseconds a transaction and key recoveries' time a transaction, and the memory.
+
+Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--profile]
+Each mode runs `python -m node replay` in a process of its own; block 1, which makes the genesis state, is left out of the
+time. Without a file it takes the longest block log of the recorded cases. The reference's figures for the shared workload
+are 6.7 recoveries a transaction with every check and 1.8 without.
+"""
+
+import argparse
+import cProfile
+import gzip
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.recovery import recovery_seconds
+
+CASES = Path(__file__).resolve().parent.parent / "tests" / "cases"
+KILOBYTE = 1024
+LINES = 45
+
+
+def plain(path: Path) -> Path:
+    """The file itself, or a temporary copy of a compressed one, so that unpacking doesn't count."""
+    if path.suffix != ".gz":
+        return path
+    copy = Path(tempfile.mkdtemp(prefix="coind-bench-")) / "block_log"
+    copy.write_bytes(gzip.decompress(path.read_bytes()))
+    return copy
+
+
+def measure(path: Path, chain: str, verify: str) -> None:
+    """Replay in this process, and print what it took."""
+    import state.operations
+    from node.plugins import chosen_plugins
+    from node.replay import TRUST
+    from node.specs import load_spec
+    from state.chain.chain import Chain
+    from state.chain.genesis import new_state
+    from state.plugins import enable
+    from state.protocol.transaction import frames
+
+    assert state.operations
+    spec = load_spec(chain)
+    chosen = chosen_plugins(spec)
+    node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
+    data = path.read_bytes()
+    skip = TRUST if verify == "none" else 0
+    blocks = transactions = operations = 0
+    start = wall = 0.0
+    for first, _ in frames(data):
+        block = node.state.wire.unpack_block(data, first)[0]
+        node.push_block(block, skip)
+        if not blocks:
+            start, wall = time.process_time(), time.perf_counter()
+        blocks += 1
+        transactions += len(block.transactions)
+        operations += sum(len(trx.operations) for trx in block.transactions)
+    seconds, passed = time.process_time() - start, time.perf_counter() - wall
+    each = seconds / max(transactions, 1)
+    recovery = recovery_seconds()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KILOBYTE
+    print(
+        f"verify {verify}: {blocks} blocks, {transactions} transactions, {operations} operations in {seconds:.2f} s of processor time "
+        f"({passed:.2f} s): {each * 1e6:.1f} µs a transaction = {each / recovery:.2f} recoveries ({recovery * 1e6:.1f} µs each); "
+        f"at most {memory:.0f} MB"
+    )
+
+
+def main() -> None:
+    """Measure both modes, or print a profile."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--chain", default="steem-testnet")
+    parser.add_argument("--verify", choices=("all", "none"))
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    path = plain(options.file or max(CASES.glob("*/block_log"), key=lambda log: log.stat().st_size))
+    if options.profile:
+        profile = cProfile.Profile()
+        profile.runcall(measure, path, options.chain, options.verify or "none")
+        pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
+        return
+    if options.verify:
+        measure(path, options.chain, options.verify)
+        return
+    for verify in ("all", "none"):
+        command = [sys.executable, "-m", "bench.replay", str(path), "--chain", options.chain, "--verify", verify]
+        subprocess.run(command, check=True, cwd=CASES.parent.parent)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Random damage to valid requests: values of other kinds, missing and repeated members, broken text."""
+
+import json
+from random import Random
+from typing import Any
+
+JUNK: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    2**32,
+    2**63,
+    2**64,
+    10**30,
+    1.5,
+    -1e300,
+    "",
+    "x",
+    "x" * 300,
+    "alice",
+    "\0",
+    "\ud83d\ude00",
+    "${id}",
+    "1.000 TESTS",
+    "2038-01-19T03:14:08",
+    "00" * 40,
+    [],
+    {},
+    [[]],
+    {"type": "transfer_operation"},
+    {"amount": "1", "precision": 3, "nai": "@@000000021"},
+    {"type": 99, "value": {}},
+)
+
+
+def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Every (container, key) inside a JSON value."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found.append((value, key))
+            places(inner, found)
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            found.append((value, i))
+            places(inner, found)
+    return found
+
+
+def damaged_value(random: Random, value: Any) -> Any:
+    """Something else in the place of a value, often close to it."""
+    choice = random.randrange(6)
+    if choice == 0 and isinstance(value, str) and value:
+        i = random.randrange(len(value))
+        return value[:i] + chr(random.choice((0, 9, 48, 97, 127, 233, 0xFFFF))) + value[i + 1 :]
+    if choice == 1 and isinstance(value, str):
+        return value[: random.randrange(len(value) + 1)]
+    if choice == 2 and isinstance(value, int):
+        return value + random.choice((-1, 1, 2**16, -(2**31), 2**40))
+    if choice == 3 and isinstance(value, list):
+        return value + value
+    if choice == 4:
+        return [value]
+    return random.choice(JUNK)
+
+
+def damaged(random: Random, request: Any) -> bytes:
+    """The bytes of a request with one to three things wrong with it."""
+    request = json.loads(json.dumps(request))
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        found = places(request, [])
+        if not found:
+            break
+        container, key = random.choice(found)
+        if random.random() < 0.2:
+            del container[key]
+        else:
+            container[key] = damaged_value(random, container[key])
+    body = json.dumps(request).encode()
+    if random.random() < 0.1:
+        i = random.randrange(len(body))
+        body = random.choice(
+            (body[:i], body[:i] + bytes((random.randrange(256),)) + body[i + 1 :], body[:i] + b"[{" * 60 + body[i:], body + body)
+        )
+    return body
