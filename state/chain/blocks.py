@@ -5,13 +5,13 @@ from collections.abc import Callable
 from state.chain.hardforks import genesis_hardforks, process_hardforks
 from state.chain.heads import (
     clear_expired_delegations,
-    clear_expired_orders,
     clear_expired_transactions,
     create_block_summary,
     update_global_data,
     update_last_irreversible_block,
     update_signing_witness,
 )
+from state.chain.market import clear_expired_orders, expire_escrow_ratification, pay_liquidity_reward, process_conversions
 from state.chain.money import (
     clear_null_account_balance,
     process_funds,
@@ -51,8 +51,11 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     update_virtual_supply,
     clear_null_account_balance,
     process_funds,  # 22
+    process_conversions,
     process_subsidized_accounts,  # 27
+    pay_liquidity_reward,
     update_virtual_supply,  # 29
+    expire_escrow_ratification,  # 31
     process_hardforks,  # 38
 )
 

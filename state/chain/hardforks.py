@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from state.chain.nai import replenish_pool
 from state.chain.schedule import reset_virtual_schedule
 from state.effects.accounts import update_owner
 from state.effects.clearing import clear_account
+from state.effects.nai import replenish_pool
 from state.effects.notices import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.protocol.authority import Authority, key_authority

@@ -4,7 +4,7 @@ Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio
 
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
-from state.effects.balances import adjust_balance, share
+from state.effects.balances import share
 from state.effects.mana import update_manabar
 from state.effects.notices import announce, complete, emit
 from state.protocol.asset import VESTS, Asset
@@ -22,7 +22,6 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
 from state.tables import State
 from state.tables.globals import BlockSummary
-from state.tables.market import LimitOrder
 
 SLOTS_REMEMBERED = 128
 ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
@@ -138,18 +137,6 @@ def clear_expired_transactions(state: State, block: SignedBlock) -> None:
     records = state.transactions
     while (record := records.by_expiration.first()) is not None and record.expiration < block.timestamp:
         records.remove(record)
-
-
-def clear_expired_orders(state: State, block: SignedBlock) -> None:
-    """Cancel orders whose time is over."""
-    while (order := state.limit_orders.by_expiration.first()) is not None and order.expiration < block.timestamp:
-        cancel_order(state, order)
-
-
-def cancel_order(state: State, order: LimitOrder) -> None:
-    """Give back what an order still has for sale, and forget it."""
-    adjust_balance(state, state.account(order.seller), order.for_sale, order.sell_price.base.symbol)
-    state.limit_orders.remove(order)
 
 
 def clear_expired_delegations(state: State, block: SignedBlock) -> None:

@@ -2,10 +2,13 @@
 in the smallest unit with their symbol beside them. Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
+from state.effects.arithmetic import share as share
 from state.effects.mana import update_manabar
 from state.effects.notices import emit
+from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance
+from state.effects.tokens import symbol_text
 from state.effects.votes import propagate
-from state.protocol.asset import COIN, INT64_MAX, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_vesting, ratio
+from state.protocol.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_smt, is_vesting, ratio
 from state.protocol.constants import COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC, COIN_SECONDS_PER_YEAR, COIN_START_VESTING_BLOCK
 from state.protocol.errors import Refused, require
 from state.protocol.virtual import Interest
@@ -13,18 +16,6 @@ from state.tables import State
 from state.tables.accounts import Account
 
 EMPTY_VESTING_PRICE = Price(Asset(1000, COIN), Asset(1_000_000, VESTS))
-
-
-def share(value: int) -> int:
-    """A checked 64-bit number: overflow and underflow are refused."""
-    if -INT64_MAX - 1 <= value <= INT64_MAX:
-        return value
-    raise Refused("Integer Overflow", condition="checked share")
-
-
-def share_int(value: int) -> int:
-    """A number as a plain int64 holds it: wraps."""
-    return (value + 2**63) % 2**64 - 2**63
 
 
 # ------------------------------------------------------------------ prices
@@ -75,18 +66,30 @@ def coin_to_reward_vests(state: State, coin: int) -> int:
 # ------------------------------------------------------------------ liquid balances
 
 
-def balance_of(account: Account, symbol: int) -> int:
-    """What an account holds of COIN or SBD."""
+def balance_of(state: State, account: Account, symbol: int) -> int:
+    """What an account holds of COIN, SBD or a token; VESTS are refused."""
     if symbol == COIN:
         return account.balance
-    require(symbol == SBD, "Invalid symbol: ${s}", condition="false", s=symbol)
-    return account.sbd_balance
+    if symbol == SBD:
+        return account.sbd_balance
+    if symbol == VESTS:
+        condition = "symbol.space() == asset_symbol_type::smt_nai_space"
+        raise Refused("Invalid symbol: ${s}", condition=condition, s=symbol_text(symbol))
+    return token_balance(state, account.name, symbol)
+
+
+def adjust_balance_of(state: State, name: str, delta: int, symbol: int) -> None:
+    """Credit a name: an account, except that tokens can go to any name."""
+    if is_smt(symbol):
+        adjust_token_balance(state, name, delta, symbol)
+    else:
+        adjust_balance(state, state.account(name), delta, symbol)
 
 
 def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> None:
     """Change a liquid balance (VESTS: vesting_shares); refused where it would become negative. SBD earns interest first."""
     if delta < 0:
-        available = balance_of(account, symbol)
+        available = balance_of(state, account, symbol)
         require(
             available >= -delta,
             "Account ${acc} does not have sufficient funds for balance adjustment. Required: ${r}, Available: ${a}",
@@ -113,7 +116,7 @@ def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> N
             require_funds(state, "Insufficient VESTS funds")
         accounts.modify(account, vesting_shares=balance)
     else:
-        raise Refused("invalid symbol", condition="false")
+        adjust_token_balance(state, account.name, delta, symbol)
 
 
 def require_funds(state: State, text: str) -> None:
@@ -158,6 +161,11 @@ def interest(state: State, account: Account) -> dict[str, int]:
 # ------------------------------------------------------------------ savings and rewards
 
 
+def savings_of(account: Account, symbol: int) -> int:
+    """What an account has in its savings of COIN or SBD."""
+    return account.savings_balance if symbol == COIN else account.savings_sbd_balance
+
+
 def adjust_savings_balance(state: State, account: Account, delta: int, symbol: int) -> None:
     """Change a balance of the savings; callers check that there is enough."""
     if symbol == COIN:
@@ -195,7 +203,7 @@ def savings_interest(state: State, account: Account) -> dict[str, int]:
 
 def adjust_reward_balance(state: State, account: Account, value: int, symbol: int, vests: int = 0) -> None:
     """Change rewards that wait to be claimed: COIN or SBD, or COIN together with the VESTS that it will be."""
-    require(not is_vesting(symbol), condition="value_delta.symbol.is_vesting() == false")
+    require(not is_vesting(symbol), condition="value_delta.symbol.is_vesting() == false && share_delta.symbol.is_vesting()")
     if symbol == COIN and vests == 0:
         balance = share(account.reward_coin_balance + value)
         if balance < 0:
@@ -213,14 +221,14 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
             require_funds(state, "Insufficient reward SBD funds")
         state.accounts.modify(account, reward_sbd_balance=balance)
     else:
-        raise Refused("invalid symbol", condition="false")
+        adjust_token_rewards(state, account.name, value, symbol, vests)
 
 
 # ------------------------------------------------------------------ supply, vesting, SBD
 
 
 def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = False) -> None:
-    """Change the supply of COIN or SBD; early rewards put nine times as much into the vesting fund."""
+    """Change the supply of COIN, SBD or a token; early rewards put nine times as much COIN into the vesting fund."""
     props = state.props
     if symbol == COIN:
         new_vesting = 9 * delta if adjust_vesting and delta > 0 and props.head_block_number >= COIN_START_VESTING_BLOCK else 0
@@ -232,7 +240,10 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
             total_vesting_fund_coin=share(props.total_vesting_fund_coin + new_vesting),
         )
         return
-    require(symbol == SBD, "invalid symbol", condition="false")
+    if symbol != SBD:
+        require(symbol != VESTS, "invalid symbol", condition="false")
+        adjust_token_supply(state, delta, symbol)
+        return
     supply = share(props.current_sbd_supply + delta)
     require(supply >= 0 or state.hardfork < 20, condition="props.current_sbd_supply.amount.value >= 0")
     worth = convert(Asset(supply, SBD), median_price(state)).amount
@@ -252,8 +263,10 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
     propagate(state, to, vests)
 
 
-def create_vesting(state: State, to: Account, coin: int) -> int:
-    """Turn COIN into VESTS of an account at the current price; returns the VESTS."""
-    vests = coin_to_vests(state, coin)
-    add_vesting(state, to, coin, vests)
+def create_vesting(state: State, to: Account, liquid: int, symbol: int = COIN) -> int:
+    """Turn COIN (or a token) into VESTS (or its vesting shares) of an account at the current price; returns these."""
+    if symbol != COIN:
+        return create_token_vesting(state, to.name, liquid, symbol)
+    vests = coin_to_vests(state, liquid)
+    add_vesting(state, to, liquid, vests)
     return vests

@@ -7,8 +7,10 @@ from state.effects.balances import (
     share,
     vests_to_coin,
 )
+from state.effects.escrow import give_back_escrow
 from state.effects.mana import regenerated, used
 from state.effects.notices import emit
+from state.effects.orders import cancel_order
 from state.effects.votes import propagate
 from state.protocol.asset import COIN, SBD, VESTS, Asset
 from state.protocol.constants import TIME_MAX
@@ -94,13 +96,9 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
 def cancel_everything(state: State, account: Account) -> None:
     """Escrows, orders, conversions and savings withdrawals give back to the account what they hold."""
     for escrow in list(state.escrows.by_from_id.equal(account.name)):
-        adjust_balance(state, account, escrow.coin_balance, COIN)
-        adjust_balance(state, account, escrow.sbd_balance, SBD)
-        adjust_balance(state, account, escrow.pending_fee.amount, escrow.pending_fee.symbol)
-        state.escrows.remove(escrow)
+        give_back_escrow(state, escrow)
     for order in list(state.limit_orders.by_account.equal(account.name)):
-        adjust_balance(state, account, order.for_sale, order.sell_price.base.symbol)
-        state.limit_orders.remove(order)
+        cancel_order(state, order)
     for request in list(state.convert_requests.by_owner.equal(account.name)):
         adjust_balance(state, account, request.amount, SBD)
         state.convert_requests.remove(request)

@@ -1,10 +1,10 @@
 """The pool of names that new tokens may take. Source: operations.md §15.1; block-processing.md §3.25."""
 
-from state.protocol.asset import CONTROL_BIT, NAI_SHIFT
+from state.effects.tokens import token_with_name
+from state.protocol.asset import CONTROL_BIT, DECIMALS_MASK, NAI_SHIFT
+from state.protocol.constants import SMT_MAX_NAI_GENERATION_TRIES, SMT_MAX_NAI_POOL_COUNT
 from state.tables import State
 
-POOL_SIZE = 10
-COLLISIONS_MAX = 100
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
 
 
@@ -17,10 +17,9 @@ def candidate(seed: int) -> int:
     return digits << NAI_SHIFT | CONTROL_BIT
 
 
-def is_taken(state: State, symbol: int) -> bool:
-    """Whether a name is in the pool, or a token (of any precision) has it."""
-    token = next(iter(state.smt_tokens.by_symbol.starting(symbol)), None)
-    return symbol in state.nai_pool.nais or (token is not None and token.liquid_symbol >> NAI_SHIFT == symbol >> NAI_SHIFT)
+def is_in_pool(state: State, symbol: int) -> bool:
+    """Whether a name, in whatever precision, is in the pool."""
+    return without_precision(symbol) in state.nai_pool.nais
 
 
 def replenish_pool(state: State) -> None:
@@ -33,10 +32,10 @@ def replenish_pool(state: State) -> None:
     attempts, collisions = (pool.attempts, pool.collisions) if pool.drawn_for == head else (0, 0)
     nais = list(pool.nais)
     base = int.from_bytes(head[16:20], "little")
-    while len(nais) < POOL_SIZE and collisions < COLLISIONS_MAX:
+    while len(nais) < SMT_MAX_NAI_POOL_COUNT and collisions < SMT_MAX_NAI_GENERATION_TRIES:
         symbol = candidate((base + attempts) % 2**32)
         attempts += 1
-        if symbol in nais or is_taken(state, symbol):
+        if symbol in nais or token_with_name(state, symbol) is not None:
             collisions += 1
         else:
             nais.append(symbol)
@@ -45,9 +44,14 @@ def replenish_pool(state: State) -> None:
 
 def take_from_pool(state: State, symbol: int) -> None:
     """Remove a name that has become a token: the last one takes its place."""
-    nais = list(state.nai_pool.nais)
-    if symbol not in nais:
+    nais, name = list(state.nai_pool.nais), without_precision(symbol)
+    if name not in nais:
         return
-    nais[nais.index(symbol)] = nais[-1]
+    nais[nais.index(name)] = nais[-1]
     nais.pop()
     state.nai_pools.modify(state.nai_pool, nais=tuple(nais))
+
+
+def without_precision(symbol: int) -> int:
+    """The symbol of the same name with precision 0."""
+    return symbol & ~DECIMALS_MASK

@@ -1,0 +1,15 @@
+"""Giving an escrow back to the account that made it. Source: operations.md §10.2, §17.10."""
+
+from state.effects.balances import adjust_balance
+from state.protocol.asset import COIN, SBD
+from state.tables import State
+from state.tables.market import Escrow
+
+
+def give_back_escrow(state: State, escrow: Escrow) -> None:
+    """Return all funds of an escrow, the fee too, and forget it."""
+    owner, fee = state.account(escrow.from_), escrow.pending_fee
+    adjust_balance(state, owner, escrow.coin_balance, COIN)
+    adjust_balance(state, owner, escrow.sbd_balance, SBD)
+    adjust_balance(state, owner, fee.amount, fee.symbol)
+    state.escrows.remove(escrow)

@@ -1,0 +1,135 @@
+"""Orders of the market: how a new one meets those that are there, and how one ends. Source: operations.md §9.4, §17.1.
+
+Prices compare as products of their amounts; the order that was there first sets the price of a trade.
+"""
+
+from state.effects.balances import adjust_balance
+from state.effects.mana import wrapped
+from state.effects.notices import emit
+from state.protocol.asset import COIN, Asset, Price
+from state.protocol.constants import COIN_LIQUIDITY_TIMEOUT_SEC, COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
+from state.protocol.virtual import FillOrder
+from state.tables import State
+from state.tables.market import LimitOrder, LiquidityReward
+
+MIN_AGE_SINCE_HARDFORK_10 = 1800
+WORD = 2**128
+
+
+def apply_order(state: State, order: LimitOrder) -> bool:
+    """Trade a new order with those that it meets, best price first; returns whether it is gone."""
+    price = order.sell_price
+    by_price, market = state.limit_orders.by_price, (-price.quote.symbol, -price.base.symbol)
+    while True:
+        best = next(by_price.starting(market), None)
+        if best is None or not meet(price, best.sell_price):
+            return False
+        if trade(state, order, best):
+            return True
+
+
+def cancel_order(state: State, order: LimitOrder) -> None:
+    """Give back what an order still has for sale, and forget it."""
+    give_back(state, order, order.for_sale)
+
+
+def meet(new: Price, old: Price) -> bool:
+    """Whether an order's price is at least as good as the one that a new order asks for on the other side of its market."""
+    return (
+        old.base.symbol == new.quote.symbol
+        and old.quote.symbol == new.base.symbol
+        and old.base.amount * new.base.amount >= new.quote.amount * old.quote.amount
+    )
+
+
+def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
+    """Trade two orders at the price of the older one until one of them is used up; returns whether the new one is gone.
+
+    What the reference asserts here (symbols, sizes, that one side is used up) follows from the arithmetic.
+    """
+    base, quote = old.sell_price.base, old.sell_price.quote
+    worth = old.for_sale * quote.amount // base.amount
+    if new.for_sale <= worth:
+        new_pays, old_pays = new.for_sale, new.for_sale * base.amount // quote.amount
+    else:
+        new_pays, old_pays = worth, old.for_sale
+    assert new.for_sale == new_pays or old.for_sale == old_pays
+    if state.hardfork < 12:
+        count_liquidity(state, new, old, new_pays, old_pays)
+    emit(
+        state,
+        FillOrder(
+            current_owner=new.seller,
+            current_orderid=new.orderid,
+            current_pays=Asset(new_pays, quote.symbol),
+            open_owner=old.seller,
+            open_orderid=old.orderid,
+            open_pays=Asset(old_pays, base.symbol),
+        ),
+    )
+    gone = fill(state, new, new_pays, old_pays)
+    fill(state, old, old_pays, new_pays)
+    return gone
+
+
+def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
+    """Credit an order's seller and take what was sold; returns whether nothing is left that would buy anything."""
+    price = order.sell_price
+    adjust_balance(state, state.account(order.seller), receives, price.quote.symbol)
+    left = order.for_sale - pays
+    if left == 0:
+        state.limit_orders.remove(order)
+        return True
+    if left * price.quote.amount // price.base.amount == 0:
+        give_back(state, order, left)
+        return True
+    state.limit_orders.modify(order, for_sale=left)
+    return False
+
+
+def give_back(state: State, order: LimitOrder, amount: int) -> None:
+    """Credit an order's seller with what is left, and forget the order."""
+    adjust_balance(state, state.account(order.seller), amount, order.sell_price.base.symbol)
+    state.limit_orders.remove(order)
+
+
+# ------------------------------------------------------------------ before hardfork 12
+
+
+def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: int, old_pays: int) -> None:
+    """Before hardfork 12: who was there first gains volume in COIN, the taker loses as much."""
+    # Since hardfork 10 only orders count that have been there for half an hour, before it was a minute.
+    least = MIN_AGE_SINCE_HARDFORK_10 if state.hardfork >= 10 else COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
+    if state.head_time - old.created < least:
+        return
+    sells_sbd = old.sell_price.quote.symbol == COIN
+    coin = new_pays if sells_sbd else old_pays
+    adjust_liquidity(state, old.seller, coin, sells_sbd)
+    adjust_liquidity(state, new.seller, -coin, sells_sbd)
+
+
+def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> None:
+    """Change a market maker's volume: of COIN that was bought with SBD, or of COIN that was sold."""
+    account, now = state.account(owner).id, state.head_time
+    record = state.liquidity_rewards.by_owner.get(account)
+    if record is None:
+        coin, sbd = (volume, 0) if sells_sbd else (0, volume)
+        # Since hardfork 9 the smaller volume of a new record counts.
+        weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 9)
+        row = LiquidityReward(owner=account, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
+        state.liquidity_rewards.insert(row)
+        return
+    coin, sbd = record.coin_volume, record.sbd_volume
+    if now - record.last_update >= COIN_LIQUIDITY_TIMEOUT_SEC:
+        coin = sbd = 0
+    coin, sbd = (coin + volume, sbd) if sells_sbd else (coin, sbd + volume)
+    # Since hardfork 10 the smaller volume of an existing record counts.
+    weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 10)
+    state.liquidity_rewards.modify(record, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
+
+
+def liquidity_weight(coin: int, sbd: int, smaller: bool) -> int:
+    """What two volumes weigh: nothing unless both are positive, else the smaller one, or their product in 64 bits."""
+    if coin <= 0 or sbd <= 0:
+        return 0
+    return min(coin, sbd) if smaller else wrapped(coin * sbd) % WORD

@@ -1,0 +1,112 @@
+"""Balances and supply of tokens: rows that exist only while they hold something. Source: operations.md §2.6-§2.8.
+
+It knows nothing of COIN, SBD and VESTS: state.effects.balances comes here with every other symbol.
+"""
+
+from state.effects.arithmetic import share
+from state.effects.tokens import liquid_variant, symbol_text
+from state.protocol.asset import is_vesting, paired, ratio
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.smt import RegularBalance, RewardsBalance, SmtToken
+
+
+def token_of(state: State, symbol: int) -> SmtToken:
+    """The token with exactly this symbol; an unknown one is refused."""
+    return state.smt_tokens.by_symbol.find(symbol)
+
+
+def token_balance(state: State, owner: str, symbol: int) -> int:
+    """What a name holds of a token, or of its vesting shares."""
+    row = state.regular_balances.by_owner_liquid_symbol.get(owner, liquid_variant(symbol))
+    if row is None:
+        return 0
+    return row.vesting if is_vesting(symbol) else row.liquid
+
+
+def adjust_token_balance(state: State, owner: str, delta: int, symbol: int) -> None:
+    """Change what a name holds of a token, or of its vesting shares; nobody asks whether the name is an account."""
+    liquid_symbol, vesting = liquid_variant(symbol), is_vesting(symbol)
+    balances = state.regular_balances
+    row = balances.by_owner_liquid_symbol.get(owner, liquid_symbol)
+    if row is None:
+        require_funds(delta, symbol)
+        if delta:
+            parts = {"vesting" if vesting else "liquid": delta}
+            balances.insert(RegularBalance(owner=owner, liquid_symbol=liquid_symbol, **parts))
+        return
+    held, other = (row.vesting, row.liquid) if vesting else (row.liquid, row.vesting)
+    balance = share(held + delta)
+    require_funds(balance, symbol)
+    if balance == 0 and other == 0:
+        balances.remove(row)
+    elif vesting:
+        balances.modify(row, vesting=balance)
+    else:
+        balances.modify(row, liquid=balance)
+
+
+def adjust_token_rewards(state: State, owner: str, value: int, symbol: int, vests: int = 0) -> None:
+    """Change token rewards that wait to be claimed: tokens, or the vesting shares that they will be, with their value."""
+    rewards = state.rewards_balances
+    row = rewards.by_owner_liquid_symbol.get(owner, symbol)
+    if row is None:
+        require_funds(value, symbol)
+        if value:
+            parts = {"pending_vesting_value": value, "pending_vesting_shares": vests} if vests else {"pending_liquid": value}
+            rewards.insert(RewardsBalance(owner=owner, liquid_symbol=symbol, **parts))
+        return
+    held, other = (row.pending_vesting_value, row.pending_liquid) if vests else (row.pending_liquid, row.pending_vesting_value)
+    balance = share(held + value)
+    require_funds(balance, symbol)
+    if balance == 0 and other == 0:
+        rewards.remove(row)
+    elif vests:
+        rewards.modify(row, pending_vesting_value=balance, pending_vesting_shares=share(row.pending_vesting_shares + vests))
+    else:
+        rewards.modify(row, pending_liquid=balance)
+
+
+def adjust_token_supply(state: State, delta: int, symbol: int) -> None:
+    """Change how much of a token there is."""
+    token = token_of(state, symbol)
+    supply = share(token.current_supply + delta)
+    require(supply >= 0, condition="smt_new_supply >= 0")
+    state.smt_tokens.modify(token, current_supply=supply)
+
+
+def create_token_vesting(state: State, owner: str, liquid: int, symbol: int, to_reward: bool = False) -> int:
+    """Turn tokens into their vesting shares (rewards: to be claimed) at the token's own price; returns the shares.
+
+    Manabars and witness votes know nothing of tokens.
+    """
+    require(not is_vesting(symbol), condition="liquid.symbol.is_vesting() == false")
+    token = token_of(state, symbol)
+    require(token.allow_voting == to_reward, "No voting - no rewards", condition="smt.allow_voting == to_reward_balance")
+    if to_reward:
+        fund = share(token.total_vesting_fund_smt + token.pending_rewarded_vesting_smt)
+        shares = share(token.total_vesting_shares + token.pending_rewarded_vesting_shares)
+    else:
+        fund, shares = token.total_vesting_fund_smt, token.total_vesting_shares
+    # One for one while there is nothing in the fund.
+    created = ratio(liquid, shares, fund) if fund and shares else liquid
+    if to_reward:
+        adjust_token_rewards(state, owner, liquid, symbol, created)
+        state.smt_tokens.modify(
+            token,
+            pending_rewarded_vesting_shares=share(token.pending_rewarded_vesting_shares + created),
+            pending_rewarded_vesting_smt=share(token.pending_rewarded_vesting_smt + liquid),
+        )
+    else:
+        adjust_token_balance(state, owner, created, paired(symbol))
+        state.smt_tokens.modify(
+            token,
+            total_vesting_fund_smt=share(token.total_vesting_fund_smt + liquid),
+            total_vesting_shares=share(token.total_vesting_shares + created),
+        )
+    return created
+
+
+def require_funds(amount: int, symbol: int) -> None:
+    """Refuse a negative balance of a token."""
+    require(amount >= 0, "Insufficient SMT ${smt} funds", condition="result >= 0", smt=symbol_text(symbol))
