@@ -1,6 +1,7 @@
 """Random damage to valid requests: values of other kinds, missing and repeated members, broken text."""
 
 import json
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -58,10 +59,10 @@ def damaged_value(random: Random, value: Any) -> Any:
     if choice == 2 and isinstance(value, int):
         return value + random.choice((-1, 1, 2**16, -(2**31), 2**40))
     if choice == 3 and isinstance(value, list):
-        return value + value
+        return value + deepcopy(value)
     if choice == 4:
         return [value]
-    return random.choice(JUNK)
+    return deepcopy(random.choice(JUNK))
 
 
 def damaged(random: Random, request: Any) -> bytes:
