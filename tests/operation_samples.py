@@ -11,6 +11,7 @@ from tests.conftest import VECTORS, read_json
 # Accounts, transfers, vesting, witnesses, content and the market.
 PART_A = (
     state.operations.accounts,
+    state.operations.authorities,
     state.operations.content,
     state.operations.market,
     state.operations.transfers,

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import state.operations
-from state.operations.accounts import AccountUpdate, AccountUpdate2, SetResetAccount
+from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
 from state.operations.witness_properties import WitnessProperties
 from state.operations.witnesses import NOBODY, WitnessSetProperties
 from state.protocol.asset import SBD, Asset, Price

@@ -19,10 +19,12 @@ from state.chain.money import (
     update_median_feed,
     update_virtual_supply,
 )
+from state.chain.recovery import account_recovery_processing, process_decline_voting_rights
 from state.chain.schedule import update_witness_schedule
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
+from state.chain.withdrawals import process_savings_withdraws, process_vesting_withdrawals
 from state.protocol.errors import require
 from state.protocol.signatures import recover
 from state.protocol.transaction import (
@@ -52,10 +54,14 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     clear_null_account_balance,
     process_funds,  # 22
     process_conversions,
+    process_vesting_withdrawals,  # 25
+    process_savings_withdraws,
     process_subsidized_accounts,  # 27
     pay_liquidity_reward,
     update_virtual_supply,  # 29
+    account_recovery_processing,  # 30
     expire_escrow_ratification,  # 31
+    process_decline_voting_rights,  # 32
     process_hardforks,  # 38
 )
 

@@ -10,6 +10,7 @@ from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.producing import assemble_block
 from state.chain.skip import Skip
+from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
@@ -41,6 +42,7 @@ class Chain:
         self._packed: list[bytes] = []  # every block of the main branch that is irreversible, by number - 1
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
         state.listeners.after_block.append(self._apply_debug_updates)
+        install_soft_rules(state)
 
     @property
     def head(self) -> SignedBlock | None:

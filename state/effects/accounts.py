@@ -37,6 +37,12 @@ def require_members(state: State, authority: Authority, role: str, account: str)
         )
 
 
+def require_accounts(state: State, authority: Authority) -> None:
+    """Every account that an authority names exists, or the lookup itself is refused."""
+    for name, _ in authority.account_auths:
+        state.account(name)
+
+
 def create_account(
     state: State,
     name: str,

@@ -54,6 +54,11 @@ def propagate(state: State, account: Account, delta: int) -> None:
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 
+def own_and_proxied(account: Account) -> tuple[int, ...]:
+    """What an account's votes weigh, by distance: its own VESTS, and those proxied to it from one to four steps away."""
+    return (account.vesting_shares, *account.proxied_vsf_votes)
+
+
 def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> None:
     """Move an account's own weight and what is proxied to it (five numbers, by distance) to what it votes for."""
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):

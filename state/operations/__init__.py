@@ -3,11 +3,26 @@
 Importing this package fills the registry (state.protocol.operation.OPERATIONS), virtual operations included.
 """
 
-from state.operations import accounts, content, custom, escrow, market, mining, proposals, rewards, smt, transfers, vesting, witnesses
+from state.operations import (
+    accounts,
+    authorities,
+    content,
+    custom,
+    escrow,
+    market,
+    mining,
+    proposals,
+    rewards,
+    smt,
+    transfers,
+    vesting,
+    witnesses,
+)
 from state.protocol import virtual
 
 __all__ = [
     "accounts",
+    "authorities",
     "content",
     "custom",
     "escrow",

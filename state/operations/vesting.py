@@ -1,20 +1,31 @@
-"""Vesting: powering up and down, routes for what is powered down, delegations.
-
-Declarations and what can be refused without state. Sources: operations.md §6; wire-format.md §4.1.
-"""
+"""Vesting: powering up and down, routes for what is powered down, delegations. Sources: operations.md §6; wire-format.md §4.1."""
 
 from __future__ import annotations
 
-from state.effects.balances import adjust_balance, create_vesting
-from state.effects.treasury import require_sbd_for_treasury
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance, coin_to_vests, create_vesting
+from state.effects.delegations import lend, lendable, take_back
+from state.effects.mana import wrapped
+from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
 from state.protocol.asset import COIN, VESTS, Asset, is_smt, is_vesting
 from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_100_PERCENT
+from state.protocol.constants import (
+    COIN_100_PERCENT,
+    COIN_MAX_WITHDRAW_ROUTES,
+    COIN_VESTING_WITHDRAW_INTERVAL_SECONDS,
+    COIN_VESTING_WITHDRAW_INTERVALS,
+    COIN_VESTING_WITHDRAW_INTERVALS_HF_23,
+    COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16,
+    TIME_MAX,
+)
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Bool, UInt16
 from state.protocol.operation import Operation, operation
 from state.tables import State
+from state.tables.accounts import Account, VestingDelegation, WithdrawRoute
+
+POWER_MIN_FEES = 10  # before hardfork 20: how many creation fees an account must be worth to be powered down
 
 
 @operation(3, active="from_")
@@ -45,7 +56,7 @@ class TransferToVesting(Operation, frozen=True):
         require_sbd_for_treasury(state, target.name, self.amount)
 
         adjust_balance(state, source, -self.amount.amount, self.amount.symbol)
-        create_vesting(state, target, self.amount.amount)
+        create_vesting(state, target, self.amount.amount, self.amount.symbol)
 
 
 @operation(4, active="account")
@@ -58,6 +69,55 @@ class WithdrawVesting(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.account)
         require(self.vesting_shares.symbol == VESTS, "Amount must be VESTS", condition="is_asset_type( vesting_shares, VESTS_SYMBOL)")
+
+    def apply(self, state: State) -> None:
+        account, shares = state.account(self.account), self.vesting_shares.amount
+        if shares < 0:
+            require(
+                state.props.head_block_number <= state.spec.constants.NEGATIVE_WITHDRAW_REFUSED_AFTER_BLOCK,
+                "Cannot withdraw negative VESTS. account: ${account}, vests:${vests}",
+                condition="false",
+                account=self.account,
+                vests=self.vesting_shares,
+            )
+            # On the public chain a negative amount once did nothing.
+            return
+        too_little = "Account does not have sufficient Coin Power for withdraw."
+        require(account.vesting_shares >= 0, too_little, condition="account.vesting_shares >= asset( 0, VESTS_SYMBOL )")
+        require(
+            share(account.vesting_shares - account.delegated_vesting_shares) >= shares,
+            too_little,
+            condition="account.vesting_shares - account.delegated_vesting_shares >= o.vesting_shares",
+        )
+        if 1 <= state.hardfork < 20 and not account.mined:
+            # Hardforks 1 to 19: who was made by somebody else keeps what an account costs, ten times.
+            self._require_power(state, account)
+        rate = withdraw_rate(state, shares)
+        # Since hardfork 5 the rate must change.
+        require(
+            rate != account.vesting_withdraw_rate or state.hardfork < 5,
+            "This operation would not change the vesting withdraw rate.",
+            condition="account.vesting_withdraw_rate != new_vesting_withdraw_rate",
+        )
+
+        state.accounts.modify(
+            account,
+            vesting_withdraw_rate=rate,
+            next_vesting_withdrawal=state.head_time + COIN_VESTING_WITHDRAW_INTERVAL_SECONDS if shares else TIME_MAX,
+            to_withdraw=shares,
+            withdrawn=0,
+        )
+
+    def _require_power(self, state: State, account: Account) -> None:
+        """More than ten creation fees in VESTS; since hardfork 16 stopping is free."""
+        fee = state.schedule.median_props.account_creation_fee
+        least = wrapped(coin_to_vests(state, fee) * POWER_MIN_FEES)
+        require(
+            account.vesting_shares > least or (state.hardfork >= 16 and self.vesting_shares.amount == 0),
+            "Account registered by another account requires 10x account creation fee worth of Coin Power before it can be powered down.",
+            condition="account.vesting_shares > min_vests || "
+            "( _db.has_hardfork( COIN_HARDFORK_0_16__562 ) && o.vesting_shares.amount == 0 )",
+        )
 
 
 @operation(20, active="from_account", impacted=("from_account", "to_account"))
@@ -78,6 +138,41 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
             condition="0 <= percent && percent <= COIN_100_PERCENT",
         )
 
+    def apply(self, state: State) -> None:
+        source = state.account(self.from_account)
+        state.account(self.to_account)
+        routes = state.withdraw_routes
+        route = routes.by_withdraw_route.get(self.from_account, self.to_account)
+        require(
+            not is_closed_treasury(state, self.to_account),
+            "Cannot withdraw vesting to ${s}",
+            condition="o.to_account != COIN_TREASURY_ACCOUNT",
+            s=self.to_account,
+        )
+        if route is None:
+            require(self.percent != 0, "Cannot create a 0% destination.", condition="o.percent != 0")
+            require(
+                source.withdraw_routes < COIN_MAX_WITHDRAW_ROUTES,
+                "Account already has the maximum number of routes.",
+                condition="from_account.withdraw_routes < COIN_MAX_WITHDRAW_ROUTES",
+            )
+
+        if route is None:
+            routes.insert(
+                WithdrawRoute(from_account=source.name, to_account=self.to_account, percent=self.percent, auto_vest=self.auto_vest)
+            )
+            state.accounts.modify(source, withdraw_routes=source.withdraw_routes + 1)
+        elif self.percent == 0:
+            routes.remove(route)
+            state.accounts.modify(source, withdraw_routes=source.withdraw_routes - 1)
+        else:
+            routes.modify(route, percent=self.percent, auto_vest=self.auto_vest)
+        require(
+            sum(route.percent for route in routes.by_withdraw_route.equal(source.name)) <= COIN_100_PERCENT,
+            "More than 100% of vesting withdrawals allocated to destinations.",
+            condition="total_percent <= COIN_100_PERCENT",
+        )
+
 
 @operation(40, active="delegator", impacted=("delegator", "delegatee"))
 class DelegateVestingShares(Operation, frozen=True):
@@ -94,3 +189,85 @@ class DelegateVestingShares(Operation, frozen=True):
         shares = self.vesting_shares
         require(shares.symbol == VESTS, "Delegation must be VESTS", condition="is_asset_type( vesting_shares, VESTS_SYMBOL )")
         require(shares.amount >= 0, "Delegation cannot be negative", condition="vesting_shares >= asset( 0, VESTS_SYMBOL )")
+
+    def apply(self, state: State) -> None:
+        delegator, delegatee = state.account(self.delegator), state.account(self.delegatee)
+        delegations = state.vesting_delegations
+        old = delegations.by_delegation.get(self.delegator, self.delegatee)
+        available = lendable(state, delegator)
+        shares = self.vesting_shares.amount
+        if old is None:
+            self._require_available(shares, available)
+            require_minimum(state, shares, "Account must delegate a minimum of ${v}", "op.vesting_shares >= min_delegation")
+
+            delegations.insert(
+                VestingDelegation(
+                    delegator=self.delegator, delegatee=self.delegatee, vesting_shares=shares, min_delegation_time=state.head_time
+                )
+            )
+            lend(state, delegator, delegatee, shares)
+        elif shares >= old.vesting_shares:
+            more = shares - old.vesting_shares
+            require_difference(state, more, "increase")
+            self._require_available(more, available)
+
+            lend(state, delegator, delegatee, more)
+            delegations.modify(old, vesting_shares=shares)
+        else:
+            less = old.vesting_shares - shares
+            if shares > 0:
+                require_difference(state, less, "decrease")
+                text = "Delegation must be removed or leave minimum delegation amount of ${v}"
+                require_minimum(state, shares, text, "op.vesting_shares >= min_delegation")
+
+            take_back(state, old, delegatee, shares)
+
+    def _require_available(self, shares: int, available: tuple[int, int]) -> None:
+        """The delegator has that much to lend, by both bars; before hardfork 21 there is one, and both numbers are the same."""
+        for kind, free in zip(("mana", "downvote mana"), available, strict=True):
+            require(
+                free >= shares,
+                f"Account ${{acc}} does not have enough {kind} to delegate. required: ${{r}} available: ${{a}}",
+                condition=f"available_{'downvote_' if kind != 'mana' else ''}shares >= op.vesting_shares",
+                acc=self.delegator,
+                r=Asset(shares, VESTS),
+                a=Asset(free, VESTS),
+            )
+
+
+# ------------------------------------------------------------------ checks
+
+
+def withdraw_rate(state: State, shares: int) -> int:
+    """What is powered down a week: at least 1, and nothing for nothing."""
+    if shares == 0:
+        return 0
+    if state.hardfork >= 23:
+        weeks = COIN_VESTING_WITHDRAW_INTERVALS_HF_23
+    elif state.hardfork >= 16:
+        # Hardforks 16 to 22: a quarter of a year; before that two years.
+        weeks = COIN_VESTING_WITHDRAW_INTERVALS
+    else:
+        weeks = COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
+    rate = max(shares // weeks, 1)
+    # Since hardfork 21 the rate is rounded up; before it a rest was left for a further week.
+    return rate + 1 if state.hardfork >= 21 and rate * weeks < shares else rate
+
+
+def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
+    """A delegation is worth a third of the creation fee; before hardfork 20, when fees were smaller, ten of them."""
+    fee = state.schedule.median_props.account_creation_fee
+    least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else fee * 10)
+    require(shares >= least, text, condition=condition, v=Asset(least, VESTS))
+
+
+def require_difference(state: State, difference: int, kind: str) -> None:
+    """A delegation changes by a thirtieth of the creation fee; before hardfork 20 by one fee."""
+    fee = state.schedule.median_props.account_creation_fee
+    least = coin_to_vests(state, fee // 30 if state.hardfork >= 20 else fee)
+    require(
+        difference >= least,
+        f"Coin Power {kind} is not enough of a difference. min_update: ${{min}}",
+        condition="delta >= min_update",
+        min=Asset(least, VESTS),
+    )

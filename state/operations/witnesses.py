@@ -1,15 +1,12 @@
-"""Witnesses: what they publish and propose, and who votes for them.
-
-Declarations and what can be refused without state. Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5.
-"""
+"""Witnesses: what they publish and propose, and who votes for them. Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct, field, structs
 
-from state.effects.votes import adjust_witness_vote, propagate
+from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
 from state.protocol.asset import COIN, SBD, Asset, Price
@@ -21,6 +18,7 @@ from state.protocol.constants import (
     COIN_DEFAULT_SBD_INTEREST_RATE,
     COIN_MAX_ACCOUNT_CREATION_FEE,
     COIN_MAX_ACCOUNT_WITNESS_VOTES,
+    COIN_MAX_PROXY_RECURSION_DEPTH,
     COIN_MIN_BLOCK_SIZE_LIMIT,
     COIN_NULL_ACCOUNT,
     COIN_SOFT_MAX_BLOCK_SIZE,
@@ -79,12 +77,12 @@ class WitnessUpdate(Operation, frozen=True):
     def apply(self, state: State) -> None:
         state.account(self.owner)
         fee = self.props.account_creation_fee
-        # Before hardfork 14 historic spellings of the fee's symbol were taken as well.
+        # Before hardfork 14 historic spellings of the fee's symbol were taken as well, and fees of any size.
         if state.hardfork >= 14:
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
+            require_fee_limit(state, fee.amount)
         if state.hardfork >= 20 or state.is_producing:
             # Before hardfork 20 only this node's own pushes had upper limits.
-            require_fee_limit(fee.amount)
             require(
                 self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
                 "Max block size cannot be more than 2MiB",
@@ -127,6 +125,31 @@ class WitnessSetProperties(Operation, frozen=True):
         require(any(name == KEY for name, _ in self.props), "No signing key provided", condition='props.find( "key" ) != props.end()')
         check_properties(self.props, codecs)
 
+    def apply(self, state: State) -> None:
+        require(
+            state.hardfork >= 20,
+            "witness_set_properties_evaluator not enabled until HF 20",
+            condition="_db.has_hardfork( COIN_HARDFORK_0_20__1620 )",
+        )
+        witness = state.witness(self.owner)
+        require(
+            signing_key(self.props) == witness.signing_key,
+            "'key' does not match witness signing key.",
+            condition="signing_key == witness.signing_key",
+        )
+        given = self.properties(state.wire.codecs)
+        if given.account_creation_fee is not None:
+            require_fee_limit(state, given.account_creation_fee.amount)
+
+        changes: dict[str, Any] = {"props": changed_properties(witness.props, given)}
+        if given.new_signing_key is not None:
+            changes["signing_key"] = given.new_signing_key
+        if given.sbd_exchange_rate is not None:
+            changes |= {"sbd_exchange_rate": given.sbd_exchange_rate, "last_sbd_exchange_update": state.head_time}
+        if given.url is not None:
+            changes["url"] = given.url
+        state.witnesses.modify(witness, **changes)
+
     def properties(self, codecs: Codecs) -> WitnessProperties:
         """The values that `validate` has checked."""
         return read_properties(self.props, codecs)
@@ -149,6 +172,17 @@ class FeedPublish(Operation, frozen=True):
             "|| ( is_asset_type( exchange_rate.base, SBD_SYMBOL ) && is_asset_type( exchange_rate.quote, COIN_SYMBOL ) )",
         )
         self.exchange_rate.validate()
+
+    def apply(self, state: State) -> None:
+        # Before hardfork 20 a price could be the other way round, and was kept so.
+        require(
+            state.hardfork < 20 or self.exchange_rate.base.symbol == SBD,
+            "Price feed must be a SBD/COIN price",
+            condition="is_asset_type( o.exchange_rate.base, SBD_SYMBOL ) && is_asset_type( o.exchange_rate.quote, COIN_SYMBOL )",
+        )
+        witness = state.witness(self.publisher)
+
+        state.witnesses.modify(witness, sbd_exchange_rate=self.exchange_rate, last_sbd_exchange_update=state.head_time)
 
 
 @operation(12, active="account", impacted=("account", "witness"))
@@ -204,14 +238,56 @@ class AccountWitnessProxy(Operation, frozen=True):
         require_optional_account_name(self.proxy)
         require(self.proxy != self.account, "Cannot proxy to self", condition="proxy != account")
 
+    def apply(self, state: State) -> None:
+        account = state.account(self.account)
+        require(account.proxy != self.proxy, "Proxy must change.", condition="account.proxy != o.proxy")
+        require(account.can_vote, "Account has declined the ability to vote and cannot proxy votes.", condition="account.can_vote")
 
-def require_fee_limit(fee: int) -> None:
-    """The account creation fee that a witness asks for has an upper limit."""
+        weights = own_and_proxied(account)
+        propagate_all(state, account, tuple(-weight for weight in weights))
+        if not self.proxy:
+            # The votes that the account had before its proxy don't come back.
+            state.accounts.modify(account, proxy="")
+            return
+        require_short_chain(state, account, state.account(self.proxy))
+        clear_witness_votes(state, account)
+        state.accounts.modify(account, proxy=self.proxy)
+        propagate_all(state, account, weights)
+
+
+def require_fee_limit(state: State, fee: int) -> None:
+    """The account creation fee that a witness asks for has an upper limit; before hardfork 20 only in this node's own pushes."""
     require(
-        fee <= COIN_MAX_ACCOUNT_CREATION_FEE,
+        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_producing),
         "account_creation_fee greater than maximum account creation fee",
         condition="fee <= COIN_MAX_ACCOUNT_CREATION_FEE",
     )
+
+
+def require_short_chain(state: State, account: Account, proxy: Account) -> None:
+    """The proxies of a proxy lead neither back nor too far."""
+    chain = {account.name, proxy.name}
+    while proxy.proxy:
+        proxy = state.account(proxy.proxy)
+        require(proxy.name not in chain, "This proxy would create a proxy loop.", condition="proxy_chain.insert( next_proxy.id ).second")
+        chain.add(proxy.name)
+        require(
+            len(chain) <= COIN_MAX_PROXY_RECURSION_DEPTH,
+            "Proxy chain is too long.",
+            condition="proxy_chain.size() <= COIN_MAX_PROXY_RECURSION_DEPTH",
+        )
+
+
+def changed_properties(props: ChainProperties, given: WitnessProperties) -> ChainProperties:
+    """What a witness proposes for the chain, with the given properties changed."""
+    changes: dict[str, int] = {}
+    for name in ("maximum_block_size", "sbd_interest_rate", "account_subsidy_budget", "account_subsidy_decay"):
+        value = getattr(given, name)
+        if value is not None:
+            changes[name] = value
+    if given.account_creation_fee is not None:
+        changes["account_creation_fee"] = given.account_creation_fee.amount
+    return structs.replace(props, **changes)
 
 
 def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> None:

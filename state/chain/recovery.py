@@ -1,0 +1,37 @@
+"""The steps of a block that settle requests about accounts: recovery, its partners, and declined voting rights.
+Source: block-processing.md §3.20, §3.22.
+"""
+
+from state.effects.votes import clear_witness_votes, own_and_proxied, propagate_all
+from state.protocol.transaction import SignedBlock
+from state.tables import State
+
+
+def account_recovery_processing(state: State, block: SignedBlock) -> None:
+    """Forget what has expired, and make new recovery partners effective."""
+    requests = state.recovery_requests
+    while (request := requests.by_expiration.first()) is not None and request.expires <= state.head_time:
+        requests.remove(request)
+    forget_owner_histories(state)
+    changes = state.change_recovery_requests
+    while (change := changes.by_effective_date.first()) is not None and change.effective_on <= state.head_time:
+        state.accounts.modify(state.account(change.account_to_recover), recovery_account=change.recovery_account)
+        changes.remove(change)
+
+
+def forget_owner_histories(state: State) -> None:
+    """Remove former owner authorities that are too old to recover with, up to the first that isn't."""
+    histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
+    while (oldest := next(iter(histories), None)) is not None and oldest.last_valid_time + period < state.head_time:
+        histories.remove(oldest)
+
+
+def process_decline_voting_rights(state: State, block: SignedBlock) -> None:
+    """Take the votes, and the right to vote, of those whose declination has become effective."""
+    requests = state.decline_voting_requests
+    while (request := requests.by_effective_date.first()) is not None and request.effective_date <= state.head_time:
+        account = state.account(request.account)
+        propagate_all(state, account, tuple(-weight for weight in own_and_proxied(account)))
+        clear_witness_votes(state, account)
+        state.accounts.modify(account, can_vote=False, proxy="")
+        requests.remove(request)

@@ -1,0 +1,108 @@
+"""What this node refuses only while a transaction enters it; a block may hold it all the same.
+Sources: block-processing.md §4.6; operations.md §12, §19.15.
+"""
+
+from state.operations.content import Comment, CommentOptions, CommentPayoutBeneficiaries
+from state.operations.custom import Custom, CustomBinary, CustomJson
+from state.operations.transfers import Transfer, TransferFromSavings, TransferToSavings
+from state.protocol.constants import COIN_SOFT_MAX_COMMENT_DEPTH
+from state.protocol.errors import PluginRefused
+from state.protocol.keys import derive_secret, is_secret, public_key, secret_from_extended_key
+from state.store import Row, Table, Unique
+from state.tables import State
+
+BENEFICIARIES_MAX = 8
+CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
+ROLES = ("owner", "active", "posting")
+
+
+class CustomCount(Row):
+    """How many custom operations of an account wait for the next block."""
+
+    account: str = ""
+    count: int = 0
+
+
+class CustomCounts(Table[CustomCount]):
+    """Only written while a transaction is pushed, so it goes with what is pending; at most one row an account."""
+
+    by_account = Unique("account")
+
+
+def install_soft_rules(state: State) -> None:
+    """Enter the rules among the state's listeners."""
+    counts = CustomCounts(state.journal)
+
+    def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
+        if state.is_producing:
+            count_custom(counts, operation)
+
+    listen = state.listeners.on_operation
+    listen(require_no_key, Transfer, TransferToSavings, TransferFromSavings, after=False)
+    listen(require_few_beneficiaries, CommentOptions, after=False)
+    listen(require_shallow, Comment, after=False)
+    listen(count, Custom, CustomJson, CustomBinary, after=True)
+
+
+# ------------------------------------------------------------------ memos
+
+
+def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
+    """A memo tells the world no key of the sender, and no password that its keys were made from."""
+    if not operation.memo or not state.is_producing:
+        return
+    account = state.account(operation.from_)
+    authority = state.authority(operation.from_)
+    given = keys_in_memo(account.name, operation.memo)
+    for role, keys in ("owner", authority.owner), ("active", authority.active), ("posting", authority.posting):
+        if not given.isdisjoint(key for key, _ in keys.key_auths):
+            raise PluginRefused(f"Detected private {role} key in memo field. You should change your {role} keys.")
+    if account.memo_key in given:
+        raise PluginRefused("Detected private memo key in memo field. You should change your memo key.")
+
+
+def keys_in_memo(name: str, memo: str) -> set[bytes]:
+    """The public keys of the secret that a memo may be, and of those that it may be the password for."""
+    secrets = [derive_secret(name, role, memo) for role in ROLES]
+    extended = secret_from_extended_key(memo)
+    if extended is not None:
+        secrets.append(extended)
+    return {public_key(secret) for secret in secrets if is_secret(secret)}
+
+
+# ------------------------------------------------------------------ content
+
+
+def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
+    """At most 8 beneficiaries; options of an unknown comment are left to the rules of the chain."""
+    if not state.is_producing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
+        return
+    for extension in operation.extensions:
+        if isinstance(extension, CommentPayoutBeneficiaries) and len(extension.beneficiaries) > BENEFICIARIES_MAX:
+            raise PluginRefused(f"Cannot specify more than {BENEFICIARIES_MAX} beneficiaries.")
+
+
+def require_shallow(state: State, operation: Comment) -> None:
+    """Replies are nested at most 255 deep."""
+    if not state.is_producing or not operation.parent_author:
+        return
+    parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
+    if parent is not None and parent.depth >= COIN_SOFT_MAX_COMMENT_DEPTH:
+        raise PluginRefused("Comment is nested ${x} posts deep, maximum depth is ${y}.", x=parent.depth, y=COIN_SOFT_MAX_COMMENT_DEPTH)
+
+
+# ------------------------------------------------------------------ custom operations
+
+
+def count_custom(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:
+    """One more for everybody who must sign; at most 5 from one block to the next."""
+    for account in sorted(operation.impacted()):
+        row = counts.by_account.get(account)
+        if row is None:
+            counts.insert(CustomCount(account=account, count=1))
+            continue
+        if row.count >= CUSTOM_OPERATIONS_MAX:
+            raise PluginRefused(
+                "Account ${a} already submitted ${n} custom json operation(s) this block.", a=account, n=CUSTOM_OPERATIONS_MAX
+            )
+        counts.modify(row, count=row.count + 1)

@@ -1,0 +1,88 @@
+"""Lending VESTS and taking them back: what an account has to lend, and the manabars that follow. Source: operations.md §6.4."""
+
+from state.effects.arithmetic import share
+from state.effects.mana import manabar_changes, truncated, update_manabar, used, wrapped
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
+from state.tables import State
+from state.tables.accounts import Account, DelegationExpiration, VestingDelegation
+
+
+def lendable(state: State, account: Account) -> tuple[int, int]:
+    """The VESTS that an account can lend by its voting and by its downvote mana, which are brought up to now.
+
+    They are VESTS of its own that it doesn't power down; what it has received counts as used first.
+    """
+    left = share(account.to_withdraw - account.withdrawn)
+    if state.hardfork < 20:
+        # Before hardfork 20 there were no manabars.
+        free = share(account.vesting_shares - account.delegated_vesting_shares - left)
+        return free, free
+    own = account.effective_vests - account.received_vesting_shares
+    update_manabar(state, account)
+    voting = min(account.voting_mana, own)
+    downvote = min(downvotable(state, account), own)
+    if account.next_vesting_withdrawal < TIME_MAX and left > account.vesting_withdraw_rate:
+        # The bars already leave out this week's part of what is powered down; here all of it is left out.
+        later = account.vesting_withdraw_rate - left
+        return share(voting + later), share(downvote + later)
+    return voting, downvote
+
+
+def downvotable(state: State, account: Account) -> int:
+    """The VESTS that an account's downvote mana stands for, rounded in its favour."""
+    percent = state.props.downvote_pool_percent
+    if percent == 0:
+        return account.voting_mana
+    rounding = COIN_100_PERCENT // percent - 1
+    if state.hardfork >= 22:
+        return share(account.downvote_mana * COIN_100_PERCENT // percent + rounding)
+    # Under hardfork 21 the product wrapped at 64 bits.
+    return truncated(wrapped(account.downvote_mana * COIN_100_PERCENT), percent) + rounding
+
+
+def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> None:
+    """Move VESTS for use; the delegator's manabars are up to now already."""
+    changes = {"delegated_vesting_shares": share(delegator.delegated_vesting_shares + shares)}
+    if state.hardfork >= 20:
+        changes["voting_mana"] = used(delegator.voting_mana, shares)
+    if state.hardfork >= 21:
+        # Under hardfork 21 the whole amount was taken from the downvote bar, which is smaller.
+        mana = pool_part(state, shares) if state.hardfork >= 22 else shares
+        changes["downvote_mana"] = used(delegator.downvote_mana, mana)
+    state.accounts.modify(delegator, **changes)
+    bars = manabar_changes(state, delegatee, shares) if state.hardfork >= 20 else {}
+    state.accounts.modify(delegatee, received_vesting_shares=share(delegatee.received_vesting_shares + shares), **bars)
+
+
+def take_back(state: State, delegation: VestingDelegation, delegatee: Account, shares: int) -> None:
+    """Lower a delegation to `shares`, or end it; the difference is nobody's to use until it returns."""
+    less = delegation.vesting_shares - shares
+    returns = max(state.head_time + state.props.delegation_return_period, delegation.min_delegation_time)
+    state.delegation_expirations.insert(DelegationExpiration(delegator=delegation.delegator, vesting_shares=less, expiration=returns))
+    state.accounts.modify(
+        delegatee,
+        received_vesting_shares=share(delegatee.received_vesting_shares - less),
+        **bars_after_loss(state, delegatee, less, shares),
+    )
+    if shares > 0:
+        state.vesting_delegations.modify(delegation, vesting_shares=shares)
+    else:
+        state.vesting_delegations.remove(delegation)
+
+
+def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
+    """The changes of the bars of an account that `less` VESTS are taken back from, with `rest` left of the delegation."""
+    if state.hardfork >= 22:
+        bars = manabar_changes(state, delegatee)
+        return bars | {
+            "voting_mana": used(bars["voting_mana"], less),
+            "downvote_mana": used(bars["downvote_mana"], pool_part(state, less)),
+        }
+    # Before hardfork 22 the bars were not brought up to now here, and under 21 the rest counted for downvotes.
+    changes = {"voting_mana": used(delegatee.voting_mana, less)} if state.hardfork >= 20 else {}
+    return changes | {"downvote_mana": used(delegatee.downvote_mana, rest)} if state.hardfork == 21 else changes
+
+
+def pool_part(state: State, shares: int) -> int:
+    """What VESTS count for in the downvote bar."""
+    return shares * state.props.downvote_pool_percent // COIN_100_PERCENT
