@@ -1,17 +1,31 @@
 """The market: limit orders, and conversions of SBD at the price feed.
 
-Declarations and what can be refused without state. Sources: operations.md §9; wire-format.md §4.1.
+Sources: operations.md §9; wire-format.md §4.1.
 """
 
 from __future__ import annotations
 
+from state.effects.balances import adjust_balance, median_price
+from state.effects.orders import apply_order, cancel_order
 from state.operations.checks import require_account_name
-from state.protocol.asset import COIN, SBD, Asset, Price, convert, is_smt
+from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert, is_smt
 from state.protocol.codec import Codecs
-from state.protocol.constants import TIME_MAX
+from state.protocol.constants import (
+    COIN_CONVERSION_DELAY,
+    COIN_CONVERSION_DELAY_PRE_HF_16,
+    COIN_MAX_LIMIT_ORDER_EXPIRATION,
+    HARDFORK_TIMES,
+    TIME_MAX,
+)
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Bool, Time, UInt32
 from state.protocol.operation import Operation, operation
+from state.tables import State
+from state.tables.market import ConvertRequest, LimitOrder
+
+SECONDS_PER_DAY = 86400
+# What orders made before hardfork 20 expired at the latest.
+EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
 
 
 @operation(5, active="owner")
@@ -29,6 +43,11 @@ class LimitOrderCreate(Operation, frozen=True):
         require_account_name(self.owner)
         require_market(self.amount_to_sell.symbol, self.min_to_receive.symbol, "min_to_receive")
         Price(self.amount_to_sell, self.min_to_receive).validate()
+
+    def apply(self, state: State) -> None:
+        # Before hardfork 20 these spread the end of the orders without one over a day.
+        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % SECONDS_PER_DAY
+        create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 
 @operation(21, active="owner")
@@ -57,6 +76,9 @@ class LimitOrderCreate2(Operation, frozen=True):
             condition="( amount_to_sell * exchange_rate ).amount > 0",
         )
 
+    def apply(self, state: State) -> None:
+        create_order(state, self, self.exchange_rate, EARLY_EXPIRATION_MAX)
+
 
 @operation(6, active="owner")
 class LimitOrderCancel(Operation, frozen=True):
@@ -67,6 +89,13 @@ class LimitOrderCancel(Operation, frozen=True):
 
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.owner)
+
+    def apply(self, state: State) -> None:
+        # Before hardfork 6 only 16 bits of the number were looked at.
+        number = self.orderid if state.hardfork >= 6 else self.orderid & 0xFFFF
+        order = state.limit_orders.by_account.find(self.owner, number)
+
+        cancel_order(state, order)
 
 
 @operation(8, active="owner")
@@ -81,6 +110,56 @@ class Convert(Operation, frozen=True):
         require_account_name(self.owner)
         require(self.amount.symbol == SBD, "Can only convert SBD to COIN", condition="is_asset_type( amount, SBD_SYMBOL )")
         require(self.amount.amount > 0, "Must convert some SBD", condition="amount.amount > 0")
+
+    def apply(self, state: State) -> None:
+        adjust_balance(state, state.account(self.owner), -self.amount.amount, SBD)
+        require(
+            median_price(state) != NULL_PRICE,
+            "Cannot convert SBD because there is no price feed.",
+            condition="!fhistory.current_median_history.is_null()",
+        )
+
+        # Before hardfork 16 a conversion took a week, not half of it.
+        delay = COIN_CONVERSION_DELAY if state.hardfork >= 16 else COIN_CONVERSION_DELAY_PRE_HF_16
+        state.convert_requests.insert(
+            ConvertRequest(owner=self.owner, requestid=self.requestid, amount=self.amount.amount, conversion_date=state.head_time + delay)
+        )
+
+
+# ------------------------------------------------------------------ effects
+
+
+def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, price: Price, early_expiration_max: int) -> None:
+    """Check when an order ends, take what it sells, enter it and let it trade."""
+    now, expiration = state.head_time, operation.expiration
+    require(expiration > now, "Limit order has to expire after head block time.", condition="o.expiration > _db.head_block_time()")
+    if state.hardfork >= 20:
+        require(
+            expiration <= now + COIN_MAX_LIMIT_ORDER_EXPIRATION,
+            "Limit Order Expiration must not be more than 28 days in the future",
+            condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",
+        )
+    else:
+        # Before hardfork 20 an order could ask for any end, and got one soon after that hardfork.
+        expiration = min(expiration, early_expiration_max)
+    sold = operation.amount_to_sell
+
+    adjust_balance(state, state.account(operation.owner), -sold.amount, sold.symbol)
+    order = state.limit_orders.insert(
+        LimitOrder(
+            created=now,
+            expiration=expiration,
+            seller=operation.owner,
+            orderid=operation.orderid,
+            for_sale=sold.amount,
+            sell_price=price,
+        )
+    )
+    gone = apply_order(state, order)
+    require(gone or not operation.fill_or_kill, "Cancelling order because it was not filled.", condition="filled")
+
+
+# ------------------------------------------------------------------ checks
 
 
 def require_market(sold: int, received: int, receive_field: str) -> None:
