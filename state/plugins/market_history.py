@@ -1,0 +1,162 @@
+"""Trades of the internal market: each one, and summed up in buckets of time. It must not know who asks.
+Source: block-processing.md §7.3; rpc-api.md §6.3.
+"""
+
+from bisect import bisect_left, bisect_right
+from itertools import islice, takewhile
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from state.protocol.asset import COIN, SBD, Asset
+from state.protocol.virtual import FillOrder
+from state.store import History, Lists, Ordered, Row, Table
+from state.tables import State
+from state.tables.market import LimitOrder
+
+NAME = "market_history"
+
+BUCKET_SIZES = (15, 60, 300, 3600, 86400)
+BUCKETS_PER_SIZE = 5760
+DAY = 86400
+
+
+class Trade(Struct, frozen=True, gc=False, eq=False):
+    """Two orders that met, at head time."""
+
+    time: int
+    operation: FillOrder
+
+
+class Side(NamedTuple):
+    """One side of the trades of a bucket, in the smallest unit: `high` and `low` belong to the highest and lowest price."""
+
+    high: int
+    low: int
+    open: int
+    close: int
+    volume: int
+
+
+class Bucket(Row):
+    """The trades of one period: `seconds` long, from `open` on. `symbol` is that of the newest trade's other side."""
+
+    open: int = 0
+    seconds: int = 0
+    symbol: int = SBD
+    coin: Side = Side(0, 0, 0, 0, 0)
+    non_coin: Side = Side(0, 0, 0, 0, 0)
+
+
+class Buckets(Table[Bucket]):
+    """Periods with trades; of each size those that began within the last 5760 periods, or a little more."""
+
+    by_open = Ordered("seconds", "open", unique=True)
+
+
+class MarketHistory:
+    """All trades in the order of time, which grows with the chain as on the reference, and the buckets."""
+
+    def __init__(self, state: State) -> None:
+        self._log: Lists[None, Trade] = Lists(state.journal)
+        self.buckets = Buckets(state.journal)
+
+    @property
+    def trades(self) -> History[Trade]:
+        """All trades, oldest first."""
+        return self._log.get(None)
+
+    def record(self, state: State, operation: FillOrder) -> None:
+        """After two orders have met: enter the trade, and add it to the bucket of each size."""
+        now = state.head_time
+        self._log.append(None, Trade(now, operation))
+        current, resting = operation.current_pays, operation.open_pays
+        coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
+        for seconds in BUCKET_SIZES:
+            bucket = self.buckets.by_open.get(seconds, now - now % seconds)
+            if bucket is None:
+                self._open_bucket(now - now % seconds, seconds, coin.amount, other)
+            else:
+                self._add_to_bucket(bucket, coin.amount, other)
+                self._drop_buckets(seconds, now - seconds * BUCKETS_PER_SIZE)
+
+    def _open_bucket(self, start: int, seconds: int, coin: int, other: Asset) -> None:
+        amount = other.amount
+        coins, others = Side(coin, coin, coin, coin, coin), Side(amount, amount, amount, amount, amount)
+        self.buckets.insert(Bucket(open=start, seconds=seconds, symbol=other.symbol, coin=coins, non_coin=others))
+
+    def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
+        """The trade is the close; it is the high or the low when its price (other side per COIN) is beyond theirs."""
+        amount, coins, others = other.amount, bucket.coin, bucket.non_coin
+        is_high = others.high * coin < amount * coins.high
+        is_low = others.low * coin > amount * coins.low
+        self.buckets.modify(
+            bucket,
+            symbol=other.symbol,
+            coin=with_trade(coins, coin, is_high, is_low),
+            non_coin=with_trade(others, amount, is_high, is_low),
+        )
+
+    def _drop_buckets(self, seconds: int, before: int) -> None:
+        oldest = next(self.buckets.by_open.starting(seconds), None)
+        while oldest is not None and oldest.seconds == seconds and oldest.open < before:
+            self.buckets.remove(oldest)
+            oldest = next(self.buckets.by_open.starting(seconds), None)
+
+
+def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
+    """The buckets of exactly this size that began at `start` or later and before `end`, in ascending order."""
+    found = []
+    for bucket in state.plugins[NAME].buckets.by_open.starting(seconds, start):
+        if bucket.seconds != seconds or bucket.open >= end:
+            break
+        found.append(bucket)
+    return found
+
+
+def last_day(state: State) -> list[Bucket]:
+    """The buckets of the smallest size that began within the 24 hours before head time: what ticker and volume are made of."""
+    return buckets(state, BUCKET_SIZES[0], state.head_time - DAY, state.head_time + 1)
+
+
+def volume(state: State) -> tuple[int, int]:
+    """What was traded within 24 hours: COIN and the other side, in the smallest unit."""
+    found = last_day(state)
+    return sum(bucket.coin.volume for bucket in found), sum(bucket.non_coin.volume for bucket in found)
+
+
+def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]:
+    """The first `limit` trades from `start` to `end`, both included, oldest first."""
+    trades: History[Trade] = state.plugins[NAME].trades
+    first = bisect_left(trades, start, key=lambda trade: trade.time)
+    last = bisect_right(trades, end, key=lambda trade: trade.time)
+    return trades[first : min(last, first + limit)]
+
+
+def recent_trades(state: State, limit: int) -> list[Trade]:
+    """The last `limit` trades, newest first."""
+    trades: History[Trade] = state.plugins[NAME].trades
+    return trades[: -limit - 1 : -1]
+
+
+def orders(state: State, base: int, quote: int, limit: int) -> list[LimitOrder]:
+    """The first `limit` orders that sell `base`, beginning with the best one for `quote`; orders for other symbols may follow."""
+    following = state.limit_orders.by_price.starting((-base, -quote))
+    return list(islice(takewhile(lambda order: order.sell_price.base.symbol == base, following), limit))
+
+
+def order_book(state: State, limit: int) -> tuple[list[LimitOrder], list[LimitOrder]]:
+    """Bids and asks of COIN against SBD, at most `limit` of each, best first; behind the asks come orders of COIN for other symbols."""
+    return orders(state, SBD, COIN, limit), orders(state, COIN, SBD, limit)
+
+
+def install(state: State) -> MarketHistory:
+    """Record trades from now on."""
+    plugin = MarketHistory(state)
+    state.listeners.on_operation(plugin.record, FillOrder)
+    return plugin
+
+
+def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:
+    """A side of a bucket after one more trade."""
+    return Side(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)

@@ -1,0 +1,107 @@
+"""Where the newest transactions are: waiting, or in which block. It must not know who asks.
+Source: block-processing.md §7.8; rpc-api.md §6.9.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_TIME_UNTIL_EXPIRATION
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.tables import State
+
+NAME = "transaction_status"
+
+BLOCK_DEPTH = 64_000
+# A transaction may be in a block until it expires, so an hour's blocks more are kept.
+MARGIN = COIN_MAX_TIME_UNTIL_EXPIRATION // COIN_BLOCK_INTERVAL
+WAITING = 0
+
+
+class Status(StrEnum):
+    """What is known of a transaction."""
+
+    UNKNOWN = "unknown"
+    WITHIN_MEMPOOL = "within_mempool"
+    WITHIN_REVERSIBLE_BLOCK = "within_reversible_block"
+    WITHIN_IRREVERSIBLE_BLOCK = "within_irreversible_block"
+    EXPIRED_REVERSIBLE = "expired_reversible"
+    EXPIRED_IRREVERSIBLE = "expired_irreversible"
+    TOO_OLD = "too_old"
+
+
+class TransactionStatus:
+    """The block number of each transaction, and the transactions by block: those that wait, and those of the last `depth` blocks."""
+
+    def __init__(self, state: State, block_depth: int = BLOCK_DEPTH, track_after: int = 0) -> None:
+        self.depth = block_depth + MARGIN
+        self.track_after = max(0, track_after - MARGIN)
+        self.block_of: dict[bytes, int] = {}
+        self.by_block: dict[int, tuple[bytes, ...]] = {}
+        self._record = state.journal.record
+        # Bound once: a fresh bound method in each record would cost memory and time.
+        self._undo_enter, self._undo_place, self._undo_drop = self._unenter, self._unplace, self._undrop
+
+    def earliest(self, state: State) -> int:
+        """The number of the first block whose transactions are all known."""
+        return max(1, state.props.head_block_number - self.depth + 1, self.track_after + 1)
+
+    def enter(self, state: State, trx: SignedTransaction) -> None:
+        """After a transaction: it is known, and waits until a block has it."""
+        if state.props.head_block_number >= self.track_after:
+            self.block_of[trx.id] = WAITING
+            self._record((self._undo_enter, trx.id, None))
+
+    def place(self, state: State, block: SignedBlock) -> None:
+        """After a block: its transactions are in it, and those of the block that lies too deep now are forgotten."""
+        number = block.number
+        if number > self.track_after and block.transactions:
+            ids = self.by_block[number] = tuple([trx.id for trx in block.transactions])
+            self.block_of.update(dict.fromkeys(ids, number))
+            self._record((self._undo_place, number, None))
+        dropped = self.by_block.pop(number - self.depth, None)
+        if dropped is not None:
+            for trx_id in dropped:
+                del self.block_of[trx_id]
+            self._record((self._undo_drop, number - self.depth, dropped))
+
+    def _unenter(self, trx_id: bytes, _: Any) -> None:
+        del self.block_of[trx_id]
+
+    def _unplace(self, number: int, _: Any) -> None:
+        self.block_of.update(dict.fromkeys(self.by_block.pop(number), WAITING))
+
+    def _undrop(self, number: int, dropped: tuple[bytes, ...]) -> None:
+        self.by_block[number] = dropped
+        self.block_of.update(dict.fromkeys(dropped, number))
+
+
+def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_of_block: Callable[[int], int]) -> tuple[Status, int | None]:
+    """What is known of a transaction, and the number of its block if it is in one.
+
+    Of one that isn't known, `expiration` (seconds) may say more; `time_of_block` gives the time of a block of the main branch.
+    """
+    plugin: TransactionStatus = state.plugins[NAME]
+    earliest, irreversible = plugin.earliest(state), state.props.last_irreversible_block_num
+    if state.props.head_block_number < earliest:
+        return Status.UNKNOWN, None
+    number = plugin.block_of.get(trx_id)
+    if number == WAITING:
+        return Status.WITHIN_MEMPOOL, None
+    if number is not None:
+        return Status.WITHIN_IRREVERSIBLE_BLOCK if number <= irreversible else Status.WITHIN_REVERSIBLE_BLOCK, number
+    if expiration is None:
+        return Status.UNKNOWN, None
+    if expiration < time_of_block(earliest) + COIN_MAX_TIME_UNTIL_EXPIRATION:
+        return Status.TOO_OLD, None
+    if irreversible > 0 and expiration <= time_of_block(irreversible):
+        return Status.EXPIRED_IRREVERSIBLE, None
+    return Status.EXPIRED_REVERSIBLE if expiration < state.head_time else Status.UNKNOWN, None
+
+
+def install(state: State) -> TransactionStatus:
+    """Track transactions from now on."""
+    plugin = TransactionStatus(state)
+    state.listeners.after_transaction.append(plugin.enter)
+    state.listeners.after_block.append(plugin.place)
+    return plugin
