@@ -19,6 +19,7 @@ from state.chain.money import (
     update_median_feed,
     update_virtual_supply,
 )
+from state.chain.proposals import process_proposals
 from state.chain.recovery import account_recovery_processing, process_decline_voting_rights
 from state.chain.schedule import update_witness_schedule
 from state.chain.skip import Skip
@@ -62,6 +63,7 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     account_recovery_processing,  # 30
     expire_escrow_ratification,  # 31
     process_decline_voting_rights,  # 32
+    process_proposals,  # 33
     process_hardforks,  # 38
 )
 

@@ -1,6 +1,4 @@
-"""Custom operations: payloads that the chain carries and plugins read. Declarations and what can be refused without state;
-sources: operations.md §12, wire-format.md §4.1.
-"""
+"""Custom operations: payloads that the chain carries and plugins read. Sources: operations.md §12, wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -32,10 +30,8 @@ class Custom(Operation, frozen=True):
         require(self.required_auths, NOBODY, condition="required_auths.size() > 0")
 
     def apply(self, state: State) -> None:
-        require_members(state, len(self.required_auths))
-        require_short(
-            state, len(self.data), "Operation data must be less than ${bytes} bytes.", "o.data.size() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
-        )
+        require_short_data(state, self.data)
+        require_members(state, len(self.required_auths), "o.required_auths.size()")
 
 
 @operation(18)
@@ -64,7 +60,7 @@ class CustomJson(Operation, frozen=True):
     def apply(self, state: State) -> None:
         size, limit = text.size(self.json), "o.json.length() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
         require_short(state, size, "Operation JSON must be less than ${bytes} bytes.", limit)
-        require_members(state, len(self.required_auths) + len(self.required_posting_auths))
+        require_members(state, len(self.required_auths) + len(self.required_posting_auths), "num_auths")
         interpret(state, self)
 
 
@@ -95,6 +91,14 @@ class CustomBinary(Operation, frozen=True):
         for authority in self.required_auths:
             authority.validate()
 
+    def apply(self, state: State) -> None:
+        require_short_data(state, self.data)
+        require(not state.is_producing, "custom_binary_operation is deprecated", condition="false")
+        require(state.hardfork >= 14, condition="d.has_hardfork( COIN_HARDFORK_0_14__317 )")
+        names = len(self.required_owner_auths) + len(self.required_active_auths) + len(self.required_posting_auths)
+        require_members(state, names + sum(authority.members for authority in self.required_auths), "num_auths")
+        interpret(state, self)
+
 
 def require_id(name: str) -> None:
     """An id is not too long; what was read from the wire has been cut."""
@@ -108,15 +112,21 @@ def require_id(name: str) -> None:
     )
 
 
-def require_members(state: State, n: int) -> None:
+def require_members(state: State, n: int, what: str) -> None:
     """At most 40 accounts must sign. Before hardfork 20 only this node's own pushes were held to it."""
     require(
         n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_producing),
         "Authority membership exceeded. Max: ${max} Current: ${n}",
-        condition="num_auths <= COIN_MAX_AUTHORITY_MEMBERSHIP",
+        condition=f"{what} <= COIN_MAX_AUTHORITY_MEMBERSHIP",
         max=COIN_MAX_AUTHORITY_MEMBERSHIP,
         n=n,
     )
+
+
+def require_short_data(state: State, data: bytes) -> None:
+    """Binary data that enters through this node is short."""
+    limit = "o.data.size() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
+    require_short(state, len(data), "Operation data must be less than ${bytes} bytes.", limit)
 
 
 def require_short(state: State, size: int, message: str, condition: str) -> None:

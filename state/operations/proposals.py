@@ -1,19 +1,29 @@
-"""Proposals to the treasury and votes for them. Declarations and what can be refused without state; sources:
-operations.md §11, wire-format.md §4.1.
-"""
+"""Proposals to the treasury and votes for them. Sources: operations.md §11, wire-format.md §4.1."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
+from state.effects.balances import adjust_balance
+from state.effects.proposals import remove_proposals
 from state.operations import checks
 from state.protocol import text
 from state.protocol.asset import SBD, Asset
 from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_PROPOSAL_MAX_IDS_NUMBER, COIN_PROPOSAL_SUBJECT_MAX_LENGTH
+from state.protocol.constants import (
+    COIN_PROPOSAL_MAINTENANCE_CLEANUP,
+    COIN_PROPOSAL_MAX_IDS_NUMBER,
+    COIN_PROPOSAL_SUBJECT_MAX_LENGTH,
+    COIN_TREASURY_FEE,
+)
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, Bool, Extensions, Int, Many, Text, Time
 from state.protocol.operation import Operation, operation
+from state.tables import State
+from state.tables.market import Proposal, ProposalVote
+
+PROPOSALS_HARDFORK = 21
 
 ProposalIds = Annotated[tuple[int, ...], Many(Int(64, signed=True), ascending=True, strict=True)]
 
@@ -54,6 +64,38 @@ class CreateProposal(Operation, frozen=True):
         require(self.permlink, "permlink is required", condition="!permlink.empty()")
         checks.require_permlink(self.permlink)
 
+    def apply(self, state: State) -> None:
+        require_proposals(state)
+        require(self.end_date > state.head_time, "Can't create inactive proposals...", condition="o.end_date > _db.head_block_time()")
+        treasury, creator = state.account(state.spec.treasury), state.account(self.creator)
+        require(
+            state.accounts.by_name.get(self.receiver) is not None,
+            "Specified receiver account: ${r} must exist in the blockchain",
+            condition="receiver_account != nullptr",
+            r=self.receiver,
+        )
+        posts = state.comments.by_permlink
+        require(
+            posts.get(self.creator, self.permlink) is not None or posts.get(self.receiver, self.permlink) is not None,
+            "Proposal permlink must point to the article posted by creator or receiver",
+            condition="commentObject != nullptr",
+        )
+
+        state.proposals.insert(
+            Proposal(
+                proposal_id=state.proposals.next_id,
+                creator=self.creator,
+                receiver=self.receiver,
+                start_date=self.start_date,
+                end_date=self.end_date,
+                daily_pay=self.daily_pay.amount,
+                subject=until_nul(self.subject),
+                permlink=until_nul(self.permlink),
+            )
+        )
+        adjust_balance(state, creator, -COIN_TREASURY_FEE, SBD)
+        adjust_balance(state, treasury, COIN_TREASURY_FEE, SBD)
+
 
 @operation(45, active="voter", impacted=("voter",))
 class UpdateProposalVotes(Operation, frozen=True):
@@ -68,6 +110,19 @@ class UpdateProposalVotes(Operation, frozen=True):
         checks.require_account_name(self.voter)
         require_proposal_ids(self.proposal_ids)
 
+    def apply(self, state: State) -> None:
+        require_proposals(state)
+
+        for number in self.proposal_ids:
+            proposal = state.proposals.by_proposal_id.get(number)
+            if proposal is None or proposal.removed:
+                continue
+            vote = state.proposal_votes.by_voter_proposal.get(self.voter, number)
+            if self.approve and vote is None:
+                state.proposal_votes.insert(ProposalVote(voter=self.voter, proposal_id=number))
+            elif not self.approve and vote is not None:
+                state.proposal_votes.remove(vote)
+
 
 @operation(46, active="proposal_owner", impacted=("proposal_owner",))
 class RemoveProposal(Operation, frozen=True):
@@ -80,6 +135,41 @@ class RemoveProposal(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         checks.require_account_name(self.proposal_owner)
         require_proposal_ids(self.proposal_ids)
+
+    def apply(self, state: State) -> None:
+        require_proposals(state)
+
+        remove_proposals(state, self._own_proposals(state))
+        # What was too much for one operation goes in the next blocks; whose it is isn't asked any more.
+        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % 2**32
+        for number in self.proposal_ids:
+            proposal = state.proposals.by_proposal_id.get(number)
+            if proposal is not None and not proposal.removed:
+                state.proposals.modify(proposal, removed=True, end_date=end_date)
+
+    def _own_proposals(self, state: State) -> Iterator[Proposal]:
+        """The named proposals that exist, one after the other; somebody else's is refused when its turn comes."""
+        for number in self.proposal_ids:
+            proposal = state.proposals.by_proposal_id.get(number)
+            if proposal is not None:
+                owned = proposal.creator == self.proposal_owner
+                require(owned, "Only proposal owner can remove it...", condition="foundPosI->creator == proposal_owner")
+                yield proposal
+
+
+def require_proposals(state: State) -> None:
+    """Proposals exist since hardfork 21."""
+    require(
+        state.hardfork >= PROPOSALS_HARDFORK,
+        "Proposals functionality not enabled until hardfork ${hf}",
+        condition="_db.has_hardfork( COIN_PROPOSALS_HARDFORK )",
+        hf=PROPOSALS_HARDFORK,
+    )
+
+
+def until_nul(words: str) -> str:
+    """A text as the reference stores it here: up to the first NUL."""
+    return words.partition("\0")[0]
 
 
 def require_proposal_ids(ids: tuple[int, ...]) -> None:
