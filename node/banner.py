@@ -1,0 +1,66 @@
+"""What a started node says on stdout: where it answers, and on the chains for development who has money and which keys."""
+
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from state.protocol.keys import derive_secret, wif_from_secret
+from state.protocol.spec import ChainSpec, GenesisAccount
+
+
+def show_banner(spec: ChainSpec, addresses: list[str], *, is_producing: bool, out: TextIO | None = None) -> None:
+    """Print the banner: a table on a terminal, plain lines elsewhere."""
+    out = out or sys.stdout
+    pairs = list(facts(spec, addresses, is_producing))
+    accounts = [(account.name, holdings(spec, account), active_key(account)) for account in spec.genesis.accounts if account.password]
+    if out.isatty():
+        show_tables(out, pairs, accounts)
+    else:
+        for name, text in pairs:
+            out.write(f"{name}: {text}\n")
+        for row in accounts:
+            out.write("account {}: {}, active key {}\n".format(*row))
+    out.write("Ctrl-C stops it.\n")
+    out.flush()
+
+
+def facts(spec: ChainSpec, addresses: list[str], is_producing: bool) -> Iterator[tuple[str, str]]:
+    """What everybody wants to know about a node."""
+    yield "chain", spec.name
+    yield "chain id", spec.chain_id.hex()
+    yield "key prefix", spec.key_prefix
+    yield "address", ", ".join(addresses)
+    yield "blocks", "produced every 3 s" if is_producing else "none produced"
+
+
+def holdings(spec: ChainSpec, account: GenesisAccount) -> str:
+    """What an account has at genesis, powered-up COIN as such."""
+    texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
+    return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
+
+
+def amount(satoshis: int) -> str:
+    """Three decimals."""
+    return f"{satoshis // 1000}.{satoshis % 1000:03}"
+
+
+def active_key(account: GenesisAccount) -> str:
+    """The private active key, in wallet import format."""
+    return wif_from_secret(derive_secret(account.name, "active", account.password))
+
+
+def show_tables(out: TextIO, pairs: list[tuple[str, str]], accounts: list[tuple[str, str, str]]) -> None:
+    """The banner for a terminal; rich is loaded only then."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out, highlight=False)
+    grid = Table.grid(padding=(0, 2))
+    for name, text in pairs:
+        grid.add_row(f"[bold]{name}", text)
+    console.print(grid)
+    if accounts:
+        table = Table("account", "holds", "private active key", box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for row in accounts:
+            table.add_row(*row)
+        console.print("", table, "")

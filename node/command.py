@@ -1,0 +1,121 @@
+"""The command line: what can be typed after `bin/coind`, and nothing of what it leads to."""
+
+import platform
+import sys
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from node.failures import NodeError
+from node.node import Address, Settings, replay_file, run
+from node.plugins import chosen_plugins
+from node.replay import TRUST
+from node.specs import ROLES, SpecError, load_spec, spec_names
+from state.chain.skip import Skip
+from state.protocol.keys import derive_secret, public_key, public_key_text, wif_from_secret
+from state.protocol.text import is_valid_account_name
+
+DEFAULT_CHAIN = "dev"
+DEFAULT_HTTP = "127.0.0.1:8090"
+PORT_MAX = 65535
+
+app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", version_flags=[])
+
+Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
+Repeated = Parameter(negative=(), consume_multiple=False)
+
+
+@app.command(name="run")
+def run_command(
+    *,
+    chain: Chain = DEFAULT_CHAIN,
+    http: Annotated[str, Parameter(help="Where to answer, HOST:PORT.")] = DEFAULT_HTTP,
+    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default with the chain spec's keys.")] = None,
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.")] = (),
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
+    data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
+) -> int:
+    """Start a node."""
+    spec = load_spec(chain)
+    if produce and not spec.witness_keys:
+        raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
+    settings = Settings(
+        spec=spec,
+        plugins=chosen_plugins(spec, enable, disable),
+        http=address(http),
+        is_producing=bool(spec.witness_keys) if produce is None else produce,
+        data=data,
+    )
+    return run(settings)
+
+
+@app.command(name="replay")
+def replay_command(
+    file: Annotated[Path, Parameter(help="A block log, or JSON lines of blocks; plain, gzip or zstd.")],
+    /,
+    *,
+    chain: Chain = DEFAULT_CHAIN,
+    until: Annotated[int | None, Parameter(help="Stop after this block.")] = None,
+    verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
+    serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
+) -> int:
+    """Apply a file of blocks."""
+    spec = load_spec(chain)
+    settings = Settings(spec=spec, plugins=chosen_plugins(spec), http=None if serve is None else address(serve))
+    return replay_file(settings, file, until=until, skip=TRUST if verify == "none" else Skip.NOTHING)
+
+
+@app.command(name="keys")
+def keys_command(
+    name: Annotated[str, Parameter(help="The name of an account.")],
+    /,
+    *,
+    role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
+    password: Annotated[str, Parameter(help="What the keys are made from.")] = "dev",
+) -> int:
+    """Print the keys that follow from an account's name, a role and a password, with the prefix of the chain dev."""
+    if not is_valid_account_name(name):
+        raise NodeError(f"{name} is no valid account name")
+    prefix = load_spec(DEFAULT_CHAIN).key_prefix
+    say(f"keys of {name}, public ones with the prefix of the chain {DEFAULT_CHAIN} ({prefix})")
+    for each in ROLES if role is None else (role,):
+        secret = derive_secret(name, each, password)
+        say(f"{each:8}public   {public_key_text(public_key(secret), prefix)}")
+        say(f"{each:8}private  {wif_from_secret(secret)}")
+    return 0
+
+
+@app.command(name="version")
+def version_command() -> int:
+    """Print the version of this program, of Python, and the names of its chains."""
+    pins = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+    say(f"coind {pins['project']['version']}")
+    say(f"Python {platform.python_version()}")
+    say(f"chains {' '.join(spec_names())}")
+    return 0
+
+
+def main() -> int:
+    """What `bin/coind` does; returns the status of the process."""
+    try:
+        status = app(result_action="return_value")
+    except (NodeError, SpecError) as error:
+        sys.stderr.write(f"coind: {error}\n")
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+def address(text: str) -> Address:
+    """HOST:PORT, an IPv6 host in brackets."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
+        raise NodeError(f"{text} is no address; expected HOST:PORT, as {DEFAULT_HTTP}")
+    return Address(host, int(port))
+
+
+def say(line: str) -> None:
+    """A line on stdout."""
+    sys.stdout.write(line + "\n")

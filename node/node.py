@@ -1,0 +1,231 @@
+"""The node: everything that runs around one chain, in one nursery, from the first signal to the last. It knows no rule.
+
+A node is started by `run` (from genesis, or from a data folder) or by `replay_file`; both return the status of the process.
+"""
+
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import structlog
+import trio
+from msgspec import Struct
+
+import state.operations  # noqa: F401 - fills the registry of operations, which every Wire is made from
+from node.banner import show_banner
+from node.blockfile import BlockFile
+from node.blocklog import BlockLog
+from node.clock import Clock, Patience, system_clock
+from node.datafolder import DataFolder
+from node.failures import NodeError
+from node.memory import keep_what_is_loaded, tune_collector
+from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
+from node.producer import Producer
+from node.progress import Progress
+from node.replay import TRUST_OWN, replay
+from node.service import health, new_service
+from rpc.service.asgi import serve
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import Skip
+from state.plugins import enable
+from state.protocol.keys import secret_from_wif
+from state.protocol.spec import ChainSpec
+
+GOODBYE_SECONDS_MAX = 1
+SYNC_SECONDS = 5
+INTERRUPTED = 130
+
+_log = structlog.get_logger("node")
+
+
+class Address(Struct, frozen=True):
+    """Where to answer."""
+
+    host: str
+    port: int
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What a node is told when it is started."""
+
+    spec: ChainSpec
+    plugins: tuple[str, ...]
+    http: Address | None = None
+    is_producing: bool = False
+    data: Path | None = None
+    clock: Clock = system_clock
+
+
+class Site:
+    """A chain at its genesis with its plugins, and what every part of the node shares."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.patience = Patience(REAPPLY_MILLISECONDS_MAX)
+        state = new_state(settings.spec)
+        enable(state, settings.plugins)
+        self.chain = Chain(state, self.patience.is_over)
+        self.stop = trio.Event()
+
+
+def run(settings: Settings) -> int:
+    """Run a node until it is told to stop."""
+    return start(partial(_run, settings))
+
+
+def replay_file(settings: Settings, file: Path, *, until: int | None = None, skip: int = Skip.NOTHING) -> int:
+    """Apply a file of blocks; then answer from there if the settings say where."""
+    return start(partial(_replay_file, settings, file, until, skip))
+
+
+def start(main: Callable[[], Awaitable[int]]) -> int:
+    """Run something in trio; what the user has to be told is raised as one NodeError."""
+    tune_collector()
+    try:
+        return trio.run(main)
+    except BaseExceptionGroup as group:
+        told, other = group.split(NodeError)
+        if other is not None or told is None:
+            raise
+        raise first_of(told) from None
+
+
+def first_of(group: BaseExceptionGroup[NodeError]) -> NodeError:
+    """The first of the errors in a group."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, NodeError)
+    return error
+
+
+# ------------------------------------------------------------------ the two kinds of start
+
+
+async def _run(settings: Settings) -> int:
+    site = Site(settings)
+    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
+    try:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
+            if folder is not None:
+                await load(site, folder)
+            if not site.stop.is_set():
+                await serve_chain(site, None if folder is None else folder.log)
+            nursery.cancel_scope.cancel()
+    finally:
+        if folder is not None:
+            folder.close()
+    return 0
+
+
+async def load(site: Site, folder: DataFolder) -> None:
+    """Apply the blocks of the data folder."""
+    log = folder.log
+    if log.torn:
+        _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
+    if not len(log):
+        return
+    blocks = log.blocks()
+    progress = Progress(blocks.size, len(log))
+    # Blocks that somebody has put there were checked by nobody here.
+    skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
+    try:
+        if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
+            return
+    except NodeError as error:
+        raise NodeError(f"{log.path}: {error}") from error
+    folder.adopt()
+    _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
+
+
+async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:
+    site = Site(settings)
+    blocks = BlockFile(file, site.chain.state.wire)
+    progress = Progress(blocks.size, blocks.last)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
+        try:
+            is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop)
+        finally:
+            show_result(site.chain, progress)
+        if is_done and settings.http is not None:
+            await serve_chain(site)
+        nursery.cancel_scope.cancel()
+    return 0 if is_done else INTERRUPTED
+
+
+def show_result(chain: Chain, progress: Progress) -> None:
+    """Say how far a replay has got, and how fast."""
+    props = chain.state.props
+    done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
+    sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}\n{done}: {progress.rate()}\n")
+    sys.stdout.flush()
+
+
+# ------------------------------------------------------------------ what runs
+
+
+async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
+    """Answer, produce and write until told to stop, or until the block log can't be written."""
+    settings = site.settings
+    assert settings.http is not None
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
+    service = new_service(site.chain, processor, settings.plugins, settings.clock)
+    keep_what_is_loaded()
+    served = trio.Event()
+
+    async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
+        shown = partial(health, site.chain)
+        await serve(service, address.host, address.port, health=shown, shutdown=site.stop.wait, task_status=task_status)
+        served.set()
+
+    async with trio.open_nursery() as nursery:
+        try:
+            addresses: list[str] = await nursery.start(answer, settings.http)
+        except OSError as error:
+            raise NodeError(f"can't listen on {settings.http.host}:{settings.http.port}: {error.strerror}") from None
+        nursery.start_soon(processor.run)
+        nursery.start_soon(end_when_broken, processor)
+        if log is not None:
+            nursery.start_soon(sync_now_and_then, log)
+        if settings.is_producing:
+            secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
+            nursery.start_soon(Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock).run)
+        show_banner(settings.spec, addresses, is_producing=settings.is_producing)
+        await site.stop.wait()
+        # Open requests may end, but nobody waits long for them.
+        with trio.move_on_after(GOODBYE_SECONDS_MAX):
+            await served.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def watch_signals(
+    stop: trio.Event, everything: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Set `stop` on the first SIGINT or SIGTERM, and cancel everything on the second."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            if stop.is_set():
+                everything.cancel()
+            stop.set()
+
+
+async def end_when_broken(processor: Processor) -> None:
+    """End the node when its blocks are no longer kept."""
+    await processor.broken.wait()
+    raise NodeError(processor.failure)
+
+
+async def sync_now_and_then(log: BlockLog) -> None:
+    """The writer's slow half: what has been handed to the system gets to the disk within seconds."""
+    synced = len(log)
+    while True:
+        await trio.sleep(SYNC_SECONDS)
+        if len(log) != synced:
+            synced = len(log)
+            await trio.to_thread.run_sync(log.sync)

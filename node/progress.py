@@ -1,0 +1,76 @@
+"""Shows how far a replay has got: a bar on a terminal, a line every few seconds elsewhere. It must not know what a block is."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+LINE_SECONDS = 5
+BAR_SECONDS = 0.1
+
+Seconds = Callable[[], float]
+
+
+class Progress:
+    """Counts blocks and transactions against the bytes of a file (0: unknown), and shows that now and then."""
+
+    def __init__(self, size: int, last: int = 0, *, out: TextIO | None = None, seconds: Seconds = time.monotonic) -> None:
+        self.size, self.last = size, last
+        self.blocks = self.transactions = self.number = self.position = 0
+        self._out = out or sys.stdout
+        self._seconds = seconds
+        self._bar: Any = None
+        self._start = self._shown = seconds()
+        self._every = BAR_SECONDS if self._out.isatty() else LINE_SECONDS
+
+    def count(self, number: int, transactions: int, position: int) -> None:
+        """A block has been applied, and so many bytes have been read by now."""
+        self.blocks += 1
+        self.transactions += transactions
+        self.number, self.position = number, position
+        now = self._seconds()
+        if now - self._shown >= self._every:
+            self._shown = now
+            self._show()
+
+    def close(self) -> None:
+        """Show no more."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return max(self._seconds() - self._start, 1e-9)
+
+    def rate(self) -> str:
+        """Transactions and blocks a second."""
+        return f"{self.transactions / self.seconds:,.0f} transactions/s, {self.blocks / self.seconds:,.0f} blocks/s"
+
+    def line(self) -> str:
+        """All in one line."""
+        of = f" of {self.last:,}" if self.last else ""
+        share = self.position / self.size if self.size else 0.0
+        left = f", {self.seconds * (1 - share) / share:,.0f} s left" if 0 < share <= 1 else ""
+        return f"block {self.number:,}{of}, {self.transactions:,} transactions, {self.rate()}{left}"
+
+    def _show(self) -> None:
+        if not self._out.isatty():
+            self._out.write(self.line() + "\n")
+            self._out.flush()
+            return
+        if self._bar is None:
+            self._bar = new_bar(self._out, self.size)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self.position, description=self.line())
+
+
+def new_bar(out: TextIO, size: int) -> Any:
+    """A bar of rich, which is loaded only when there is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), console=Console(file=out), transient=True)
+    bar.add_task("", total=size or None)
+    return bar

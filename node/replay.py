@@ -1,0 +1,78 @@
+"""Applies the blocks of a file to a chain, one after another. It must not know where the chain is used afterwards."""
+
+import trio
+
+from node.blockfile import BlockFile
+from node.failures import FileError, NodeError
+from node.memory import keep_what_is_loaded
+from node.progress import Progress
+from state.chain.chain import Chain
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedBlock
+
+BLOCKS_BETWEEN_KEEPS = 1000
+SLICE_SECONDS = 0.05
+
+# Records of transactions are what refuses the same one again once the node serves, so a trusted file makes them, too.
+TRUST = TRUSTED & ~Skip.TRANSACTION_DUPE_CHECK
+# Blocks that this node has checked once: only damage to the file is looked for.
+TRUST_OWN = (TRUST | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
+
+
+class BlockRefused(NodeError):
+    """A block of a file can't be applied: its `number`, and the `reason` in the chain's spelling."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(f"block {number}: {reason}")
+        self.number, self.reason = number, reason
+
+
+async def replay(
+    chain: Chain,
+    blocks: BlockFile,
+    progress: Progress,
+    *,
+    skip: int = Skip.NOTHING,
+    until: int | None = None,
+    stop: trio.Event | None = None,
+) -> bool:
+    """Apply blocks up to number `until`; returns whether it got there, or was told to stop. Closes the file. Raises BlockRefused.
+
+    Others get their turn every SLICE_SECONDS.
+    """
+    pause = trio.current_time() + SLICE_SECONDS
+    try:
+        for block in blocks:
+            if until is not None and block.number > until:
+                break
+            apply(chain, block, skip)
+            progress.count(block.number, len(block.transactions), blocks.position)
+            if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
+                keep_what_is_loaded()
+            if trio.current_time() > pause:
+                await trio.lowlevel.checkpoint()
+                pause = trio.current_time() + SLICE_SECONDS
+                if stop is not None and stop.is_set():
+                    return False
+    except FileError as error:
+        raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
+    finally:
+        blocks.close()
+        progress.close()
+        keep_what_is_loaded()
+    return True
+
+
+def apply(chain: Chain, block: SignedBlock, skip: int) -> None:
+    """Apply the block that must be the next one."""
+    props = chain.state.props
+    if block.previous != props.head_block_id:
+        raise BlockRefused(block.number, f"doesn't follow the head, block {props.head_block_number} ({props.head_block_id.hex()})")
+    try:
+        chain.push_block(block, skip)
+    except ChainError as error:
+        raise BlockRefused(block.number, error.message(chain.state.spec.spell)) from error
+    except Exception as error:
+        error.add_note(f"while block {block.number} was applied")
+        raise
