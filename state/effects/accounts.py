@@ -60,9 +60,7 @@ def create_account(
         # Before hardfork 11 one account was everybody's recovery partner.
         recovery = state.spec.brand
     elif state.hardfork >= 20 and creator == COIN_TEMP_ACCOUNT:
-        # Since hardfork 20 accounts made by `temp`, and before that mined ones, fall to the top witness.
-        recovery = ""
-    if mined:
+        # Since hardfork 20 accounts made by `temp` fall to the top witness, as mined ones (without a creator) do.
         recovery = ""
     # Before hardfork 20 voting mana was a percentage that started full.
     mana = 0 if state.hardfork >= 20 else FULL_VOTING_POWER

@@ -1,20 +1,26 @@
-"""Mining, which hardforks have switched off, and reports of witnesses that sign twice. Declarations and what can be refused
-without state; sources: operations.md §13, wire-format.md §4.1, §4.3.
+"""Mining, which hardforks have switched off, and reports of witnesses that sign twice.
+Sources: operations.md §13, wire-format.md §4.1, §4.3.
 """
 
 from __future__ import annotations
 
 from hashlib import sha224, sha256
-from typing import Annotated
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from state.effects.accounts import create_account
+from state.effects.balances import adjust_balance, adjust_supply, create_vesting
+from state.effects.mining_rewards import pow_reward
 from state.operations import checks
 from state.operations.witnesses import LegacyChainProperties, PowChainProperties
 from state.protocol import pow as work
+from state.protocol.asset import COIN
 from state.protocol.authority import key_authority
 from state.protocol.codec import Codecs
-from state.protocol.errors import require
+from state.protocol.constants import COIN_MAX_WITNESSES, COIN_MIN_BLOCK_SIZE_LIMIT, COIN_START_MINER_VOTING_BLOCK
+from state.protocol.errors import Refused, require
+from state.protocol.keys import NULL_KEY
 from state.protocol.kinds import (
     AccountName,
     Dump,
@@ -37,6 +43,12 @@ from state.protocol.kinds import (
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.transaction import ZERO_ID, HeaderExtensions, block_number
+from state.tables import State
+from state.tables.globals import ChainProperties
+from state.tables.witnesses import Witness
+
+TARGET_MAX = 2**256 - 1
+POW_WITNESSES_MAX = 1004  # from so many on no work is enough
 
 # ------------------------------------------------------------------ pow
 
@@ -66,6 +78,51 @@ class Pow(Operation, frozen=True):
         done = self.work
         work.require_pow_input(self.block_id, self.nonce, done.input)
         work.require_pow(done.worker, done.input, done.signature, done.work)
+
+    def apply(self, state: State) -> None:
+        # Hardfork 13 has put pow2 in its place.
+        require(state.hardfork < 13, "pow is deprecated. Use pow2 instead", condition="!db().has_hardfork( COIN_HARDFORK_0_13__256 )")
+        if state.hardfork >= 5:
+            known = next(state.witnesses.by_work.equal(self.work.work), None)
+            require(known is None, condition='!"DUPLICATE WORK DISCOVERED"')
+        if state.accounts.by_name.get(self.worker_account) is None:
+            create_miner(state, self.worker_account, self.work.worker)
+        self._require_worker(state)
+        require(self.block_id == state.props.head_block_id, "pow not for last block", condition="o.block_id == db.head_block_id()")
+        target = TARGET_MAX >> (state.props.num_pow_witnesses // 4 + 4)
+        require(
+            int.from_bytes(self.work.work, "big") < target,
+            "Work lacks sufficient difficulty.",
+            condition="o.work.work < target",
+        )
+
+        count_work(state)
+        enter_queue(state, self.worker_account, self.work.worker, self.props, last_work=self.work.work)
+        reward = pow_reward(state)
+        early = state.props.head_block_number < COIN_START_MINER_VOTING_BLOCK
+        if early:
+            reward *= COIN_MAX_WITNESSES
+        pay_producer(state, reward, liquid=early)
+
+    def _require_worker(self, state: State) -> None:
+        """The account's active authority is the one key that has done the work."""
+        active = state.authority(self.worker_account).active
+        require(
+            active.members == 1,
+            "Miners can only have one key authority. ${a}",
+            condition="worker_auth.active.num_auths() == 1",
+            a=active,
+        )
+        require(
+            len(active.key_auths) == 1,
+            "Miners may only have one key authority.",
+            condition="worker_auth.active.key_auths.size() == 1",
+        )
+        require(
+            active.key_auths[0][0] == self.work.worker,
+            "Work must be performed by key that signed the work.",
+            condition="worker_auth.active.key_auths.begin()->first == o.work.worker",
+        )
 
 
 # ------------------------------------------------------------------ pow2
@@ -144,6 +201,56 @@ class Pow2(Operation, frozen=True):
         checks.require_chain_properties(self.props, codecs, canonical=True)
         self.work.validate(codecs)
 
+    def apply(self, state: State) -> None:
+        # Hardfork 17 has ended mining.
+        require(state.hardfork < 17, "mining is now disabled", condition="!db.has_hardfork( COIN_HARDFORK_0_17__770 )")
+        self._require_last_block(state)
+        require_difficulty(state, self.work.pow_summary)
+        require(
+            self.props.maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT * 2,
+            "Voted maximum block size is too small.",
+            condition="o.props.maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT * 2",
+        )
+        name, key = self.work.input.worker_account, self.new_owner_key
+        if state.accounts.by_name.get(name) is None:
+            require(key is not None, "New owner key is not valid.", condition="o.new_owner_key.valid()")
+            assert key is not None, "it has just been asked for"
+            create_miner(state, name, key)
+        else:
+            require(
+                key is None,
+                "Cannot specify an owner key unless creating account.",
+                condition="!o.new_owner_key.valid()",
+            )
+            require(
+                state.witnesses.by_name.get(name) is not None,
+                "Witness must be created for existing account before mining.",
+                condition="cur_witness",
+            )
+
+        count_work(state)
+        enter_queue(state, name, key or NULL_KEY, self.props)
+        if state.hardfork < 16:
+            # Since hardfork 16 mining has paid nothing at once.
+            pay_producer(state, pow_reward(state), liquid=False)
+
+    def _require_last_block(self, state: State) -> None:
+        """The work is about the head block. Hardfork 16 has put equihash in the place of pow2."""
+        head, done = state.props.head_block_id, self.work
+        if state.hardfork < 16:
+            if not isinstance(done, Pow2Work):
+                raise Refused("static_variant does not contain a value of type coin::protocol::pow2")
+            require(done.input.prev_block == head, "Work not for last block", condition="work.input.prev_block == db.head_block_id()")
+            return
+        if not isinstance(done, EquihashPow):
+            raise Refused("static_variant does not contain a value of type coin::protocol::equihash_pow")
+        require(done.prev_block == head, "Equihash pow op not for last block", condition="work.prev_block == db.head_block_id()")
+        require(
+            block_number(done.input.prev_block) > state.props.last_irreversible_block_num,
+            "Equihash pow done for block older than last irreversible block num",
+            condition="recent_block_num > dgp.last_irreversible_block_num",
+        )
+
 
 # ------------------------------------------------------------------ reports
 
@@ -208,3 +315,84 @@ class ReportOverProduction(Operation, frozen=True):
         require(first.timestamp == second.timestamp, condition="first_block.timestamp == second_block.timestamp")
         require(first.signer(codecs) == second.signer(codecs), condition="first_block.signee() == second_block.signee()")
         require(first.id(codecs) != second.id(codecs), condition="first_block.id() != second_block.id()")
+
+    def apply(self, state: State) -> None:
+        # Before hardfork 4 reports were taken, without any effect.
+        require(
+            state.hardfork < 4,
+            "report_over_production_operation is disabled.",
+            condition="!_db.has_hardfork( COIN_HARDFORK_0_4 )",
+        )
+
+
+# ------------------------------------------------------------------ effects
+
+
+def require_difficulty(state: State, summary: int) -> None:
+    """A proof of work is below the target, which falls with each miner in the queue."""
+    waiting = state.props.num_pow_witnesses
+    # Since hardfork 16 targets are a little higher.
+    start = 0xFE00 if state.hardfork >= 16 else 0xFC00
+    target = 0 if waiting >= POW_WITNESSES_MAX else (start - 0x40 * waiting) << 16
+    require(
+        summary < target,
+        "Insufficient work difficulty. Work: ${w}, Target: ${t}",
+        condition="work.pow_summary < target_pow",
+        w=summary,
+        t=target,
+    )
+
+
+def create_miner(state: State, name: str, key: bytes) -> None:
+    """A new account that belongs to one key; a top witness recovers it."""
+    authority = key_authority(key)
+    create_account(state, name, "", key, (authority, authority, authority), mined=True)
+
+
+def count_work(state: State) -> None:
+    """One more proof of work, one more miner in the queue; the number of all works wraps at 64 bits."""
+    props = state.props
+    state.set_props(total_pow=(props.total_pow + 1) % 2**64, num_pow_witnesses=(props.num_pow_witnesses + 1) % 2**32)
+
+
+def enter_queue(
+    state: State, name: str, key: bytes, given: PowChainProperties | LegacyChainProperties, last_work: bytes | None = None
+) -> None:
+    """Put a miner at the end of the queue of block producers, as a new witness with its key or as the one that it is."""
+    changes: dict[str, Any] = {"pow_worker": state.props.total_pow}
+    if last_work is not None:
+        changes["last_work"] = last_work
+    witness = state.witnesses.by_name.get(name)
+    if witness is None:
+        props = ChainProperties(account_creation_fee=state.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
+        genesis_time = state.spec.constants.COIN_GENESIS_TIME
+        state.witnesses.insert(
+            Witness(owner=name, signing_key=key, hardfork_time_vote=genesis_time, props=proposed(props, given), **changes)
+        )
+        return
+    require(
+        witness.pow_worker == 0,
+        "This account is already scheduled for pow block production.",
+        condition="cur_witness->pow_worker == 0",
+    )
+    state.witnesses.modify(witness, props=proposed(witness.props, given), **changes)
+
+
+def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProperties) -> ChainProperties:
+    """What a witness votes for, with what a miner's work says."""
+    return structs.replace(
+        props,
+        account_creation_fee=given.account_creation_fee.amount,
+        maximum_block_size=given.maximum_block_size,
+        sbd_interest_rate=given.sbd_interest_rate,
+    )
+
+
+def pay_producer(state: State, reward: int, liquid: bool) -> None:
+    """New COIN for the witness that included a proof of work, vested unless `liquid`."""
+    adjust_supply(state, reward, COIN, adjust_vesting=True)
+    producer = state.account(state.props.current_witness)
+    if liquid:
+        adjust_balance(state, producer, reward, COIN)
+    else:
+        create_vesting(state, producer, reward)

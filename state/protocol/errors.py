@@ -132,13 +132,13 @@ class UnknownKey(Wrapped):
 
 
 class Refused(ChainError):
-    """A rule says no: the reference's assertions."""
+    """A rule says no: the reference's assertions. Only what isn't one there has no condition in front."""
 
     CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
 
     @property
     def format(self) -> str:
-        return f"{self.condition}: {self.text}"
+        return f"{self.condition}: {self.text}" if self.condition else self.text
 
 
 class InvalidTransaction(ChainError):
