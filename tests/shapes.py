@@ -1,0 +1,97 @@
+"""Whether a JSON value has the shape that methods.json gives for a result; tests ask it of every reply that they get."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.conftest import METHODS, read_json
+
+TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+TEXTS = {
+    "hex40": re.compile(r"[0-9a-f]{40}"),
+    "hex64": re.compile(r"[0-9a-f]{64}"),
+    "hex130": re.compile(r"[0-9a-f]{130}"),
+    "uint128_string": re.compile(r"\d{1,39}"),
+    "decimal_string17": re.compile(r"-?\d+\.\d{17}"),
+    "timestamp": TIMES,
+    "public_key": re.compile(r"TST[1-9A-HJ-NP-Za-km-z]{36,51}"),
+    "legacy_asset": re.compile(r"-?(\d+\.\d{3} (COIN|SBD)|\d+\.\d{6} VESTS)"),
+    "name": re.compile(r"[a-z0-9.-]{0,16}"),
+    "curve_name": re.compile(r"[a-z_]+"),
+    "string": re.compile(r".*", re.DOTALL),
+}
+NAI = {"amount": re.compile(r"-?\d+"), "nai": re.compile(r"@@\d{9}")}
+WORD_MAX = 2**32 - 1
+ARRAY = re.compile(r"array<(.+)>(?:\[(\d+)\])?")
+
+
+def shapes() -> dict[str, Any]:
+    """The shape of each method's result."""
+    return {entry["method"]: entry["result"] for entry in read_json(METHODS)}
+
+
+def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
+    """What about a value isn't as the shape has it: members too few or too many, other types, other texts."""
+    if isinstance(shape, dict) and "$or_null" in shape:
+        if value is not None:
+            yield from mismatches(shape["$or_null"], value, path)
+    elif isinstance(shape, dict):
+        yield from _object(shape, value, path)
+    elif isinstance(shape, list):
+        yield from _array(shape[0], None, value, path)
+    elif match := ARRAY.fullmatch(shape):
+        yield from _array(match[1], match[2], value, path)
+    elif not _is_plain(shape, value):
+        yield f"{path}: {value!r} is no {shape}"
+
+
+def _object(shape: dict[str, Any], value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{path}: {value!r} is no object"
+        return
+    names = {name.rstrip("?"): inner for name, inner in shape.items()}
+    for name in names:
+        if name not in value and f"{name}?" not in shape:
+            yield f"{path}.{name} is missing"
+    for name, member in value.items():
+        if name not in names:
+            yield f"{path}.{name} is in no description"
+        else:
+            yield from mismatches(names[name], member, f"{path}.{name}")
+
+
+def _array(element: Any, size: str | None, value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, list) or (size is not None and len(value) != int(size)):
+        yield f"{path}: {value!r} is no array of {size or 'any size'}"
+        return
+    for i, member in enumerate(value):
+        if isinstance(element, str) and element.startswith("["):
+            for j, (kind, part) in enumerate(zip(element.strip("[]").split(","), member, strict=True)):
+                yield from mismatches(kind, part, f"{path}[{i}][{j}]")
+        else:
+            yield from mismatches(element, member, f"{path}[{i}]")
+
+
+def _is_plain(shape: str, value: Any) -> bool:
+    """Whether a value has one of the plain types."""
+    if shape in TEXTS:
+        return isinstance(value, str) and TEXTS[shape].fullmatch(value) is not None
+    match shape:
+        case "int":
+            return type(value) is int and value <= WORD_MAX
+        case "bigint":
+            return (type(value) is int and value <= WORD_MAX) or (isinstance(value, str) and value.isdigit() and int(value) > WORD_MAX)
+        case "bool":
+            return isinstance(value, bool)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case "nai_asset":
+            texts = isinstance(value, dict) and value.keys() == {"amount", "precision", "nai"}
+            return texts and all(pattern.fullmatch(value[name]) for name, pattern in NAI.items())
+        case "legacy_operation":
+            return isinstance(value, list) and len(value) == 2
+        case "appbase_operation":
+            return isinstance(value, dict) and value.keys() == {"type", "value"}
+    raise AssertionError(f"no way to check {shape} is known")
