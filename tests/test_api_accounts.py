@@ -1,5 +1,7 @@
 """Accounts by name, lists of accounts, and what only refuses."""
 
+from typing import Any
+
 import pytest
 
 from state.protocol.constants import TIME_MAX
@@ -105,7 +107,7 @@ def test_lookup_accounts_and_their_count(site: Site) -> None:
 
 
 def test_list_accounts_by_name(site: Site) -> None:
-    def listed(**params: object) -> list[str]:
+    def listed(**params: Any) -> list[str]:
         return names(site.call("database_api.list_accounts", **params)["accounts"])
 
     everybody = sorted([*GENESIS, "alice", "bob", "carol"])
@@ -130,7 +132,7 @@ def test_list_accounts_by_pairs(site: Site) -> None:
 
 
 def test_list_accounts_refuses(site: Site) -> None:
-    def refused(**params: object) -> tuple[int, str]:
+    def refused(**params: Any) -> tuple[int, str]:
         return site.refused("database_api.list_accounts", **params)
 
     limit = (-32003, "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: ")

@@ -1,5 +1,7 @@
 """Making blocks by hand: debug_node_api, for programs on the same machine only."""
 
+from typing import Any
+
 import pytest
 
 from state.chain.debug import BLOCKS_MAX
@@ -19,11 +21,11 @@ def site() -> Site:
     return site
 
 
-def generated(site: Site, **params: object) -> int:
+def generated(site: Site, **params: Any) -> int:
     return int(site.call("debug_node_api.debug_generate_blocks", **{"debug_key": INIT_WIF} | params)["blocks"])
 
 
-def until(site: Site, time: int, **params: object) -> int:
+def until(site: Site, time: int, **params: Any) -> int:
     arguments = {"debug_key": INIT_WIF, "head_block_time": time_text(time)} | params
     return int(site.call("debug_node_api.debug_generate_blocks_until", **arguments)["blocks"])
 
@@ -80,7 +82,7 @@ def test_until_a_time_in_every_slot(site: Site) -> None:
 
 
 def test_blocks_from_a_file(site: Site) -> None:
-    def push(count: int, **more: object) -> int:
+    def push(count: int, **more: Any) -> int:
         return int(site.call("debug_node_api.debug_push_blocks", src_filename="/some/file", count=count, **more)["blocks"])
 
     assert push(7) == 7

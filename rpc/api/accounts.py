@@ -31,9 +31,9 @@ def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> A
 
 
 @method("condenser_api.get_accounts")
-def get_accounts(state: State, show: Show, /, names: list[AccountName]) -> list[ExtendedAccountJson]:
+def get_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
     """The accounts of these names in the extended form, in their order; unknown ones are left out."""
-    return show.each(ExtendedAccount, account_views(state, names))
+    return show.each(ExtendedAccount, account_views(state, accounts))
 
 
 @method("condenser_api.lookup_account_names")
@@ -44,9 +44,9 @@ def lookup_account_names(state: State, show: Show, /, names: list[AccountName]) 
 
 
 @method("condenser_api.lookup_accounts")
-def lookup_accounts(state: State, /, lower_bound_name: AccountName, limit: LookupLimit) -> list[str]:
+def lookup_accounts(state: State, /, lower_bound: AccountName, limit: LookupLimit) -> list[str]:
     """The names of accounts from a name on, in ascending order."""
-    return [row.name for row in islice(state.accounts.by_name.starting(lower_bound_name), limit)]
+    return [row.name for row in islice(state.accounts.by_name.starting(lower_bound), limit)]
 
 
 @method("condenser_api.get_account_count")

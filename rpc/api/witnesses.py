@@ -50,23 +50,23 @@ def get_witnesses(state: State, show: Show, /, ids: list[UInt64]) -> list[Witnes
 
 
 @method("condenser_api.get_witnesses_by_vote")
-def get_witnesses_by_vote(state: State, show: Show, /, start_name: AccountName, limit: ListLimit) -> list[WitnessJson]:
+def get_witnesses_by_vote(state: State, show: Show, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
     """Witnesses by votes, most first, from a name on; from the first one for "" or null.
 
     An unknown name stands for the next one in the order of names.
     """
     ranked = state.witnesses.by_vote_name
     rows = iter(ranked)
-    if start_name:
-        start = next(state.witnesses.by_name.starting(start_name), None)
-        rows = iter(()) if start is None else ranked.starting(start.votes, start.owner)
+    if start:
+        first = next(state.witnesses.by_name.starting(start), None)
+        rows = iter(()) if first is None else ranked.starting(first.votes, first.owner)
     return show.each(Witness, islice(rows, limit))
 
 
 @method("condenser_api.lookup_witness_accounts")
-def lookup_witness_accounts(state: State, /, lower_bound_name: AccountName, limit: ListLimit) -> list[str]:
+def lookup_witness_accounts(state: State, /, lower_bound: AccountName, limit: ListLimit) -> list[str]:
     """The names of witnesses from a name on, in ascending order."""
-    return [row.owner for row in islice(state.witnesses.by_name.starting(lower_bound_name), limit)]
+    return [row.owner for row in islice(state.witnesses.by_name.starting(lower_bound), limit)]
 
 
 @method("condenser_api.get_witness_count")

@@ -1,0 +1,80 @@
+"""What is declared of the methods against methods.json: names, arguments, defaults, order of lists, and that each has a test."""
+
+import enum
+import json
+import re
+from typing import Any
+
+import pytest
+
+from rpc.service.method import METHODS, Method
+from rpc.service.signature import signature
+from tests.api_site import Site
+from tests.conftest import METHODS as METHODS_FILE
+from tests.conftest import ROOT, read_json
+from tests.shapes import mismatches
+
+DESCRIBED = {entry["method"]: entry for entry in read_json(METHODS_FILE)}
+OWN = sorted(name for name in METHODS if name in DESCRIBED)
+RAW = [name for name in OWN if METHODS[name].raw]
+# Lists whose number of members is fixed are empty by default, as in the reference.
+FIXED = re.compile(r"no array of \d+$")
+
+
+def test_every_method_is_described() -> None:
+    assert sorted(METHODS) == OWN
+
+
+@pytest.mark.parametrize("name", [name for name in OWN if name not in RAW])
+def test_arguments(name: str) -> None:
+    described, method = DESCRIBED[name]["params"], METHODS[name]
+    assert [parameter.name.rstrip("_") for parameter in method.parameters] == [entry["name"] for entry in described]
+    for parameter, entry in zip(method.parameters, described, strict=True):
+        if entry["default"] not in (None, [], 0, ""):
+            default = parameter.default.name if isinstance(parameter.default, enum.Enum) else parameter.default
+            assert default == entry["default"]
+        if method.positional:
+            assert parameter.required == entry["required"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_default_result_has_the_described_shape(name: str) -> None:
+    """As far as it has anything in it: what may be null, and lists, are empty."""
+    shown = signature(METHODS[name], Site().wire)
+    assert json.loads(json.dumps(shown)) == shown
+    if shown["ret"] not in (None, {}, []) and not holds_nothing(METHODS[name]):
+        wrong = mismatches(DESCRIBED[name]["result"], shown["ret"])
+        assert [line for line in wrong if not FIXED.search(line)] == []
+
+
+def holds_nothing(method: Method) -> bool:
+    """Whether what is in the default result is an object without members: a block that isn't there."""
+    return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in OWN if "orders" in DESCRIBED[name]))
+def test_orders(name: str) -> None:
+    """Each order that is described is served, and no other."""
+    site = Site()
+    for order in order_names():
+        request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": {"order": order}}
+        answer = json.loads(site.answer(json.dumps(request).encode()))
+        assert ("result" in answer) == (order in DESCRIBED[name]["orders"]), (order, answer)
+
+
+def order_names() -> list[str]:
+    """All orders that any list has."""
+    return sorted({order for entry in DESCRIBED.values() for order in entry.get("orders", ())} - NOT_IN_THE_ENUMERATION)
+
+
+# Names that only the specification has; some lists take them as other names of orders (rpc-api.md §3.8).
+NOT_IN_THE_ENUMERATION = {
+    order for entry in DESCRIBED.values() for order in entry.get("orders", ()) if order.endswith("_symbol") or "symbol_voter" in order
+} | {"by_voter_symbol_comment"}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_method_is_called_by_a_test(name: str) -> None:
+    """Its name stands in a test of methods (the name without the group, where both groups are called alike)."""
+    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py") if path.name != "test_api_declarations.py")
+    assert re.search(rf"\b{name.split('.')[1]}\b", tests), f"no test calls {name}"
