@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from state.chain.cashout import process_comment_cashout
 from state.chain.hardforks import genesis_hardforks, process_hardforks
 from state.chain.heads import (
     clear_expired_delegations,
@@ -55,6 +56,7 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     clear_null_account_balance,
     process_funds,  # 22
     process_conversions,
+    process_comment_cashout,  # 24
     process_vesting_withdrawals,  # 25
     process_savings_withdraws,
     process_subsidized_accounts,  # 27

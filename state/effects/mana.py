@@ -50,15 +50,35 @@ def downvote_maximum(state: State, effective: int) -> int:
     return truncated(wrapped(effective * percent), 10000)
 
 
-def update_manabar(state: State, account: Account, gained: int = 0) -> None:
-    """Regenerate both bars up to now, by the VESTS that the account has before they change, and add what it gains."""
-    now, effective = state.head_time, account.effective_vests
-    voting = used(regenerated(account.voting_mana, account.voting_mana_time, effective, now), -gained)
+def voting_now(state: State, account: Account) -> int:
+    """The voting mana of an account at head time."""
+    return regenerated(account.voting_mana, account.voting_mana_time, account.effective_vests, state.props.time)
+
+
+def both_now(state: State, account: Account) -> tuple[int, int]:
+    """The voting and downvote mana of an account at head time."""
+    now, effective = state.props.time, account.effective_vests
+    voting = regenerated(account.voting_mana, account.voting_mana_time, effective, now)
+    downvote = regenerated(account.downvote_mana, account.downvote_mana_time, downvote_maximum(state, effective), now)
+    return voting, downvote
+
+
+def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str, int]:
+    """The changes of both bars up to now, by the VESTS that the account has before they change, with what it gains added."""
+    now = state.head_time
     if state.hardfork < 21:
         # Since hardfork 21 downvotes have a bar of their own.
-        state.accounts.modify(account, voting_mana=voting, voting_mana_time=now)
-        return
-    maximum = downvote_maximum(state, effective)
-    downvote = regenerated(account.downvote_mana, account.downvote_mana_time, maximum, now)
+        return {"voting_mana": used(voting_now(state, account), -gained), "voting_mana_time": now}
+    voting, downvote = both_now(state, account)
     downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), 10000))
-    state.accounts.modify(account, voting_mana=voting, voting_mana_time=now, downvote_mana=downvote, downvote_mana_time=now)
+    return {
+        "voting_mana": used(voting, -gained),
+        "voting_mana_time": now,
+        "downvote_mana": downvote,
+        "downvote_mana_time": now,
+    }
+
+
+def update_manabar(state: State, account: Account, gained: int = 0) -> None:
+    """Regenerate both bars up to now and add what the account gains."""
+    state.accounts.modify(account, **manabar_changes(state, account, gained))

@@ -1,7 +1,4 @@
-"""Content: comments, their options, votes.
-
-Declarations and what can be refused without state. Sources: operations.md §8; wire-format.md §4.1, §4.4, §5.
-"""
+"""Content: comments, their options, votes. Sources: operations.md §8; wire-format.md §4.1, §4.4, §5."""
 
 from __future__ import annotations
 
@@ -9,11 +6,32 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
+from state.effects.comments import (
+    comment_of,
+    count_descendant,
+    find_comment,
+    publish,
+    require_depth,
+    require_editable,
+    require_new_permlink,
+    require_open,
+    require_pause,
+    require_same_parent,
+)
+from state.effects.early_voting import cast_early_vote
+from state.effects.edits import edited
+from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
 from state.protocol import text
 from state.protocol.asset import COIN, SBD, Asset
 from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_100_PERCENT, COIN_BENEFICIARY_LIMIT, COIN_COMMENT_TITLE_LIMIT, SMT_MAX_VOTABLE_ASSETS
+from state.protocol.constants import (
+    COIN_100_PERCENT,
+    COIN_BENEFICIARY_LIMIT,
+    COIN_COMMENT_TITLE_LIMIT,
+    SMT_MAX_VOTABLE_ASSETS,
+    TIME_MAX,
+)
 from state.protocol.errors import require
 from state.protocol.kinds import (
     AccountName,
@@ -33,6 +51,9 @@ from state.protocol.kinds import (
     Variant,
 )
 from state.protocol.operation import Operation, operation
+from state.tables import State
+from state.tables.content import Comment as CommentRow
+from state.tables.content import CommentContent
 
 MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
 
@@ -57,6 +78,18 @@ class Vote(Operation, frozen=True):
             condition="abs(weight) <= COIN_100_PERCENT",
         )
         require_permlink(self.permlink)
+
+    def apply(self, state: State) -> None:
+        comment, voter = comment_of(state, self.author, self.permlink), state.account(self.voter)
+        require(voter.can_vote, "Voter has declined their voting rights.", condition="voter.can_vote")
+        if self.weight > 0:
+            require(comment.allow_votes, "Votes are not allowed on the comment.", condition="comment.allow_votes")
+
+        if state.hardfork >= 20:
+            cast_vote(state, voter, comment, self.weight)
+        else:
+            # Before hardfork 20 other rules held throughout.
+            cast_early_vote(state, voter, comment, self.weight)
 
 
 # ------------------------------------------------------------------ comments
@@ -96,6 +129,43 @@ class Comment(Operation, frozen=True):
         if self.json_metadata:
             require_valid_json(self.json_metadata, "json_metadata")
 
+    def apply(self, state: State) -> None:
+        # There is always a body: what the reference asks about it again can't fail.
+        comment, author = find_comment(state, self.author, self.permlink), state.account(self.author)
+        parent = None
+        if self.parent_author:
+            parent = comment_of(state, self.parent_author, self.parent_permlink)
+            require_depth(state, parent)
+        require(text.is_utf8(self.json_metadata), "JSON Metadata must be UTF-8", condition="fc::is_utf8( o.json_metadata )")
+        if comment is None:
+            if parent is not None:
+                require_open(state, parent)
+            require_pause(state, author, parent)
+            # Before hardfork 1 permlinks could hold anything.
+            if state.hardfork >= 1:
+                require_new_permlink(self.parent_permlink)
+                require_new_permlink(self.permlink)
+
+            comment = publish(state, author, parent, self.permlink, self.parent_permlink)
+            state.comment_contents.insert(
+                CommentContent(comment=comment.id, title=self.title, body=self.body, json_metadata=self.json_metadata)
+            )
+            count_descendant(state, parent, 1)
+            return
+        require_editable(state, author, comment)
+        require_same_parent(state, comment, self.parent_author, self.parent_permlink)
+
+        now = state.head_time
+        state.comments.modify(comment, last_update=now, active=now)
+        state.accounts.modify(author, last_post_edit=now)
+        content = state.comment_contents.by_comment.find(comment.id)
+        changes = {"body": edited(content.body, self.body)}
+        if self.title:
+            changes["title"] = self.title
+        if self.json_metadata:
+            changes["json_metadata"] = self.json_metadata
+        state.comment_contents.modify(content, **changes)
+
 
 @operation(17, posting="author")
 class DeleteComment(Operation, frozen=True):
@@ -107,6 +177,23 @@ class DeleteComment(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_permlink(self.permlink)
         require_account_name(self.author)
+
+    def apply(self, state: State) -> None:
+        comment = comment_of(state, self.author, self.permlink)
+        require(comment.children == 0, "Cannot delete a comment with replies.", condition="comment.children == 0")
+        if state.hardfork >= 19:
+            require(comment.cashout_time != TIME_MAX, condition="comment.cashout_time != fc::time_point_sec::maximum()")
+            require(comment.net_rshares <= 0, "Cannot delete a comment with net positive votes.", condition="comment.net_rshares <= 0")
+        elif comment.net_rshares > 0:
+            # Before hardfork 19 the operation did nothing then, and paid comments could go.
+            return
+
+        for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
+            state.comment_votes.remove(vote)
+        # Before hardfork 6 ancestors went on counting it.
+        if comment.parent_author and state.hardfork >= 6:
+            count_descendant(state, comment_of(state, comment.parent_author, comment.parent_permlink), -1)
+        state.comments.remove(comment)
 
 
 # ------------------------------------------------------------------ options
@@ -238,3 +325,63 @@ class CommentOptions(Operation, frozen=True):
         require_permlink(self.permlink)
         for extension in self.extensions:
             extension.validate()
+
+    def apply(self, state: State) -> None:
+        comment = comment_of(state, self.author, self.permlink)
+        payout, dollars = self.max_accepted_payout.amount, self.percent_coin_dollars
+        if not self.allow_curation_rewards or not self.allow_votes or payout < comment.max_accepted_payout:
+            require(
+                comment.abs_rshares == 0,
+                "One of the included comment options requires the comment to have no rshares allocated to it.",
+                condition="comment.abs_rshares == 0",
+            )
+        for kept, text_, field in (
+            (
+                comment.allow_curation_rewards >= self.allow_curation_rewards,
+                "Curation rewards cannot be re-enabled.",
+                "allow_curation_rewards",
+            ),
+            (comment.allow_votes >= self.allow_votes, "Voting cannot be re-enabled.", "allow_votes"),
+            (comment.max_accepted_payout >= payout, "A comment cannot accept a greater payout.", "max_accepted_payout"),
+            (comment.percent_coin_dollars >= dollars, "A comment cannot accept a greater percent SBD.", "percent_coin_dollars"),
+        ):
+            require(kept, text_, condition=f"comment.{field} >= o.{field}")
+        changes: dict[str, Any] = {}
+        for extension in self.extensions:
+            if isinstance(extension, CommentPayoutBeneficiaries):
+                require_beneficiaries(state, comment, extension.beneficiaries)
+                changes["beneficiaries"] = extension.beneficiaries
+            else:
+                require(
+                    comment.abs_rshares == 0,
+                    "Comment must not have been voted on before specifying allowed vote assets.",
+                    condition="_c.abs_rshares == 0",
+                )
+                # Repeated operations add up; nothing reads this.
+                changes["allowed_vote_assets"] = comment.allowed_vote_assets + extension.votable_assets
+
+        state.comments.modify(
+            comment,
+            max_accepted_payout=payout,
+            percent_coin_dollars=dollars,
+            allow_votes=self.allow_votes,
+            allow_curation_rewards=self.allow_curation_rewards,
+            **changes,
+        )
+
+
+def require_beneficiaries(state: State, comment: CommentRow, beneficiaries: tuple[Beneficiary, ...]) -> None:
+    """Beneficiaries are named once, before anybody votes, and exist."""
+    require(not comment.beneficiaries, "Comment already has beneficiaries specified.", condition="_c.beneficiaries.size() == 0")
+    require(
+        comment.abs_rshares == 0,
+        "Comment must not have been voted on before specifying beneficiaries.",
+        condition="_c.abs_rshares == 0",
+    )
+    for beneficiary in beneficiaries:
+        require(
+            state.accounts.by_name.get(beneficiary.account) is not None,
+            'Beneficiary "${a}" must exist.',
+            condition="acc != nullptr",
+            a=beneficiary.account,
+        )

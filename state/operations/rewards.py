@@ -1,15 +1,21 @@
-"""Claiming rewards. Declarations and what can be refused without state; sources: operations.md §14, wire-format.md §4.1."""
+"""Claiming rewards. Sources: operations.md §14; wire-format.md §4.1."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance, adjust_reward_balance, interest
+from state.effects.mana import manabar_changes
+from state.effects.votes import propagate
 from state.operations import checks
 from state.protocol.asset import COIN, SBD, VESTS, Asset, decimals, nai_digits, nai_text
 from state.protocol.codec import Codecs
 from state.protocol.errors import require
 from state.protocol.kinds import AccountName, AssetKind, Extensions, Many
 from state.protocol.operation import Operation, operation
+from state.tables import State
+from state.tables.accounts import Account
 
 NEGATIVE = "Cannot claim a negative amount"
 NOTHING = "Must claim something."
@@ -39,6 +45,32 @@ class ClaimRewardBalance(Operation, frozen=True):
             condition="reward_coin.amount > 0 || reward_sbd.amount > 0 || reward_vests.amount > 0",
         )
 
+    def apply(self, state: State) -> None:
+        account = state.account(self.account)
+        coin, sbd, vests = self.reward_coin.amount, self.reward_sbd.amount, self.reward_vests.amount
+        require_earned(coin, account.reward_coin_balance, COIN, "op.reward_coin <= acnt.reward_coin_balance")
+        require_earned(sbd, account.reward_sbd_balance, SBD, "op.reward_sbd <= acnt.reward_sbd_balance")
+        require_earned(vests, account.reward_vesting_balance, VESTS, "op.reward_vests <= acnt.reward_vesting_balance")
+
+        worth = worth_of(account, vests)
+        # Interest comes even when no SBD is claimed.
+        changes = interest(state, account)
+        if state.hardfork >= 20:
+            # Before hardfork 20 mana was a percentage, which new VESTS left alone.
+            changes |= manabar_changes(state, account, vests)
+        state.accounts.modify(
+            account,
+            **changes
+            | {
+                "balance": share(account.balance + coin),
+                "sbd_balance": share(changes.get("sbd_balance", account.sbd_balance) + sbd),
+                "reward_coin_balance": account.reward_coin_balance - coin,
+                "reward_sbd_balance": account.reward_sbd_balance - sbd,
+            }
+            | vesting_claim(account, vests, worth),
+        )
+        release_vesting(state, account, vests, worth)
+
 
 @operation(47, posting="account")
 class ClaimRewardBalance2(Operation, frozen=True):
@@ -60,6 +92,31 @@ class ClaimRewardBalance2(Operation, frozen=True):
             before = digits
         require(any(token.amount for token in self.reward_tokens), NOTHING, condition="is_substantial_reward")
 
+    def apply(self, state: State) -> None:
+        for token in self.reward_tokens:
+            if token.amount == 0:
+                continue
+            account = state.accounts.by_name.get(self.account)
+            require(account is not None, "Could NOT find account ${a}", condition="a != nullptr", a=self.account)
+            assert account is not None
+            amount, symbol = token.amount, token.symbol
+            if symbol == VESTS:
+                require_earned(amount, account.reward_vesting_balance, VESTS, "token <= a->reward_vesting_balance")
+                worth = worth_of(account, amount)
+                # Mana is left alone here.
+                state.accounts.modify(account, **vesting_claim(account, amount, worth))
+                release_vesting(state, account, amount, worth)
+                continue
+            if symbol == COIN:
+                condition = "is_asset_type( token, COIN_SYMBOL ) == false || token <= a->reward_coin_balance"
+                require_earned(amount, account.reward_coin_balance, COIN, condition)
+            elif symbol == SBD:
+                condition = "is_asset_type( token, SBD_SYMBOL ) == false || token <= a->reward_sbd_balance"
+                require_earned(amount, account.reward_sbd_balance, SBD, condition)
+            # Vesting shares of tokens can't be claimed: the rewards' balance refuses their symbol.
+            adjust_reward_balance(state, account, -amount, symbol)
+            adjust_balance(state, account, amount, symbol)
+
 
 def require_order(left: int, right: int, symbol: int) -> None:
     """Of two neighbours the first has the smaller NAI; `symbol` is the second's, and is told when they are equal."""
@@ -74,3 +131,39 @@ def require_order(left: int, right: int, symbol: int) -> None:
         condition="itl->symbol.to_nai() != itr->symbol.to_nai()",
         s=f'{{"nai":"{nai_text(symbol)}","decimals":{decimals(symbol)}}}',
     )
+
+
+def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None:
+    """Not more is claimed than has been earned."""
+    if claim > actual:
+        name = {COIN: "COIN", SBD: "SBD", VESTS: "VESTS"}[symbol]
+        text = f"Cannot claim that much {name}. Claim: ${{c}} Actual: ${{a}}"
+        require(False, text, condition=condition, c=Asset(claim, symbol), a=Asset(actual, symbol))
+
+
+def worth_of(account: Account, vests: int) -> int:
+    """The COIN behind some of the VESTS that an account has earned."""
+    if vests == account.reward_vesting_balance:
+        return account.reward_vesting_coin
+    return vests * account.reward_vesting_coin // account.reward_vesting_balance
+
+
+def vesting_claim(account: Account, vests: int, worth: int) -> dict[str, int]:
+    """The changes of an account that claims VESTS."""
+    return {
+        "vesting_shares": share(account.vesting_shares + vests),
+        "reward_vesting_balance": account.reward_vesting_balance - vests,
+        "reward_vesting_coin": account.reward_vesting_coin - worth,
+    }
+
+
+def release_vesting(state: State, account: Account, vests: int, worth: int) -> None:
+    """Claimed VESTS go from the pending totals to the others, and weigh in witness votes."""
+    props = state.props
+    state.set_props(
+        total_vesting_shares=share(props.total_vesting_shares + vests),
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + worth),
+        pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares - vests),
+        pending_rewarded_vesting_coin=share(props.pending_rewarded_vesting_coin - worth),
+    )
+    propagate(state, account, vests)

@@ -1,0 +1,208 @@
+"""Votes on comments before hardfork 20: mana was a percentage, and votes moved the time of the payout.
+Source: operations.md §8.6.
+"""
+
+from state.effects.balances import share
+from state.effects.comments import payout_time
+from state.effects.curves import SQUARE_ROOT, WORD, curve_value, early_curation, quadratic
+from state.effects.voting import DAY_SECONDS, LEFT_OVER, WORD64, changed_vote, note_late_vote, post_fund, require_changeable
+from state.protocol.constants import (
+    COIN_MIN_VOTE_INTERVAL_SEC,
+    COIN_VOTE_DUST_THRESHOLD,
+    COIN_VOTING_MANA_REGENERATION_SECONDS,
+    TIME_MAX,
+    VESTING_SPLIT,
+)
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.content import Comment, CommentVote
+
+FULL_POWER = 10000
+WORD32 = 2**32
+
+
+def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
+    """Vote with a weight in basis points, or change a vote."""
+    if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
+        note_late_vote(state, voter, comment, weight)
+        return
+    vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
+    left, size = spend_power(state, voter, weight)
+    rshares = -size if weight < 0 else size
+    if vote is not None and vote.num_changes == LEFT_OVER:
+        # Before hardfork 12 a vote that had been paid made room for a new one.
+        require(state.hardfork < 12, "Cannot vote again on a comment after payout.", condition="false")
+        state.comment_votes.remove(vote)
+        vote = None
+    if vote is None:
+        require(weight != 0, "Vote weight cannot be 0.", condition="o.weight != 0")
+        if rshares > 0:
+            require_early_enough(state, comment)
+        require(size > 0, "Cannot vote with 0 rshares.", condition="abs_rshares > 0")
+    else:
+        require_changeable(vote)
+        # Before hardfork 6 the same vote again was a change.
+        require(
+            vote.vote_percent != weight or state.hardfork < 6,
+            "You have already voted in a similar way.",
+            condition="itr->vote_percent != o.weight",
+        )
+        if rshares > vote.rshares:
+            require_early_enough(state, comment)
+
+    now = state.head_time
+    state.accounts.modify(voter, voting_mana=left, last_vote_time=now, voting_mana_time=now)
+    time = moved_payout_time(state, comment, size)
+    before = comment.net_rshares
+    if vote is None:
+        add_early_vote(state, voter, comment, weight, rshares)
+    else:
+        change_early_vote(state, comment, vote, weight, rshares)
+    count_on_root(state, comment, size, time)
+    if state.hardfork < 17:
+        # Before hardfork 17 there were no funds, and all claims stood in the global properties.
+        adjust_claims(state, before, comment.net_rshares)
+
+
+def adjust_claims(state: State, before: int, after: int) -> None:
+    """All claims of comments, when one gets other net rshares."""
+    change = quadratic(max(0, after)) - quadratic(max(0, before))
+    state.set_props(total_reward_shares2=(state.props.total_reward_shares2 + change) % WORD)
+
+
+# ------------------------------------------------------------------ what the voter needs
+
+
+def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
+    """What is left of a voter's power after a vote, and the size of its rshares; refused when it is not enough."""
+    hardfork, elapsed = state.hardfork, state.head_time - voter.voting_mana_time
+    # Before hardfork 11 there was no pause between votes.
+    require(
+        elapsed >= COIN_MIN_VOTE_INTERVAL_SEC or hardfork < 11,
+        "Can only vote once every 3 seconds.",
+        condition="elapsed_seconds >= COIN_MIN_VOTE_INTERVAL_SEC",
+    )
+    current = min(voter.voting_mana + FULL_POWER * elapsed // COIN_VOTING_MANA_REGENERATION_SECONDS, FULL_POWER)
+    require(current > 0, "Account currently does not have voting power.", condition="current_power > 0")
+    power = current * abs(weight) // FULL_POWER * DAY_SECONDS
+    divisor = state.props.vote_power_reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
+    # Since hardfork 14 the power is rounded up; before, one was added to what was cut.
+    power = (power + divisor - 1) // divisor if hardfork >= 14 else power // divisor + 1
+    require(power <= current, "Account does not have enough power to vote.", condition="used_power <= current_power")
+    size = (voter.vesting_shares - voter.delegated_vesting_shares + voter.received_vesting_shares) * power // FULL_POWER
+    if hardfork < 14:
+        # Before hardfork 14 nobody's vote was worth nothing.
+        size = size or 1
+    if hardfork >= 13:
+        # Before hardfork 13 votes could be as small as they liked.
+        require(
+            size > COIN_VOTE_DUST_THRESHOLD or (weight == 0 if hardfork >= 14 else size == 1),
+            "Voting weight is too small, please accumulate more voting power or coin power.",
+            condition="abs_rshares > COIN_VOTE_DUST_THRESHOLD || " + ("o.weight == 0" if hardfork >= 14 else "abs_rshares == 1"),
+        )
+    return current - power, size
+
+
+def require_early_enough(state: State, comment: Comment) -> None:
+    """A vote can't raise a payout shortly before it: since hardfork 7 a minute, since 17 twelve hours. Before, any time."""
+    now, constants = state.head_time, state.spec.constants
+    if state.hardfork >= 17:
+        require(
+            now < comment.cashout_time - constants.COIN_UPVOTE_LOCKOUT_HF17,
+            "Cannot increase payout within last twelve hours before payout.",
+            condition="_db.head_block_time() < comment.cashout_time - COIN_UPVOTE_LOCKOUT_HF17",
+        )
+    elif state.hardfork >= 7:
+        require(
+            now < payout_time(state, comment) - constants.COIN_UPVOTE_LOCKOUT_HF7,
+            "Cannot increase payout within last minute before payout.",
+            condition="_db.head_block_time() < _db.calculate_discussion_payout_time( comment ) - COIN_UPVOTE_LOCKOUT_HF7",
+        )
+
+
+# ------------------------------------------------------------------ what the vote changes
+
+
+def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
+    """Count a new vote, and weigh what its voter will earn."""
+    now, before = state.head_time, comment.vote_rshares
+    changes = {
+        "net_rshares": share(comment.net_rshares + rshares),
+        "abs_rshares": share(comment.abs_rshares + abs(rshares)),
+        "net_votes": comment.net_votes + (1 if rshares > 0 else -1),
+    }
+    if rshares > 0:
+        changes["vote_rshares"] = share(before + rshares)
+    if state.hardfork < 6 and changes["net_rshares"] == -changes["abs_rshares"]:
+        # Only before hardfork 6.
+        require(changes["net_votes"] < 0, "Comment has negative net votes?", condition="c.net_votes < 0")
+    state.comments.modify(comment, **changes)
+    full = curator_weight = 0
+    if rshares > 0 and comment.last_payout == 0 and comment.allow_curation_rewards and has_curation(state):
+        full = curator_weight = vote_weight(state, comment, rshares, before)
+        if now > state.spec.constants.REVERSE_AUCTION_START_TIME:
+            # What an early vote loses stays in the total and is never paid out.
+            window = state.props.reverse_auction_seconds
+            curator_weight = full * min(now - comment.created, window) // window
+        state.comments.modify(comment, total_vote_weight=(comment.total_vote_weight + full) % WORD64)
+    vote = CommentVote(voter=voter.id, comment=comment.id, weight=curator_weight, rshares=rshares, vote_percent=weight, last_update=now)
+    state.comment_votes.insert(vote)
+
+
+def has_curation(state: State) -> bool:
+    """Whether curators earn anything. Before hardfork 17 they always did."""
+    return state.hardfork < 17 or post_fund(state).percent_curation_rewards > 0
+
+
+def vote_weight(state: State, comment: Comment, rshares: int, before: int) -> int:
+    """The undiscounted weight of a new vote, which has been counted on its comment already."""
+    split = VESTING_SPLIT if state.hardfork < 1 else 1  # before hardfork 1 VESTS were a millionth of what they are
+    after = comment.vote_rshares
+    if comment.created < state.spec.constants.REVERSE_AUCTION_START_TIME:
+        return (rshares * split) ** 3 // (comment.abs_rshares * split) ** 2 % WORD64
+    if state.hardfork < 17:
+        return early_curation(after * split) - early_curation(before * split)
+    fund = post_fund(state)
+    curve, constant = fund.curation_reward_curve, fund.content_constant
+    if state.hardfork < 19 and comment.created > state.spec.constants.SQUARE_ROOT_START_TIME:
+        # Comments that hardfork 19 was going to pay were weighed by its rule before.
+        curve = SQUARE_ROOT
+    return (curve_value(curve, after, constant) - curve_value(curve, before, constant)) % WORD64
+
+
+def change_early_vote(state: State, comment: Comment, vote: CommentVote, weight: int, rshares: int) -> None:
+    """Count a vote anew; whoever changes a vote loses its curation reward."""
+    state.comments.modify(comment, **changed_vote(comment, vote, rshares))
+    state.comment_votes.modify(
+        vote, rshares=rshares, vote_percent=weight, last_update=state.head_time, weight=0, num_changes=vote.num_changes + 1
+    )
+
+
+def moved_payout_time(state: State, comment: Comment, size: int) -> int:
+    """The payout time of a discussion after a vote: the average of old and new windows, weighed by rshares."""
+    if state.hardfork >= 17:
+        # Since hardfork 17 votes don't move it.
+        return comment.cashout_time
+    constants, counted = state.spec.constants, state.comments.find(comment.root_comment).children_abs_rshares
+    current = payout_time(state, comment)
+    if size == 0 and state.hardfork >= 14:
+        return current
+    # Under hardfork 12 alone the new window was the later one, of half a day.
+    window = constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17 if state.hardfork == 12 else constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12
+    return (current * counted + (state.head_time + window) * size) // (counted + size) % WORD32
+
+
+def count_on_root(state: State, comment: Comment, size: int, time: int) -> None:
+    """Count the size of a vote on the root of its discussion, and move the payout."""
+    root = state.comments.find(comment.root_comment)
+    changes = {"children_abs_rshares": share(root.children_abs_rshares + size)}
+    if state.hardfork < 17:
+        if state.hardfork >= 12 and root.last_payout > 0:
+            # Since hardfork 12 there was a second payout, at a fixed time.
+            changes["cashout_time"] = root.last_payout + state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
+        else:
+            changes["cashout_time"] = min(time, root.max_cashout_time)
+        if root.max_cashout_time == TIME_MAX:
+            changes["max_cashout_time"] = state.head_time + state.spec.constants.COIN_MAX_CASHOUT_WINDOW_SECONDS
+    state.comments.modify(root, **changes)

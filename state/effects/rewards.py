@@ -1,0 +1,53 @@
+"""How rewards reach accounts: since hardfork 17 as balances that wait to be claimed, before as liquid COIN, SBD and VESTS.
+Source: operations.md §2.8; block-processing.md §3.2.
+"""
+
+from state.effects.balances import (
+    add_vesting,
+    adjust_balance,
+    adjust_reward_balance,
+    adjust_supply,
+    coin_to_reward_vests,
+    coin_to_vests,
+    median_price,
+    share,
+    to_sbd,
+)
+from state.protocol.asset import COIN, NULL_PRICE, SBD
+from state.tables import State
+from state.tables.accounts import Account
+
+
+def vests_of_reward(state: State, coin: int) -> int:
+    """How many VESTS a reward becomes. Before hardfork 17 rewards that wait didn't count in the price."""
+    return coin_to_reward_vests(state, coin) if state.hardfork >= 17 else coin_to_vests(state, coin)
+
+
+def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None:
+    """Give an account a reward in VESTS, which `vests_of_reward` counted; one that comes to none stays COIN."""
+    if state.hardfork < 17:
+        add_vesting(state, to, coin, vests)
+        return
+    adjust_reward_balance(state, to, coin, COIN, vests)
+    props = state.props
+    state.set_props(
+        pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares + vests),
+        pending_rewarded_vesting_coin=share(props.pending_rewarded_vesting_coin + coin),
+    )
+
+
+def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
+    """Give an account a reward in SBD, as far as SBD is printed, and the rest in COIN; returns how much of each."""
+    if coin == 0:
+        return 0, 0
+    if median_price(state) == NULL_PRICE:
+        adjust_balance(state, to, coin, COIN)
+        return 0, coin
+    printed = state.props.sbd_print_rate * coin // 10000
+    sbd, rest = to_sbd(state, printed), coin - printed
+    add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
+    add(state, to, sbd, SBD)
+    add(state, to, rest, COIN)
+    adjust_supply(state, -printed, COIN)
+    adjust_supply(state, sbd, SBD)
+    return sbd, rest
