@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 import trio
+from trio.testing import MockClock
 
 from node.processor import Processor
 from node.producer import Outcome, Producer, Turn
@@ -14,14 +15,11 @@ from state.protocol.spec import ChainSpec
 from tests.node_help import DEV, SECRET, START, make_block, transfer, trio_clock
 
 
-# Time passes only when nothing else can be done.
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
-
 class Yard:
-    """A chain with its processor, and a producer that follows trio's clock."""
+    """A chain with its processor, and a producer that follows trio's clock; time passes only when nothing else can be done."""
 
-    def __init__(self, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
+    def __init__(self, clock: MockClock, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
+        assert clock.autojump_threshold == 0
         self.chain = Chain(new_state(spec))
         self.processor = Processor(self.chain, clock=trio_clock)
         self.producer = Producer(self.processor, [secret], is_stale_allowed=stale, clock=trio_clock)
@@ -34,9 +32,9 @@ class Yard:
         nursery.start_soon(self.producer.run)
 
 
-async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.Nursery) -> None:
+async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     await trio.sleep(1.3)
-    yard = Yard()
+    yard = Yard(autojump_clock)
     yard.start(nursery)
     await trio.sleep(13)
     assert yard.made == [(pytest.approx(3 * i, abs=0.002), 3 * i) for i in range(1, 5)]
@@ -45,7 +43,7 @@ async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.
 
 
 async def test_it_sleeps_in_between(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     asked: list[float] = []
     produce = yard.producer.produce
 
@@ -61,7 +59,7 @@ async def test_it_sleeps_in_between(nursery: trio.Nursery, monkeypatch: pytest.M
 
 
 async def test_pending_transactions_get_into_the_next_block(nursery: trio.Nursery) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     yard.start(nursery)
     await trio.sleep(4)
     inclusion = await yard.processor.wait_for(transfer(yard.chain))
@@ -70,7 +68,7 @@ async def test_pending_transactions_get_into_the_next_block(nursery: trio.Nurser
 
 
 async def test_a_chain_that_is_ahead_is_waited_for(nursery: trio.Nursery) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     make_block(yard.chain, (START + 60 - DEV.constants.COIN_GENESIS_TIME) // 3)
     ahead = yard.made.pop()[1]
     assert ahead > 60
@@ -83,7 +81,7 @@ async def test_a_chain_that_is_ahead_is_waited_for(nursery: trio.Nursery) -> Non
 
 
 async def test_a_late_start_misses_slots_and_goes_on(nursery: trio.Nursery) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     with trio.move_on_after(7):
         async with trio.open_nursery() as first:
             yard.start(first)
@@ -95,7 +93,7 @@ async def test_a_late_start_misses_slots_and_goes_on(nursery: trio.Nursery) -> N
 
 
 async def test_turns_are_told_as_the_reference_does() -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     turn = yard.producer.turn
     assert turn(DEV.constants.COIN_GENESIS_TIME - 1) is Outcome.WAIT_FOR_GENESIS
     assert turn(START) == Turn(START, "initminer", SECRET)
@@ -108,7 +106,7 @@ async def test_turns_are_told_as_the_reference_does() -> None:
 
 
 async def test_the_clock_is_rounded_to_the_nearest_second() -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     made = []
     for milliseconds in (-501, -500, 0, 499, 500):
         now = (START + 3) * 1000 + milliseconds
@@ -119,7 +117,7 @@ async def test_the_clock_is_rounded_to_the_nearest_second() -> None:
 
 
 async def test_a_stale_chain_is_left_alone_unless_allowed() -> None:
-    yard = Yard(stale=False)
+    yard = Yard(autojump_clock, stale=False)
     assert yard.producer.turn(START) is Outcome.NOT_SYNCED
     make_block(yard.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 - 1)
     assert yard.producer.turn(START + 3) == Turn(START + 3, "initminer", SECRET)
@@ -128,13 +126,13 @@ async def test_a_stale_chain_is_left_alone_unless_allowed() -> None:
 
 
 async def test_a_key_of_somebody_else_makes_no_block() -> None:
-    yard = Yard(secret=secret_from_seed("somebody else"))
+    yard = Yard(autojump_clock, secret=secret_from_seed("somebody else"))
     assert yard.producer.turn(START) is Outcome.NO_PRIVATE_KEY
 
 
 async def test_low_participation_stops_it() -> None:
     spec = msgspec.structs.replace(DEV, required_participation=3300)
-    yard = Yard(spec)
+    yard = Yard(autojump_clock, spec)
     assert yard.producer.turn(START) == Turn(START, "initminer", SECRET)
     yard.chain.state.set_props(participation_count=42)
     assert yard.producer.turn(START) is Outcome.LOW_PARTICIPATION
@@ -143,7 +141,7 @@ async def test_low_participation_stops_it() -> None:
 
 
 async def test_a_failure_is_no_end(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
 
     def bug(*_: object) -> None:
         raise ZeroDivisionError
@@ -158,7 +156,7 @@ async def test_a_failure_is_no_end(nursery: trio.Nursery, monkeypatch: pytest.Mo
 
 
 async def test_undo_history_is_not_looked_at_on_a_stale_chain(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
-    yard = Yard()
+    yard = Yard(autojump_clock)
     skips: list[int] = []
     generate = yard.chain.generate_block
 
