@@ -142,6 +142,7 @@ def test_list_accounts_refuses(site: Site) -> None:
     enum = "coin::plugins::database_api::sort_order_type"
     assert refused(start="", limit=1, order="by_id") == (-32000, f"Bad Cast:invalid name 'by_id' in enum '{enum}'")
     assert refused(start=None, limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from null_type to Array")
+    assert refused(start=[1], limit=1, order="by_name") == (-32000, "Bad Cast:Invalid cast from array_type to string")
     assert refused(start="alice", limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 

@@ -89,14 +89,14 @@ class By(Struct, frozen=True):
     def rows(self, state: State, wire: Wire, start: Any) -> Iterator[Any]:
         """The rows from `start` on: a lower bound in the order of the index; all of them when it is left out or empty.
 
-        Where it is a single value, that may also come in an array of one.
+        Where it is a single name, that may also come in an array of one.
         """
         index = self.index(state)
         if start is BEGINNING:
             return iter(index)
         reader = start_reader(self.start, wire)
         is_tuple = isinstance(reader.default(), tuple)
-        if not is_tuple and type(start) is list and len(start) == 1:
+        if not is_tuple and type(start) is list and len(start) == 1 and type(start[0]) is str:
             start = start[0]
         value = reader.read(start)
         if start == []:
