@@ -81,20 +81,20 @@ class AccountHistory:
         virtual_op = here.virtual_op if operation.VIRTUAL else 0
         record = OperationRecord(here.trx_id, here.block, here.trx_in_block, here.op_in_trx, virtual_op, now, operation)
         self._log.append(None, record)
-        append, get = self.accounts.append, self.accounts.get
+        append = self.accounts.append
         for account in sorted(accounts) if len(accounts) > 1 else accounts:
-            append(account, record)
-            history = get(account)
-            if len(history) > KEPT_ENTRIES + 1 and now - history[0].timestamp > KEPT_SECONDS:
-                self._prune(account, history, now)
+            number = append(account, record)
+            if number > KEPT_ENTRIES:
+                self._prune(account, number, now)
 
-    def _prune(self, account: str, history: History[OperationRecord], now: int) -> None:
-        count, most = 0, len(history) - KEPT_ENTRIES - 1
-        for record in history:
-            if count == most or now - record.timestamp <= KEPT_SECONDS:
-                break
+    def _prune(self, account: str, newest: int, now: int) -> None:
+        """Drop the oldest entries as long as both limits are passed; mostly there is none."""
+        history = self.accounts.get(account)
+        count, most = 0, newest - KEPT_ENTRIES - history.first
+        while count < most and now - history[count].timestamp > KEPT_SECONDS:
             count += 1
-        self.accounts.drop_front(account, count)
+        if count:
+            self.accounts.drop_front(account, count)
 
     def record_transaction(self, state: State, trx: SignedTransaction) -> None:
         """After a transaction: note where it is, unless it waits for a block."""

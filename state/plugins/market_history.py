@@ -115,13 +115,16 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 
 
 def last_day(state: State) -> list[Bucket]:
-    """The buckets of the smallest size that began within the 24 hours before head time: what ticker and volume are made of."""
+    """The buckets of the smallest size that began within the 24 hours before head time: what a ticker is made of."""
     return buckets(state, BUCKET_SIZES[0], state.head_time - DAY, state.head_time + 1)
 
 
 def volume(state: State) -> tuple[int, int]:
-    """What was traded within 24 hours: COIN and the other side, in the smallest unit."""
-    found = last_day(state)
+    """What was traded in all buckets of the smallest size that are kept: COIN and the other side, in the smallest unit.
+
+    In a busy market that is 24 hours. The reference doesn't look at the time, so what a quiet market keeps counts on.
+    """
+    found = buckets(state, BUCKET_SIZES[0], 0, state.head_time + 1)
     return sum(bucket.coin.volume for bucket in found), sum(bucket.non_coin.volume for bucket in found)
 
 
