@@ -66,17 +66,28 @@ def count_missed(state: State, missed: int, producer: str) -> None:
     for i in range(min(n, missed)):
         name = scheduled_witness(state, i + 1)
         counts[name] = counts.get(name, 0) + rounds + (i < rest)
+    counts.pop(producer, None)
     for name, count in counts.items():
-        if name == producer:
-            continue
         witness = state.witness(name)
         state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
-        # Hardforks 14 to 19, main build: who has missed blocks for a day loses the signing key, once a missed slot.
-        if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
-            if state.props.head_block_number - witness.last_confirmed_block_num > COIN_BLOCKS_PER_DAY:
-                state.witnesses.modify(witness, signing_key=NULL_KEY)
-                for _ in range(count):
-                    emit(state, ShutdownWitness(owner=name))
+    if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
+        # Hardforks 14 to 19, main build: who has missed blocks for a day loses the signing key.
+        shut_down(state, [name for name in counts if is_inactive(state, name)], missed)
+
+
+def is_inactive(state: State, name: str) -> bool:
+    """Whether a witness has not produced for a day."""
+    return state.props.head_block_number - state.witness(name).last_confirmed_block_num > COIN_BLOCKS_PER_DAY
+
+
+def shut_down(state: State, names: list[str], missed: int) -> None:
+    """Take the signing keys of witnesses; reported once for each slot that they missed, in the order of the slots."""
+    for name in names:
+        state.witnesses.modify(state.witness(name), signing_key=NULL_KEY)
+    for i in range(missed if names else 0):
+        name = scheduled_witness(state, i + 1)
+        if name in names:
+            emit(state, ShutdownWitness(owner=name))
 
 
 def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:

@@ -68,7 +68,7 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
         # Since hardfork 14 SBD can't be worth more than a tenth of all COIN.
         props = state.props
         floor = Price(Asset(9 * props.current_sbd_supply, SBD), Asset(props.current_supply, COIN))
-        median = max(floor, median, key=price_key)
+        median = max(median, floor, key=price_key)
     state.feed_histories.modify(state.feed, price_history=history, current_median_history=median)
 
 
@@ -238,17 +238,18 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
     reward = percent_per_block(props.virtual_supply, COIN_PRODUCER_APR_PERCENT)
     vesting = (content + curation + reward) * 9 if props.head_block_number >= COIN_START_VESTING_BLOCK else 0
     new = content + curation + reward + vesting
+    account = state.account(producer.owner)
+    # The producer is paid before the vesting fund grows: its price is the old one.
+    if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
+        pay_producer(state, producer, reward)
+    else:
+        adjust_balance(state, account, reward, COIN)
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
         total_reward_fund_coin=share(props.total_reward_fund_coin + content + curation),
         current_supply=share(props.current_supply + new),
         virtual_supply=share(props.virtual_supply + new),
     )
-    account = state.account(producer.owner)
-    if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
-        pay_producer(state, producer, reward)
-    else:
-        adjust_balance(state, account, reward, COIN)
 
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:

@@ -47,7 +47,7 @@ def update_schedule(state: State) -> None:
     expected = min(COIN_MAX_WITNESSES, len(state.witnesses))
     require(
         len(selected) == expected,
-        "number of active witnesses does not equal expected witnesses",
+        "number of active witnesses does not equal expected_active_witnesses=${expected_active_witnesses}",
         condition="active_witnesses.size() == expected_active_witnesses",
         expected_active_witnesses=expected,
     )
