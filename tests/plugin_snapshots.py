@@ -1,0 +1,25 @@
+"""What a plugin keeps, in a form that can be compared: for tests of undo."""
+
+from typing import Any
+
+from state.store import Lists, Table
+
+
+def snapshot(plugin: Any) -> dict[str, Any]:
+    """Everything in the tables, lists and dicts of a plugin, in words; verifies them on the way."""
+    found: dict[str, Any] = {}
+    for name, value in vars(plugin).items():
+        if isinstance(value, Table):
+            value.check()
+            found[name] = value.next_id, [repr(row) for row in value]
+        elif isinstance(value, Lists):
+            value.check()
+            found[name] = {key: (value.get(key).first, [repr(entry) for entry in value.get(key)]) for key in value}
+        elif isinstance(value, dict):
+            found[name] = dict(value)
+    return found
+
+
+def pieces(shot: dict[str, Any]) -> int:
+    """How many tables, lists and dicts of a snapshot hold anything."""
+    return sum(bool(value[1] if isinstance(value, tuple) else value) for value in shot.values())
