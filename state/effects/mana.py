@@ -2,7 +2,7 @@
 
 from state.protocol.asset import INT64_MAX
 from state.protocol.constants import COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
-from state.protocol.errors import require
+from state.protocol.errors import Refused
 from state.tables import State
 from state.tables.accounts import Account
 
@@ -26,14 +26,22 @@ def regenerated(
     current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True
 ) -> int:
     """A bar's mana at `now`; resource credits regenerate without the cap on the time that counts."""
-    require(most >= 0, condition="params.max_mana >= 0")
-    require(now >= since, condition="now >= last_update_time")
+    require_bar(most >= 0, "max_mana >= 0")
+    require_bar(now >= since, "now >= last_update_time")
     if current >= most:
         return most
     elapsed = now - since
     if capped and elapsed > seconds:
         elapsed = seconds
     return min(saturated(current + most * elapsed // seconds), most)
+
+
+def require_bar(ok: bool, condition: str) -> None:
+    """Refuse a bar that can't be; the reference logs such a failure on its way, which its text shows."""
+    if not ok:
+        refused = Refused("", condition=condition)
+        refused.context = "rethrow"
+        raise refused
 
 
 def used(current: int, mana: int, floor: int = 0) -> int:
@@ -45,7 +53,7 @@ def downvote_maximum(state: State, effective: int) -> int:
     """The size of the downvote bar; up to the block at which the chain once stalled its product wraps at 64 bits."""
     percent = state.props.downvote_pool_percent
     if state.props.head_block_number > COIN_HF_21_STALL_BLOCK:
-        require(effective >= 0, condition="params.max_mana >= 0")
+        require_bar(effective >= 0, "max_mana >= 0")
         return effective * percent // 10000
     return truncated(wrapped(effective * percent), 10000)
 
