@@ -15,14 +15,8 @@ from state.operations.escrow import EscrowApprove, EscrowDispute, EscrowRelease,
 from state.operations.mining import EquihashPow, EquihashProof, Pow, Pow2, Pow2Input, Pow2Work, ReportOverProduction, SignedHeader
 from state.operations.proposals import CreateProposal, RemoveProposal, UpdateProposalVotes
 from state.operations.rewards import ClaimRewardBalance, ClaimRewardBalance2
-from state.operations.smt import (
-    SmtContribute,
-    SmtCreate,
-    SmtSetRuntimeParameters,
-    SmtSetSetupParameters,
-    SmtSetup,
-    SmtSetupEmissions,
-)
+from state.operations.smt import SmtContribute, SmtCreate, SmtSetup
+from state.operations.smt_settings import SmtSetRuntimeParameters, SmtSetSetupParameters, SmtSetupEmissions
 from state.operations.smt_types import (
     BOUNDED_CURATION,
     LINEAR,

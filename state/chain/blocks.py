@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from state.chain.actions import process_optional_actions, process_required_actions
 from state.chain.cashout import process_comment_cashout
 from state.chain.hardforks import genesis_hardforks, process_hardforks
 from state.chain.heads import (
@@ -66,6 +67,9 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     expire_escrow_ratification,  # 31
     process_decline_voting_rights,  # 32
     process_proposals,  # 33
+    # Nothing is generated at 34 and 35 in this version.
+    process_required_actions,  # 36
+    process_optional_actions,
     process_hardforks,  # 38
 )
 

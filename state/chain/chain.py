@@ -42,6 +42,7 @@ class Chain:
         self._packed: list[bytes] = []  # every block of the main branch that is irreversible, by number - 1
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
         state.listeners.after_block.append(self._apply_debug_updates)
+        state.time_of_block = self._time_of_block
         install_soft_rules(state)
 
     @property
@@ -58,6 +59,10 @@ class Chain:
         if number > self.state.props.head_block_number:
             return None
         return self.forks.on_main_branch(number)
+
+    def _time_of_block(self, number: int) -> int | None:
+        block = self.block_by_number(number)
+        return None if block is None else block.timestamp
 
     def packed_block(self, number: int) -> bytes | None:
         """The bytes of a block of the main branch."""

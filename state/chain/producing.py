@@ -1,5 +1,6 @@
 """Making a block out of waiting transactions. Source: block-processing.md §4.3, §4.4."""
 
+from state.chain.actions import select_actions
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import apply_transaction, canonical_rule
@@ -36,7 +37,9 @@ def assemble_block(
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
-    block.transactions = select_transactions(state, waiting, when, name, wire.seal_block(block).size + COUNT_SIZE)
+    size = wire.seal_block(block).size + COUNT_SIZE
+    block.transactions = select_transactions(state, waiting, when, name, size)
+    block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
     if not skip & Skip.WITNESS_SIGNATURE:

@@ -1,34 +1,43 @@
-"""Smart media tokens: creating, describing and funding them. Declarations and what can be refused without state; they exist
-only on chains with SMTs. Sources: operations.md §15, wire-format.md §4.1, §4.6.
+"""Smart media tokens: creating, describing and funding them; they exist only on chains with SMTs.
+Sources: operations.md §15, wire-format.md §4.1, §4.6.
 """
 
 from __future__ import annotations
 
+from state.effects.balances import adjust_balance, median_price, share, to_sbd
+from state.effects.nai import is_in_pool, replenish_pool, take_from_pool
+from state.effects.tokens import last_emission, nai_number, symbol_text, token_with_name
 from state.operations import checks
 from state.operations.smt_types import (
     GenerationPolicy,
-    RuntimeParameters,
-    SetupParameters,
     SmtCappedGenerationPolicy,
-    SmtEmissionsUnit,
     require_liquid_symbol,
 )
-from state.protocol.asset import COIN, SBD, Asset, decimals
+from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, decimals
 from state.protocol.codec import Codecs
 from state.protocol.constants import (
     COIN_MAX_SHARE_SUPPLY,
-    SMT_EMISSION_MIN_INTERVAL_SECONDS,
-    SMT_EMIT_INDEFINITELY,
+    COIN_NULL_ACCOUNT,
     SMT_MIN_HARD_CAP_COIN_UNITS,
     SMT_MIN_SOFT_CAP_COIN_UNITS,
 )
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Bool, Extensions, Int64, Share, Symbol, Time, UInt8, UInt32
+from state.protocol.kinds import AccountName, Extensions, Int64, Share, Symbol, Time, UInt32
 from state.protocol.operation import Operation, operation
 from state.protocol.text import time_text
+from state.tables import State
+from state.tables.smt import (
+    ACCOUNT_ELEVATED,
+    CONTRIBUTION_BEGIN,
+    CONTRIBUTION_END,
+    PHASE_NAMES,
+    SETUP_COMPLETED,
+    SmtContribution,
+    SmtIco,
+    SmtToken,
+)
 
-SCHEDULE_END_MAX = 2**31 - 1
-"""The last second in which a limited schedule may end."""
+SMT_HARDFORK = 24
 
 
 def require_administration(control_account: str, symbol: int) -> None:
@@ -72,6 +81,85 @@ class SmtCreate(Operation, frozen=True):
             prec2=self.precision,
         )
 
+    def apply(self, state: State) -> None:
+        require_tokens(state)
+        token = token_with_name(state, self.symbol)
+        if self.smt_creation_fee.amount > 0:
+            self._require_free(state, token)
+            self._require_fee(state)
+        else:
+            self._require_reset(state, token)
+
+        if token is None:
+            fee = self.smt_creation_fee
+            adjust_balance(state, state.account(self.control_account), -fee.amount, fee.symbol)
+            adjust_balance(state, state.account(COIN_NULL_ACCOUNT), fee.amount, fee.symbol)
+        else:
+            state.smt_tokens.remove(token)
+        window = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
+        state.smt_tokens.insert(SmtToken(liquid_symbol=self.symbol, control_account=self.control_account, cashout_window_seconds=window))
+        take_from_pool(state, self.symbol)
+        if not state.is_producing:
+            replenish_pool(state)
+
+    def _require_free(self, state: State, token: SmtToken | None) -> None:
+        """A new token takes a name of the pool."""
+        require(
+            token is None,
+            "SMT ${nai} has already been created.",
+            condition="token_ptr == nullptr",
+            nai=nai_number(self.symbol),
+        )
+        require(
+            is_in_pool(state, self.symbol),
+            "Cannot create an SMT that didn't come from the NAI pool.",
+            condition="_db.get< nai_pool_object >().contains( o.symbol )",
+        )
+
+    def _require_fee(self, state: State) -> None:
+        """Exactly the fee in SBD, or what is worth that in COIN."""
+        fee, wanted = self.smt_creation_fee, Asset(state.props.smt_creation_fee, SBD)
+        if fee.symbol != SBD:
+            require(
+                median_price(state) != NULL_PRICE,
+                "Cannot pay the fee using different asset symbol because there is no price feed.",
+                condition="!fhistory.current_median_history.is_null()",
+            )
+            fee = Asset(to_sbd(state, fee.amount), SBD)
+        require(
+            fee == wanted,
+            "Fee of ${ef} does not match the creation fee of ${sf}",
+            condition="creation_fee == dgpo.smt_creation_fee",
+            ef=fee,
+            sf=wanted,
+        )
+
+    def _require_reset(self, state: State, token: SmtToken | None) -> None:
+        """Only a token that nothing has been done with starts over, by who controls it."""
+        require(
+            token is not None,
+            "Cannot reset a non-existent SMT. Did you forget to specify the creation fee?",
+            condition="token_ptr != nullptr",
+        )
+        assert token is not None, "it has just been asked for"
+        require(
+            token.control_account == self.control_account,
+            "You do not control this SMT. Control Account: ${a}",
+            condition="token_ptr->control_account == o.control_account",
+            a=token.control_account,
+        )
+        require(
+            token.phase == ACCOUNT_ELEVATED,
+            "SMT cannot be reset if setup is completed. Phase: ${p}",
+            condition="token_ptr->phase == smt_phase::account_elevated",
+            p=PHASE_NAMES[token.phase],
+        )
+        require(
+            last_emission(state, token.liquid_symbol) is None,
+            "Cannot reset an SMT that has existing token emissions.",
+            condition="!util::smt::last_emission_time( _db, token_ptr->liquid_symbol )",
+        )
+
 
 @operation(48, active="control_account")
 class SmtSetup(Operation, frozen=True):
@@ -100,6 +188,27 @@ class SmtSetup(Operation, frozen=True):
         self._require_times(codecs.spec.constants.COIN_GENESIS_TIME)
         self._require_caps()
         self.initial_generation_policy.validate()
+
+    def apply(self, state: State) -> None:
+        require_tokens(state)
+        # Neither who controls the token nor its phase is asked, as in the reference.
+        token = state.smt_tokens.by_symbol.get(self.symbol)
+        require(token is not None, "SMT ${ac} not elevated yet.", condition="_token", ac=self.control_account)
+        assert token is not None, "it has just been asked for"
+
+        state.smt_tokens.modify(token, phase=SETUP_COMPLETED, control_account=self.control_account, max_supply=self.max_supply)
+        # The reference, as it is usually built, ends with a memory fault in place of storing the policy.
+        state.smt_icos.insert(
+            SmtIco(
+                symbol=self.symbol,
+                capped_generation_policy=self.initial_generation_policy,
+                contribution_begin_time=self.contribution_begin_time,
+                contribution_end_time=self.contribution_end_time,
+                launch_time=self.launch_time,
+                coin_units_soft_cap=self.coin_units_soft_cap,
+                coin_units_hard_cap=self.coin_units_hard_cap,
+            )
+        )
 
     def _require_times(self, genesis_time: int) -> None:
         require(
@@ -146,117 +255,6 @@ class SmtSetup(Operation, frozen=True):
         )
 
 
-@operation(49, active="control_account")
-class SmtSetupEmissions(Operation, frozen=True):
-    """Add a schedule of emissions behind the last one, or remove the last one.
-
-    Between the left and the right endpoint in time an emission is interpolated; each endpoint is an absolute amount and a
-    part of the supply (numerator / 2^rel_amount_denom_bits), of which the larger one counts.
-    """
-
-    control_account: AccountName = ""
-    symbol: Symbol = COIN
-    schedule_time: Time = 0
-    emissions_unit: SmtEmissionsUnit = SmtEmissionsUnit()
-    interval_seconds: UInt32 = 0
-    interval_count: UInt32 = 0
-    lep_time: Time = 0
-    rep_time: Time = 0
-    lep_abs_amount: Asset = Asset()
-    rep_abs_amount: Asset = Asset()
-    lep_rel_amount_numerator: UInt32 = 0
-    rep_rel_amount_numerator: UInt32 = 0
-    rel_amount_denom_bits: UInt8 = 0
-    remove: Bool = False
-    extensions: Extensions = ()
-
-    def validate(self, codecs: Codecs) -> None:
-        require_administration(self.control_account, self.symbol)
-        require(self.schedule_time > codecs.spec.constants.COIN_GENESIS_TIME, condition="schedule_time > COIN_GENESIS_TIME")
-        self.emissions_unit.validate()
-        self._require_schedule()
-        self._require_amounts()
-
-    def _require_schedule(self) -> None:
-        require(
-            self.interval_seconds >= SMT_EMISSION_MIN_INTERVAL_SECONDS,
-            "Interval seconds must be greater than or equal to ${seconds}",
-            condition="interval_seconds >= SMT_EMISSION_MIN_INTERVAL_SECONDS",
-            seconds=SMT_EMISSION_MIN_INTERVAL_SECONDS,
-        )
-        require(self.interval_count > 0, "Interval count must be greater than 0", condition="interval_count > 0")
-        require(
-            self.lep_time <= self.rep_time,
-            "Left endpoint time must be less than or equal to right endpoint time",
-            condition="lep_time <= rep_time",
-        )
-        if self.lep_time == self.rep_time:
-            return
-        require(
-            self.lep_time >= self.schedule_time,
-            "Left endpoint time cannot be before the schedule time",
-            condition="lep_time >= schedule_time",
-        )
-        if self.interval_count == SMT_EMIT_INDEFINITELY:
-            return
-        end = self.schedule_time + self.interval_seconds * self.interval_count
-        require(
-            end <= SCHEDULE_END_MAX,
-            "Schedule end time overflow",
-            condition="uint64_t( interval_seconds ) * uint64_t( interval_count ) + uint64_t( schedule_time.sec_since_epoch() ) "
-            "<= std::numeric_limits< int32_t >::max()",
-        )
-        require(
-            self.rep_time <= end,
-            "Right endpoint time cannot be after the schedule end time",
-            condition="rep_time <= schedule_time + fc::seconds( uint64_t( interval_seconds ) * uint64_t( interval_count ) )",
-        )
-
-    def _require_amounts(self) -> None:
-        # That the symbol is a liquid one, which the reference asks again here, has been settled.
-        left, right = self.lep_abs_amount, self.rep_abs_amount
-        require(self.symbol == left.symbol, "Left endpoint symbol mismatch", condition="symbol == lep_abs_amount.symbol")
-        require(self.symbol == right.symbol, "Right endpoint symbol mismatch", condition="symbol == rep_abs_amount.symbol")
-        require(left.amount >= 0, "Left endpoint cannot have negative emission", condition="lep_abs_amount.amount >= 0")
-        require(right.amount >= 0, "Right endpoint cannot have negative emission", condition="rep_abs_amount.amount >= 0")
-        require(
-            left.amount or right.amount or self.lep_rel_amount_numerator or self.rep_rel_amount_numerator,
-            "An emission operation must have positive non-zero emission",
-            condition="lep_abs_amount.amount > 0 || lep_rel_amount_numerator > 0 || rep_abs_amount.amount > 0 "
-            "|| rep_rel_amount_numerator > 0",
-        )
-
-
-@operation(50, active="control_account")
-class SmtSetSetupParameters(Operation, frozen=True):
-    """Set what can only be changed before a token is set up."""
-
-    control_account: AccountName = ""
-    symbol: Symbol = COIN
-    setup_parameters: SetupParameters = ()
-    extensions: Extensions = ()
-
-    def validate(self, codecs: Codecs) -> None:
-        require_administration(self.control_account, self.symbol)
-        require(self.setup_parameters, condition="setup_parameters.empty() == false")
-
-
-@operation(51, active="control_account")
-class SmtSetRuntimeParameters(Operation, frozen=True):
-    """Set how posts earn the token."""
-
-    control_account: AccountName = ""
-    symbol: Symbol = COIN
-    runtime_parameters: RuntimeParameters = ()
-    extensions: Extensions = ()
-
-    def validate(self, codecs: Codecs) -> None:
-        require_administration(self.control_account, self.symbol)
-        require(self.runtime_parameters, condition="!runtime_parameters.empty()")
-        for parameter in self.runtime_parameters:
-            parameter.validate()
-
-
 @operation(53, active="contributor")
 class SmtContribute(Operation, frozen=True):
     """Contribute COIN to the launch of a token."""
@@ -272,3 +270,64 @@ class SmtContribute(Operation, frozen=True):
         require_liquid_symbol(self.symbol)
         require(self.contribution.symbol == COIN, "Contributions must be made in COIN", condition="contribution.symbol == COIN_SYMBOL")
         require(self.contribution.amount > 0, "Contribution amount must be greater than 0", condition="contribution.amount > 0")
+
+    def apply(self, state: State) -> None:
+        require_tokens(state)
+        ico, amount = self._require_ico(state), self.contribution.amount
+        contributed = share(ico.contributed + amount)
+        require(
+            ico.contributed < ico.coin_units_hard_cap,
+            "SMT ICO has reached its hard cap and no longer accepts contributions",
+            condition="token_ico->contributed.amount < token_ico->coin_units_hard_cap",
+        )
+        require(
+            contributed <= ico.coin_units_hard_cap,
+            "The proposed contribution would exceed the ICO hard cap, maximum possible contribution: ${c}",
+            condition="token_ico->contributed.amount + o.contribution.amount <= token_ico->coin_units_hard_cap",
+            c=Asset(ico.coin_units_hard_cap - ico.contributed, COIN),
+        )
+        # The reference looks for the id among contributions to COIN: one that was used fails when it is entered.
+
+        adjust_balance(state, state.account(self.contributor), -amount, COIN)
+        state.smt_contributions.insert(
+            SmtContribution(symbol=self.symbol, contributor=self.contributor, contribution_id=self.contribution_id, contribution=amount)
+        )
+        state.smt_icos.modify(ico, contributed=contributed)
+
+    def _require_ico(self, state: State) -> SmtIco:
+        """The offering of the token, while contributions are taken."""
+        token = state.smt_tokens.by_symbol.get(self.symbol)
+        require(token is not None, "Cannot contribute to an unknown SMT", condition="token != nullptr")
+        assert token is not None, "it has just been asked for"
+        require(
+            token.phase >= CONTRIBUTION_BEGIN,
+            "SMT has yet to enter the contribution phase",
+            condition="token->phase >= smt_phase::contribution_begin_time_completed",
+        )
+        require(
+            token.phase < CONTRIBUTION_END,
+            "SMT is no longer in the contribution phase",
+            condition="token->phase < smt_phase::contribution_end_time_completed",
+        )
+        ico = state.smt_icos.by_symbol.get(self.symbol)
+        require(
+            ico is not None,
+            "Unable to find ICO data for symbol: ${sym}",
+            condition="token_ico != nullptr",
+            sym=symbol_text(self.symbol),
+        )
+        assert ico is not None, "it has just been asked for"
+        return ico
+
+
+# ------------------------------------------------------------------ checks
+
+
+def require_tokens(state: State) -> None:
+    """Tokens exist since hardfork 24."""
+    require(
+        state.hardfork >= SMT_HARDFORK,
+        "SMT functionality not enabled until hardfork ${hf}",
+        condition="_db.has_hardfork( COIN_SMT_HARDFORK )",
+        hf=SMT_HARDFORK,
+    )

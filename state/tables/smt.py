@@ -8,6 +8,14 @@ from state.protocol.asset import COIN, Asset
 from state.store import Ordered, Row, Table, Unique
 
 ACCOUNT_ELEVATED, SETUP_COMPLETED, CONTRIBUTION_BEGIN, CONTRIBUTION_END, LAUNCH_FAILED, LAUNCH_SUCCESS = range(6)
+PHASE_NAMES = (
+    "account_elevated",
+    "setup_completed",
+    "contribution_begin_time_completed",
+    "contribution_end_time_completed",
+    "launch_failed",
+    "launch_success",
+)
 
 
 class SmtToken(Row):

@@ -65,6 +65,8 @@ class State:
         self.hardfork_times = list(spec.hardfork_times)
         # Set only while push_transaction works: soft rules of this node apply then (block-processing.md §2.7, §4.6).
         self.is_producing = False
+        # When a block of the main branch was made, None for one that isn't there; whoever keeps the blocks sets it.
+        self.time_of_block: Callable[[int], int | None] = lambda number: None
         # What enabled plugins keep, by plugin name; and their readers of custom operations, by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}

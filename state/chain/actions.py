@@ -1,0 +1,146 @@
+"""Automated actions: how they are queued, taken up by a producer, and held to by everybody else. Only the test build has
+any, one of each kind, without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
+"""
+
+from typing import Any
+
+from state.operations.checks import require_account_name
+from state.protocol.constants import COIN_100_PERCENT
+from state.protocol.errors import require
+from state.protocol.kinds import Tagged, Variant
+from state.protocol.text import time_text
+from state.protocol.transaction import (
+    OPTIONAL_ACTIONS,
+    REQUIRED_ACTIONS,
+    ExampleOptionalAction,
+    ExampleRequiredAction,
+    OptionalAction,
+    RequiredAction,
+    SignedBlock,
+)
+from state.store import Table
+from state.tables import State
+from state.tables.smt import PendingAction
+
+WORD32 = 2**32
+
+Action = ExampleRequiredAction | ExampleOptionalAction
+
+
+# ------------------------------------------------------------------ queueing
+
+
+def push_required_action(state: State, action: ExampleRequiredAction, execution_time: int) -> None:
+    """Queue an action that a block must contain when it is due."""
+    push(state, state.required_actions, action, execution_time, "required")
+
+
+def push_optional_action(state: State, action: ExampleOptionalAction, execution_time: int) -> None:
+    """Queue an action that a block may contain when it is due, until that block is irreversible."""
+    push(state, state.optional_actions, action, execution_time, "optional")
+
+
+def push(state: State, queue: Table[PendingAction], action: Action, execution_time: int, kind: str) -> None:
+    """What both kinds have in common."""
+    require(
+        execution_time >= state.head_time,
+        f"Cannot push {kind} action to execute in the past. head_block_time: ${{h}} execution_time: ${{e}}",
+        condition="execution_time >= head_block_time()",
+        h=time_text(state.head_time),
+        e=time_text(execution_time),
+    )
+    require_account_name(action.account)
+    queue.insert(PendingAction(execution_time=execution_time, action=action))
+
+
+# ------------------------------------------------------------------ applying
+
+
+def process_required_actions(state: State, block: SignedBlock) -> None:
+    """Take up the block's required actions: those of the queue, in the order in which they came.
+
+    A due one may only be missing when the part of a block that is reserved for them had no place for it.
+    """
+    queue, size = state.required_actions, 0
+    if not len(queue) and not block.extensions:
+        return
+    for action in listed(block, REQUIRED_ACTIONS):
+        pending = next(iter(queue), None)
+        require(
+            pending is not None,
+            "Block included required action that does not exist in queue",
+            condition="pending_itr != pending_action_idx.end()",
+        )
+        assert pending is not None, "it has just been asked for"
+        require(
+            pending.action == action,
+            "Unexpected action included. Expected: ${e} Observed: ${o}",
+            condition="actions_itr->visit( equal_visitor )",
+            e=pending.action,
+            o=action,
+        )
+        size += packed_size(state, RequiredAction, action)
+        queue.remove(pending)
+    pending = next(iter(queue), None)
+    if pending is None or pending.execution_time > block.timestamp:
+        return
+    size += packed_size(state, RequiredAction, pending.action)
+    # The product wraps at 32 bits here; the producer's doesn't.
+    props = state.props
+    partition = props.maximum_block_size * props.required_actions_partition_percent % WORD32 // COIN_100_PERCENT
+    require(
+        size > partition,
+        "Expected action was not included in block. total_actions_size: ${as}, required_actions_partition_action: ${rs}, "
+        "pending_action: ${pa}",
+        condition="total_actions_size > required_actions_partition_size",
+        **{"as": size, "rs": partition, "pa": pending.action},
+    )
+
+
+def process_optional_actions(state: State, block: SignedBlock) -> None:
+    """Since hardfork 24: check the block's optional actions; forget those that an irreversible block has passed over."""
+    if state.hardfork < 24:
+        return
+    for action in listed(block, OPTIONAL_ACTIONS) if block.extensions else ():
+        require_account_name(action.account)
+    queue = state.optional_actions
+    if not len(queue):
+        return
+    passed = state.time_of_block(state.props.last_irreversible_block_num)
+    while (pending := queue.by_execution.first()) is not None and passed is not None and pending.execution_time <= passed:
+        queue.remove(pending)
+
+
+def listed(block: SignedBlock, tag: int) -> tuple[Action, ...]:
+    """The actions of a kind in a block's header."""
+    return next((extension.value for extension in block.extensions if getattr(extension, "tag", 0) == tag), ())
+
+
+def packed_size(state: State, kind: Variant, action: Action) -> int:
+    """How many bytes an action takes in a header."""
+    return len(kind.packer(state.wire.codecs)(action))
+
+
+# ------------------------------------------------------------------ producing
+
+
+def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:
+    """The header extensions with the actions that are due and fit into a block that has `size` bytes so far.
+
+    They come in the order of their times, while everybody else expects the order in which they were queued.
+    """
+    out = []
+    for tag, kind, queue in (
+        (REQUIRED_ACTIONS, RequiredAction, state.required_actions),
+        (OPTIONAL_ACTIONS, OptionalAction, state.optional_actions),
+    ):
+        chosen: list[Any] = []
+        for pending in queue.by_execution:
+            with_it = size + packed_size(state, kind, pending.action)
+            if pending.execution_time > when or with_it > state.props.maximum_block_size:
+                break
+            chosen.append(pending.action)
+            size = with_it
+        if chosen:
+            out.append(Tagged(tag, tuple(chosen)))
+    return tuple(out)
