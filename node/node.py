@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 import trio
@@ -37,6 +38,8 @@ from state.protocol.spec import ChainSpec
 GOODBYE_SECONDS_MAX = 1
 SYNC_SECONDS = 5
 INTERRUPTED = 130
+
+Failure = TypeVar("Failure", bound=Exception)
 
 _log = structlog.get_logger("node")
 
@@ -93,12 +96,11 @@ def start(main: Callable[[], Awaitable[int]]) -> int:
         raise first_of(told) from None
 
 
-def first_of(group: BaseExceptionGroup[NodeError]) -> NodeError:
+def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
     """The first of the errors in a group."""
-    error: BaseException = group
+    error: BaseExceptionGroup[Failure] | Failure = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    assert isinstance(error, NodeError)
     return error
 
 
@@ -186,8 +188,9 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     async with trio.open_nursery() as nursery:
         try:
             addresses: list[str] = await nursery.start(answer, settings.http)
-        except OSError as error:
-            raise NodeError(f"can't listen on {settings.http.host}:{settings.http.port}: {error.strerror}") from None
+        except* OSError as errors:
+            where = f"{settings.http.host}:{settings.http.port}"
+            raise NodeError(f"can't listen on {where}: {first_of(errors).strerror}") from None
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, processor)
         if log is not None:
