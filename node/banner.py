@@ -7,6 +7,8 @@ from typing import TextIO
 from state.protocol.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec, GenesisAccount
 
+KEY_LENGTH = 51
+
 
 def show_banner(spec: ChainSpec, addresses: list[str], *, is_producing: bool, out: TextIO | None = None) -> None:
     """Print the banner: a table on a terminal, plain lines elsewhere."""
@@ -59,8 +61,14 @@ def show_tables(out: TextIO, pairs: list[tuple[str, str]], accounts: list[tuple[
     for name, text in pairs:
         grid.add_row(f"[bold]{name}", text)
     console.print(grid)
+    # A key must stay whole to be copied: what accounts hold takes the width that is left, or one line when it is the same.
+    held = {account[1] for account in accounts}
+    table = Table("account", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("private active key", no_wrap=True, min_width=KEY_LENGTH)
+    if len(held) > 1:
+        table.add_column("holds")
+    for name, holds, key in accounts:
+        table.add_row(name, key, *([holds] if len(held) > 1 else []))
     if accounts:
-        table = Table("account", "holds", "private active key", box=None, padding=(0, 2, 0, 0), header_style="bold")
-        for row in accounts:
-            table.add_row(*row)
-        console.print("", table, "")
+        texts = [f"Each of them holds {holds}." for holds in held] if len(held) == 1 else []
+        console.print("", table, *texts, "", sep="\n")

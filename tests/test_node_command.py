@@ -1,6 +1,7 @@
 """The program as users meet it, in a process of its own: its words, its signals, and what is left after it was killed."""
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import msgspec
 import pytest
 
+from node.banner import show_banner
 from node.command import address
 from node.failures import NodeError
 from node.node import Address
@@ -265,3 +268,28 @@ def test_a_replay_can_go_on_to_answer() -> None:
     finally:
         if running.process.poll() is None:
             running.process.kill()
+
+
+# ------------------------------------------------------------------ the banner on a terminal
+
+
+class Terminal(io.StringIO):
+    """A terminal to write on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("coin", [1, 2])
+def test_keys_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, coin: int) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    first, *others = DEV.genesis.accounts
+    accounts = (first, *[msgspec.structs.replace(account, coin=first.coin * coin) for account in others])
+    out = Terminal()
+    spec = msgspec.structs.replace(DEV, genesis=msgspec.structs.replace(DEV.genesis, accounts=accounts))
+    show_banner(spec, ["http://127.0.0.1:8090"], is_producing=True, out=out)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert re.search(r"^alice +5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK\b", text, re.MULTILINE)
+    assert DEV.chain_id.hex() in text
+    assert ("Each of them holds 100000.000 COIN" in text) == (coin == 1)
+    assert "Ctrl-C stops it." in text
