@@ -1,10 +1,8 @@
 """Which checks of a block or a transaction to leave out. Source: block-processing.md §2.3."""
 
-from enum import IntFlag
 
-
-class Skip(IntFlag):
-    """The reference's skip flags; the bits are part of debug_node_api."""
+class Skip:
+    """The reference's skip flags, plain numbers; the bits are part of debug_node_api."""
 
     NOTHING = 0
     WITNESS_SIGNATURE = 1 << 0
