@@ -26,14 +26,15 @@ def regenerated(
     current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True
 ) -> int:
     """A bar's mana at `now`; resource credits regenerate without the cap on the time that counts."""
-    require_bar(most >= 0, "max_mana >= 0")
-    require_bar(now >= since, "now >= last_update_time")
+    elapsed = now - since
+    if most < 0 or elapsed < 0:
+        require_bar(most >= 0, "max_mana >= 0")
+        require_bar(elapsed >= 0, "now >= last_update_time")
     if current >= most:
         return most
-    elapsed = now - since
     if capped and elapsed > seconds:
         elapsed = seconds
-    return min(saturated(current + most * elapsed // seconds), most)
+    return min(current + most * elapsed // seconds, most)
 
 
 def require_bar(ok: bool, condition: str) -> None:
@@ -51,11 +52,13 @@ def used(current: int, mana: int, floor: int = 0) -> int:
 
 def downvote_maximum(state: State, effective: int) -> int:
     """The size of the downvote bar; up to the block at which the chain once stalled its product wraps at 64 bits."""
-    percent = state.props.downvote_pool_percent
+    product = effective * state.props.downvote_pool_percent
+    if 0 <= product <= INT64_MAX:
+        return product // 10000
     if state.props.head_block_number > COIN_HF_21_STALL_BLOCK:
         require_bar(effective >= 0, "max_mana >= 0")
-        return effective * percent // 10000
-    return truncated(wrapped(effective * percent), 10000)
+        return product // 10000
+    return truncated(wrapped(product), 10000)
 
 
 def voting_now(state: State, account: Account) -> int:

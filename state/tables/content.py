@@ -44,14 +44,14 @@ class Comment(Row):
 
 
 class Comments(Table[Comment]):
-    """All posts and replies."""
+    """All posts and replies. No rule since hardfork 17 reads the lazy orders."""
 
     by_permlink = Ordered("author", "permlink", unique=True)
     by_cashout_time = Ordered("cashout_time")
-    by_root = Ordered("root_comment")
-    by_parent = Ordered("parent_author", "parent_permlink")
-    by_last_update = Ordered("parent_author", "-last_update")
-    by_author_last_update = Ordered("author", "-last_update")
+    by_root = Ordered("root_comment", lazy=True)
+    by_parent = Ordered("parent_author", "parent_permlink", lazy=True)
+    by_last_update = Ordered("parent_author", "-last_update", lazy=True)
+    by_author_last_update = Ordered("author", "-last_update", lazy=True)
 
 
 class CommentContent(Row):
@@ -85,4 +85,4 @@ class CommentVotes(Table[CommentVote]):
     """All votes on comments."""
 
     by_comment_voter = Ordered("comment", "voter", unique=True)
-    by_voter_comment = Ordered("voter", "comment", unique=True)
+    by_voter_comment = Ordered("voter", "comment", lazy=True)  # only queries read it
