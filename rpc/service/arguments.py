@@ -13,9 +13,10 @@ from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from state.protocol.codec import Codecs, kind_of_hint, wire_fields
+from state.protocol.codec import Codecs
 from state.protocol.convert import to_array, to_int, to_object
 from state.protocol.errors import BadCast, require
+from state.protocol.fields import kind_of_hint, wire_fields
 from state.protocol.kinds import (
     AccountName,
     Bool,

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec import BUILT_IN, wire_fields
 from state.protocol.convert import json_int
 from state.protocol.errors import ChainError, Refused
+from state.protocol.fields import BUILT_IN, wire_fields
 from state.protocol.transaction import Wire
 
 PARSE_ERROR = -32700

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from msgspec import Struct
 
 from state.protocol.authority import Authority
-from state.protocol.codec import wire_fields
-from state.protocol.convert import to_array, to_int
-from state.protocol.errors import BadCast, Refused, require
+from state.protocol.convert import to_array, to_text
+from state.protocol.errors import Refused, require
+from state.protocol.fields import wire_fields
 from state.protocol.kinds import (
     AssetKind,
     CoinFeeKind,
@@ -32,6 +32,7 @@ from state.protocol.kinds import (
     unpack_length,
     variant_tag,
 )
+from state.protocol.straight import struct_packer
 
 if TYPE_CHECKING:
     from state.protocol.codec import Codecs
@@ -152,25 +153,24 @@ class OperationKind(Kind):
     """One operation among other fields: a variant over the registry, as far as a chain has it."""
 
     def packer(self, codecs: Codecs) -> Pack:
-        packers: dict[type, tuple[bytes, Pack]] = {}
+        packers: dict[type, Pack] = {}
 
         def pack(value: Operation) -> bytes:
             cls = type(value)
-            made = packers.get(cls)
-            if made is None:
-                made = packers[cls] = pack_length(wire_tag(cls.TAG, codecs.spec.smt)), codecs.packer(cls)
-            return made[0] + made[1](value)
+            if cls not in packers:
+                packers[cls] = struct_packer(codecs, cls, pack_length(wire_tag(cls.TAG, codecs.spec.smt)))
+            return packers[cls](value)
 
         return pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
         readers: dict[int, Unpack] = {}
-        classes = by_wire_tag(codecs.spec.smt)
+        classes, canonical = by_wire_tag(codecs.spec.smt), codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[Any, int]:
             tag = data[i]
             if tag > 127:
-                tag, i = unpack_length(data, i)
+                tag, i = unpack_length(data, i, canonical)
                 i -= 1
             read = readers.get(tag)
             if read is None:
@@ -205,17 +205,25 @@ class OperationKind(Kind):
         classes = by_wire_tag(codecs.spec.smt)
         tags = {codecs.spec.spell(f"{cls.NAME}_operation"): tag for tag, cls in classes.items()}
 
+        readers: dict[int, Parse] = {}
+
         def parse_object(value: Any) -> Any:
             name, body = type_and_value(value)
             tag = variant_tag(name, tags)
-            require(tag in classes, condition="tag < get_type_count()")
-            return codecs.parser(classes[tag])(body)
+            if tag not in readers:
+                require(tag in classes, condition="tag < get_type_count()")
+                readers[tag] = codecs.parser(classes[tag])
+            return readers[tag](body)
 
         return legacy_parser(codecs) if legacy else parse_object
 
 
 def legacy_parser(codecs: Codecs) -> Parse:
-    """Reader of the condenser's `["transfer", {...}]`; the name may be the full one, or an index into the legacy list."""
+    """Reader of the condenser's `["transfer", {...}]`; the name may be the full one, or an index into the legacy list.
+
+    An array with less than two members is an empty vote, as in the reference; operations with SMTs can't be read
+    (wire-format.md §5).
+    """
     spell = codecs.spec.spell
     classes = {tag: cls for tag, cls in by_wire_tag(False).items() if tag not in SMT_TAGS or cls.VIRTUAL}
     names: dict[str, type[Operation]] = {}
@@ -228,14 +236,14 @@ def legacy_parser(codecs: Codecs) -> Parse:
         if len(pair) < 2:
             return codecs.default(OPERATIONS[0])
         name = pair[0]
-        if isinstance(name, str):
+        if type(name) is int and name >= 0:
+            require(name in classes, condition="tag < get_type_count()")
+            cls = classes[name]
+        else:
+            name = to_text(name)
             require(name in names, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
-            return codecs.parser(names[name], True)(pair[1])
-        if isinstance(name, (list, dict)):
-            raise BadCast("Invalid cast from ${type} to uint64", type="array_type" if isinstance(name, list) else "object_type")
-        tag = to_int(name, 64, False)
-        require(tag in classes, condition="tag < get_type_count()")
-        return codecs.parser(classes[tag], True)(pair[1])
+            cls = names[name]
+        return codecs.parser(cls, True)(pair[1])
 
     return parse
 

@@ -27,7 +27,7 @@ class Amount(Kind):
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         symbol = self.symbol
         places, nai = assets.decimals(symbol), assets.nai_text(symbol)
-        letters, unit = codecs.symbol_text[symbol], 10**places
+        letters, unit = codecs.symbols.letters[symbol], 10**places
 
         def text(value: int) -> str:
             if value < 0:

@@ -6,16 +6,17 @@ Source: wire-format.md §2, §3, §7.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha224, sha256
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from state.protocol.codec import Codecs, reading
+from state.protocol.codec import Codecs, past_end, reading
 from state.protocol.convert import to_object
-from state.protocol.errors import BadCast, OutOfRange, require
+from state.protocol.errors import BadCast, require
+from state.protocol.fields import kind_of_hint
 from state.protocol.keys import ripemd160
 from state.protocol.kinds import (
     AccountName,
@@ -26,6 +27,7 @@ from state.protocol.kinds import (
     Hash160,
     Kind,
     Many,
+    NotCanonical,
     Pack,
     Parse,
     Release,
@@ -40,24 +42,22 @@ from state.protocol.kinds import (
     pack_length,
     unpack_count,
 )
-from state.protocol.operation import Operations
+from state.protocol.operation import OperationKind, Operations
 from state.protocol.signatures import Canonical, recover
 
 if TYPE_CHECKING:
     from state.protocol.spec import ChainSpec
 
-ZERO_ID = bytes(20)
+ID_BYTES = 20
+SIGNATURE_BYTES = 65
+ZERO_ID = bytes(ID_BYTES)
 VERSION_REPORT, HARDFORK_VOTE, REQUIRED_ACTIONS, OPTIONAL_ACTIONS = 1, 2, 3, 4
 
 
-class TransactionBody(Struct):
-    """The part of a transaction that is signed."""
-
-    ref_block_num: UInt16 = 0
-    ref_block_prefix: UInt32 = 0
-    expiration: Time = 0
-    operations: Operations = ()
-    extensions: Extensions = ()
+HEAD = Layout("<HII")  # reference block, its prefix, expiration
+OPERATION = OperationKind()
+OPERATIONS = Many(OPERATION)
+EXTENSIONS = kind_of_hint(Extensions)
 
 
 class SignedTransaction(Struct, eq=False):
@@ -187,20 +187,34 @@ class Wire:
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
         self.codecs = Codecs(spec)
-        self._pack_body = self.codecs.packer(TransactionBody)
-        self._unpack_body = self.codecs.unpacker(TransactionBody)
+        self._pack_operation = self.codecs.packer(OPERATION)
+        self._pack_extensions = self.codecs.packer(EXTENSIONS)
+        self._read_transaction = self._transaction_reader(self.codecs)
+        self._read_canonical = self._transaction_reader(Codecs(spec, canonical=True))
         self._pack_header = self.codecs.packer(BlockHeader)
         self._unpack_header = self.codecs.unpacker(BlockHeader)
 
     # -------------------------------------------------------------- transactions
 
+    def pack_body(self, trx: SignedTransaction) -> bytes:
+        """The part of a transaction that is signed, its signatures left out."""
+        pack = self._pack_operation
+        return b"".join(
+            (
+                HEAD.pack(trx.ref_block_num, trx.ref_block_prefix, trx.expiration),
+                pack_length(len(trx.operations)),
+                *[pack(operation) for operation in trx.operations],
+                self._pack_extensions(trx.extensions),
+            )
+        )
+
     def seal(self, trx: SignedTransaction) -> SignedTransaction:
         """Compute what is derived from a transaction's bytes; always over the re-packed value (wire-format.md §1.2)."""
-        trx.body = body = self._pack_body(trx)
-        signatures = pack_length(len(trx.signatures)) + b"".join(trx.signatures)
-        trx.id = sha256(body).digest()[:20]
-        trx.size = len(body) + len(signatures)
-        trx.merkle_digest = sha256(body + signatures).digest()
+        trx.body = body = self.pack_body(trx)
+        packed = body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
+        trx.id = sha256(body).digest()[:ID_BYTES]
+        trx.size = len(packed)
+        trx.merkle_digest = sha256(packed).digest()
         return trx
 
     def pack_transaction(self, trx: SignedTransaction) -> bytes:
@@ -213,14 +227,45 @@ class Wire:
         return trx
 
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
-        body, i = self._unpack_body(data, i)
-        n = data[i]
-        i += 1
-        if n > 127 or n * 65 > len(data) - i:
-            raise OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=n * 65)
-        signatures = tuple([data[j : j + 65] for j in range(i, i + 65 * n, 65)])
-        trx = SignedTransaction(body.ref_block_num, body.ref_block_prefix, body.expiration, body.operations, body.extensions, signatures)
-        return self.seal(trx), i + 65 * n
+        """Canonical bytes, which nearly all are, can be hashed as they came; others are packed again."""
+        try:
+            return self._read_canonical(data, i)
+        except NotCanonical:
+            trx, end = self._read_transaction(data, i)
+            return self.seal(trx), end
+
+    def _transaction_reader(self, codecs: Codecs) -> Callable[[bytes, int], tuple[SignedTransaction, int]]:
+        """An unpacker of signed transactions; they come out sealed if the codecs take canonical bytes only."""
+        canonical = codecs.canonical
+        read_operation, read_operations = codecs.unpacker(OPERATION), codecs.unpacker(OPERATIONS)
+        read_extensions = codecs.unpacker(EXTENSIONS)
+        read_head, head_bytes = HEAD.unpack_from, HEAD.size
+
+        def unpack(data: bytes, start: int) -> tuple[SignedTransaction, int]:
+            number, prefix, expiration = read_head(data, start)
+            i = start + head_bytes
+            n = data[i]
+            if n == 1:  # like nearly all, which is worth lines of its own
+                operation, i = read_operation(data, i + 1)
+                operations = (operation,)
+            else:
+                operations, i = read_operations(data, i)
+            extensions, i = read_extensions(data, i) if data[i] else ((), i + 1)
+            body_end = i
+            n, i = unpack_count(data, i, canonical)
+            end = i + SIGNATURE_BYTES * n
+            if end > len(data):
+                raise past_end(data, end)
+            signatures = (data[i:end],) if n == 1 else tuple([data[j : j + SIGNATURE_BYTES] for j in range(i, end, SIGNATURE_BYTES)])
+            trx = SignedTransaction(number, prefix, expiration, operations, extensions, signatures)
+            if canonical:
+                trx.body = body = data[start:body_end]
+                trx.id = sha256(body).digest()[:ID_BYTES]
+                trx.size = end - start
+                trx.merkle_digest = sha256(data[start:end]).digest()
+            return trx, end
+
+        return unpack
 
     def transaction_from_json(self, value: Any, legacy: bool = False) -> SignedTransaction:
         """A signed transaction from either JSON form."""

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from state.protocol.asset import Asset
-from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count, unpack_length
+from state.protocol.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count, unpack_length
 from state.protocol.kinds.containers import Many, Maybe, Pairs
 from state.protocol.kinds.money import AssetKind, CoinFee, CoinFeeKind, PriceKind, SymbolKind, asset_from_nai
 from state.protocol.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide
@@ -74,6 +74,7 @@ __all__ = [
     "Maybe",
     "NaiAsset",
     "Names",
+    "NotCanonical",
     "Pack",
     "Pairs",
     "Parse",

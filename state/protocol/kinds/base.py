@@ -29,6 +29,10 @@ Parse = Callable[[Any], Any]
 LENGTHS = tuple(bytes((n,)) for n in range(128))
 
 
+class NotCanonical(Exception):
+    """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""
+
+
 class Kind:
     """Base of all kinds. `layout` is a struct code for kinds of fixed size that struct reads as they are."""
 
@@ -64,8 +68,9 @@ def pack_length(n: int) -> bytes:
     return bytes(out)
 
 
-def unpack_length(data: bytes, i: int) -> tuple[int, int]:
+def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
     """A varint of at most five bytes; bits above 2^32 are lost, as in the reference."""
+    start = i
     n = shift = 0
     for _ in range(5):
         byte = data[i]
@@ -74,15 +79,18 @@ def unpack_length(data: bytes, i: int) -> tuple[int, int]:
         if byte < 128:
             break
         shift += 7
-    return n & 0xFFFFFFFF, i
+    n &= 0xFFFFFFFF
+    if canonical and i - start > 1 and pack_length(n) != data[start:i]:
+        raise NotCanonical
+    return n, i
 
 
-def unpack_count(data: bytes, i: int) -> tuple[int, int]:
+def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
     """The number of elements of a container, bounded by the bytes that are left."""
     n = data[i]
     i += 1
     if n > 127:
-        n, i = unpack_length(data, i - 1)
+        n, i = unpack_length(data, i - 1, canonical)
     if n > len(data) - i:
         raise OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=n - (len(data) - i))
     return n, i

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from state.protocol.convert import to_array
 from state.protocol.errors import Refused
-from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
+from state.protocol.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.kinds.scalars import flag
 from state.protocol.kinds.variants import untagged
 from state.protocol.text import encode
@@ -31,18 +32,22 @@ class Many(Kind):
 
     def packer(self, codecs: Codecs) -> Pack:
         pack = codecs.packer(self.element)
-        return lambda values: pack_length(len(values)) + b"".join([pack(value) for value in values])
+        return lambda values: pack_length(len(values)) + b"".join([pack(value) for value in values]) if values else b"\0"
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        read, ascending = codecs.unpacker(self.element), self.ascending
+        read, ascending, canonical = codecs.unpacker(self.element), self.ascending, codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[tuple[Any, ...], int]:
-            n, i = unpack_count(data, i)
+            n, i = unpack_count(data, i, canonical)
+            if not n:
+                return (), i
             values = []
             for _ in range(n):
                 value, i = read(data, i)
                 values.append(value)
-            return (ordered(values) if ascending and n > 1 else tuple(values)), i
+            if ascending and n > 1:
+                return (in_order if canonical else ordered)(values, sort_key), i
+            return tuple(values), i
 
         return unpack
 
@@ -57,21 +62,29 @@ class Many(Kind):
             values = [read(item) for item in to_array(value)]
             if strict and any(a >= b for a, b in pairwise(values)):
                 raise Refused("Items should be unique and sorted", condition="tmp > last")
-            return ordered(values) if ascending and len(values) > 1 else tuple(values)
+            return ordered(values, sort_key) if ascending and len(values) > 1 else tuple(values)
 
         return parse
 
 
-def ordered(values: list[Any]) -> tuple[Any, ...]:
-    """Ascending and unique; of variants that have the same tag the first stays. Text sorts by its bytes."""
+def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Ascending and unique: of those with the same key the first stays."""
     out: dict[Any, Any] = {}
     for value in values:
-        out.setdefault(sort_key(value), value)
-    return tuple(out[key] for key in sorted(out))
+        out.setdefault(key_of(value), value)
+    return tuple([out[key] for key in sorted(out)])
+
+
+def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The values as they are, which have to be ascending and unique."""
+    keys = [key_of(value) for value in values]
+    if any(a >= b for a, b in pairwise(keys)):
+        raise NotCanonical
+    return tuple(values)
 
 
 def sort_key(value: Any) -> Any:
-    """What a member of a set is sorted by."""
+    """What a member of a set is sorted by: texts by their bytes, variants by their tag."""
     if type(value) is str:
         return encode(value)
     if isinstance(value, Struct):
@@ -92,16 +105,18 @@ class Pairs(Kind):
         return lambda pairs: pack_length(len(pairs)) + b"".join([key(k) + value(v) for k, v in pairs])
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        key, value = codecs.unpacker(self.key), codecs.unpacker(self.value)
+        key, value, canonical = codecs.unpacker(self.key), codecs.unpacker(self.value), codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[tuple[Any, ...], int]:
-            n, i = unpack_count(data, i)
+            n, i = unpack_count(data, i, canonical)
             pairs = []
             for _ in range(n):
                 k, i = key(data, i)
                 v, i = value(data, i)
                 pairs.append((k, v))
-            return (ordered_pairs(pairs) if n > 1 else tuple(pairs)), i
+            if n > 1:
+                return (in_order if canonical else ordered)(pairs, pair_key), i
+            return tuple(pairs), i
 
         return unpack
 
@@ -119,17 +134,14 @@ class Pairs(Kind):
             for item in to_array(value):
                 given = to_array(item)
                 pairs.append(tuple(readers[j](given[j]) if j < len(given) else defaults[j] for j in (0, 1)))
-            return ordered_pairs(pairs)
+            return ordered(pairs, pair_key)
 
         return parse
 
 
-def ordered_pairs(pairs: list[Any]) -> tuple[Any, ...]:
-    """Pairs by ascending key; the first of equal keys stays."""
-    out: dict[Any, Any] = {}
-    for pair in pairs:
-        out.setdefault(sort_key(pair[0]), pair)
-    return tuple(out[key] for key in sorted(out))
+def pair_key(pair: tuple[Any, Any]) -> Any:
+    """What an entry of a map is sorted by."""
+    return sort_key(pair[0])
 
 
 class Maybe(Kind):

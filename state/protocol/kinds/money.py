@@ -17,6 +17,9 @@ from state.protocol.text import read_integer, size
 if TYPE_CHECKING:
     from state.protocol.codec import Codecs
 
+AMOUNT_BYTES = 8
+PLAIN_DIGITS_MAX = 18
+FIXED_NAIS = {assets.nai_text(symbol): symbol for symbol in assets.LEGACY_SYMBOLS}
 EXPECTED_KEY = "Expected key '${key}'."
 EXPECTED_TEXT = "Expected a string type for value '${key}'."
 EXPECTED_NATURAL = "Expected an unsigned integer type for value '${key}'."
@@ -28,11 +31,10 @@ class SymbolKind(Kind):
     default = assets.COIN
 
     def packer(self, codecs: Codecs) -> Pack:
-        tails, number = codecs.symbol_tails, Layout("<I").pack
-        return lambda value: tails.get(value) or number(value)
+        return codecs.symbols.pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        return codecs.unpack_symbol
+        return codecs.symbols.unpack
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return lambda value: {"nai": assets.nai_text(value), "decimals": assets.decimals(value)}
@@ -97,6 +99,9 @@ def lexical_integer(text: str, bits: int, signed: bool) -> int:
 
 def asset_from_nai(value: Any) -> Asset:
     """`{"amount": text, "precision": number, "nai": text}`; everything else is refused by name."""
+    asset = plain_asset(value)
+    if asset is not None:
+        return asset
     require(isinstance(value, dict), "Asset has to be treated as object.", condition="var.is_object()")
     require("amount" in value, "Amount field doesn't exist.", condition="v_object.contains( ASSET_AMOUNT_KEY )")
     amount = value["amount"]
@@ -110,6 +115,20 @@ def asset_from_nai(value: Any) -> Asset:
     nai = value["nai"]
     require(isinstance(nai, str), EXPECTED_TEXT, condition="v_object[ ASSET_NAI_KEY ].is_string()", key="nai")
     return Asset(number, symbol_from_nai(nai, precision % 256))
+
+
+def plain_asset(value: Any) -> Asset | None:
+    """The asset of an object in just the form that `asset_nai` gives, of one of the fixed symbols; nearly all are."""
+    if type(value) is not dict:
+        return None
+    amount, nai = value.get("amount"), value.get("nai")
+    if type(amount) is not str or type(nai) is not str or len(amount) > PLAIN_DIGITS_MAX or not (amount.isdigit() and amount.isascii()):
+        return None
+    symbol = FIXED_NAIS.get(nai)
+    precision = value.get("precision")
+    if symbol is None or type(precision) is not int or precision != symbol & assets.DECIMALS_MASK:
+        return None
+    return Asset(int(amount), symbol)
 
 
 def asset_nai(value: Asset) -> dict[str, Any]:
@@ -127,32 +146,23 @@ class AssetKind(Kind):
         self.nai_only = nai_only
 
     def packer(self, codecs: Codecs) -> Pack:
-        tails, amount, both = codecs.symbol_tails, Layout("<q8s").pack, Layout("<qI").pack
-
-        def pack(value: Asset) -> bytes:
-            tail = tails.get(value.symbol)
-            return amount(value.amount, tail) if tail else both(value.amount, value.symbol)
-
-        return pack
+        amount, symbol = Layout("<q").pack, codecs.symbols.pack
+        return lambda value: amount(value.amount) + symbol(value.symbol)
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        read, symbols, symbol_at = Layout("<q").unpack_from, codecs.symbol_of_tail, codecs.unpack_symbol
+        amount, symbol_at = Layout("<q").unpack_from, codecs.symbols.unpack
 
         def unpack(data: bytes, i: int) -> tuple[Asset, int]:
-            amount = read(data, i)[0]
-            symbol = symbols.get(data[i + 8 : i + 16])
-            if symbol is not None:
-                return Asset(amount, symbol), i + 16
-            symbol, i = symbol_at(data, i + 8)
-            return Asset(amount, symbol), i
+            symbol, end = symbol_at(data, i + AMOUNT_BYTES)
+            return Asset(amount(data, i)[0], symbol), end
 
         return unpack
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        return codecs.asset_text if legacy and not self.nai_only else asset_nai
+        return codecs.symbols.asset_text if legacy and not self.nai_only else asset_nai
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        return codecs.asset_from_text if legacy and not self.nai_only else asset_from_nai
+        return codecs.symbols.asset_from_text if legacy and not self.nai_only else asset_from_nai
 
 
 class PriceKind(Kind):
@@ -206,11 +216,11 @@ class CoinFeeKind(Kind):
         self.nai_only = nai_only
 
     def packer(self, codecs: Codecs) -> Pack:
-        today, pack = codecs.symbol_tails[assets.COIN], Layout("<q8s").pack
+        today, pack = codecs.symbols.packed[assets.COIN], Layout("<q8s").pack
         return lambda value: pack(value.amount, value.symbol_bytes or today)
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        today, read = codecs.symbol_tails[assets.COIN], Layout("<q8s").unpack_from
+        today, read = codecs.symbols.packed[assets.COIN], Layout("<q8s").unpack_from
         letters = today[1:]
         known = {bytes((n,)) + letters for n in (1, 2, 5)} | {b"\x030.001\0\0", b"\x036.000\0\0"}
 
@@ -223,11 +233,11 @@ class CoinFeeKind(Kind):
         return unpack
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        dump = codecs.asset_text if legacy and not self.nai_only else asset_nai
+        dump = codecs.symbols.asset_text if legacy and not self.nai_only else asset_nai
         return lambda value: dump(Asset(value.amount, assets.COIN))
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        read = codecs.asset_from_text if legacy and not self.nai_only else asset_from_nai
+        read = codecs.symbols.asset_from_text if legacy and not self.nai_only else asset_from_nai
 
         def parse(value: Any) -> CoinFee:
             asset = read(value)

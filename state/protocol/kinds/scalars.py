@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from state.protocol.convert import json_int, to_bool, to_int, to_text, to_u128
 from state.protocol.errors import BadCast, Refused
 from state.protocol.keys import public_key_from_text, public_key_text
-from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack
+from state.protocol.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack
 from state.protocol.text import fixed_hex, time_from_text, time_text, version_from_text, version_text
 
 if TYPE_CHECKING:
@@ -204,8 +204,15 @@ class Release(Fixed):
         self.mask = mask
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        read, mask = Layout("<I").unpack_from, self.mask
-        return lambda data, i: (read(data, i)[0] & mask, i + 4)
+        read, mask, canonical = Layout("<I").unpack_from, self.mask, codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[int, int]:
+            number = read(data, i)[0]
+            if canonical and number & ~mask:
+                raise NotCanonical
+            return number & mask, i + 4
+
+        return unpack
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return version_text

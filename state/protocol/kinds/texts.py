@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from state.protocol.convert import to_text
-from state.protocol.kinds.base import LENGTHS, Dump, Kind, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.kinds.base import LENGTHS, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
 from state.protocol.text import cut, decode, encode, hex_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +21,13 @@ class String(Kind):
         return pack_text
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        return unpack_text
+        canonical = codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[str, int]:
+            n, i = unpack_count(data, i, canonical)
+            return decode(data[i : i + n]), i + n
+
+        return unpack
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         return text_from_json
@@ -39,12 +45,6 @@ def pack_text(value: str) -> bytes:
     return (LENGTHS[n] if n < 128 else pack_length(n)) + data
 
 
-def unpack_text(data: bytes, i: int) -> tuple[str, int]:
-    """A text of any bytes."""
-    n, i = unpack_count(data, i)
-    return decode(data[i : i + n]), i + n
-
-
 class Bounded(String):
     """Text that is cut to a number of bytes when it is read: account names (16), custom ids (32)."""
 
@@ -52,12 +52,16 @@ class Bounded(String):
         self.size = size
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        size = self.size
+        size, canonical = self.size, codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[str, int]:
-            n, i = unpack_count(data, i)
+            n, i = unpack_count(data, i, canonical)
             text = decode(data[i : i + n])
-            return (cut(text, size) if n > size or "\0" in text else text), i + n
+            if n > size or "\0" in text:
+                if canonical:
+                    raise NotCanonical
+                text = cut(text, size)
+            return text, i + n
 
         return unpack
 
@@ -81,8 +85,10 @@ class Blob(Kind):
         return lambda value: pack_length(len(value)) + value
 
     def unpacker(self, codecs: Codecs) -> Unpack:
+        canonical = codecs.canonical
+
         def unpack(data: bytes, i: int) -> tuple[bytes, int]:
-            n, i = unpack_count(data, i)
+            n, i = unpack_count(data, i, canonical)
             return data[i : i + n], i + n
 
         return unpack

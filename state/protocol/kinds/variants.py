@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from state.protocol.convert import to_int
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class Variant(Kind):
         return pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        readers = [codecs.unpacker(kind) for _, kind in self.members]
+        readers, canonical = [codecs.unpacker(kind) for _, kind in self.members], codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[Any, int]:
-            tag, i = unpack_length(data, i)
+            tag, i = unpack_length(data, i, canonical)
             require(tag < len(readers), condition="tag < get_type_count()")
             value, i = readers[tag](data, i)
             return self.tagged(tag, value), i
@@ -95,10 +95,11 @@ def untagged(value: Any) -> tuple[int, Any]:
 
 def type_and_value(value: Any) -> tuple[Any, Any]:
     """The two members of a variant's JSON object."""
+    if type(value) is dict and "type" in value and "value" in value:
+        return value["type"], value["value"]
     require(isinstance(value, dict), "Input data have to treated as object.", condition="v.is_object()")
     require("type" in value, "Type field doesn't exist.", condition='v_object.contains( "type" )')
-    require("value" in value, "Value field doesn't exist.", condition='v_object.contains( "value" )')
-    return value["type"], value["value"]
+    raise Refused("Value field doesn't exist.", condition='v_object.contains( "value" )')
 
 
 def variant_tag(name: Any, tags: dict[str, int]) -> int:
