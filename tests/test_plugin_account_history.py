@@ -201,8 +201,16 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert history(state, "alice", -1, 10_000)[0][0] == 11
     assert history(state, "alice", 12, 10)[0][0] == 11
     assert history(state, "alice", 10, 10) == []
+    # Memory is given back now and then; nobody sees it.
+    assert plugin.accounts.get("alice").first == 0
+    for number in range(KEPT_ENTRIES + 30, 2 * KEPT_ENTRIES + 2):
+        plugin.record(state, transfer(number))
+    assert plugin.accounts.get("alice").first == 10
+    for start_at in range(11):
+        assert history(state, "alice", start_at, 10_000) == []
+    assert [n for n, _ in history(state, "alice", 13, 10_000)] == [11, 12, 13]
     # Records stay for the blocks.
-    assert len(operations_in_block(state, 0)) == KEPT_ENTRIES + 29
+    assert len(operations_in_block(state, 0)) == 2 * KEPT_ENTRIES + 1
     state.journal.undo(mark)
     assert snapshot(plugin) == before
 

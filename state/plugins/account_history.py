@@ -17,7 +17,7 @@ from state.tables import State
 
 NAME = "account_history"
 
-# An entry is dropped when so many newer ones exist and it is older than so many seconds.
+# An entry is gone when there are more than so many newer ones and it is more than so many seconds older than the newest.
 KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * 86400
 
@@ -82,17 +82,14 @@ class AccountHistory:
         record = OperationRecord(here.trx_id, here.block, here.trx_in_block, here.op_in_trx, virtual_op, now, operation)
         self._log.append(None, record)
         append = self.accounts.append
-        for account in sorted(accounts) if len(accounts) > 1 else accounts:
-            number = append(account, record)
-            if number > KEPT_ENTRIES:
-                self._prune(account, number, now)
+        for account in accounts:
+            if append(account, record) % KEPT_ENTRIES == 0:
+                self._prune(account)
 
-    def _prune(self, account: str, newest: int, now: int) -> None:
-        """Drop the oldest entries as long as both limits are passed; mostly there is none."""
+    def _prune(self, account: str) -> None:
+        """Give back the memory of entries that are gone; now and then is often enough, as queries don't show them."""
         history = self.accounts.get(account)
-        count, most = 0, newest - KEPT_ENTRIES - history.first
-        while count < most and now - history[count].timestamp > KEPT_SECONDS:
-            count += 1
+        count = dropped(history)
         if count:
             self.accounts.drop_front(account, count)
 
@@ -113,7 +110,7 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
     entries = plugin.accounts.get(account)
     first = entries.first + FIRST_SEQUENCE
     end = len(entries) if start < 0 else min(len(entries), max(start - first + 1, 0))
-    begin = max(end - limit, 0)
+    begin = max(end - limit, dropped(entries))
     return list(enumerate(entries[begin:end], first + begin))
 
 
@@ -153,6 +150,17 @@ def install(state: State) -> AccountHistory:
     state.listeners.on_operation(plugin.record_of_treasury, *OF_TREASURY, after=False)
     state.listeners.after_transaction.append(plugin.record_transaction)
     return plugin
+
+
+def dropped(entries: History[OperationRecord]) -> int:
+    """How many of an account's entries are gone: when the newest one came, they were old and had enough newer ones.
+
+    So it depends on nothing but the entries, and what was gone once stays so.
+    """
+    if len(entries) <= KEPT_ENTRIES + 1:
+        return 0
+    since = entries[-1].timestamp - KEPT_SECONDS
+    return bisect_left(entries, since, hi=len(entries) - KEPT_ENTRIES - 1, key=lambda entry: entry.timestamp)
 
 
 def position(records: History[OperationRecord], block: int) -> int:
