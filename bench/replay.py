@@ -35,21 +35,19 @@ def plain(path: Path) -> Path:
 
 def measure(path: Path, chain: str, verify: str) -> None:
     """Replay in this process, and print what it took."""
-    import state.operations
     from node.plugins import chosen_plugins
-    from node.replay import TRUST
     from node.specs import load_spec
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
+    from state.chain.skip import TRUSTED
     from state.plugins import enable
     from state.protocol.transaction import frames
 
-    assert state.operations
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
     node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
     data = path.read_bytes()
-    skip = TRUST if verify == "none" else 0
+    skip = TRUSTED if verify == "none" else 0
     blocks = transactions = operations = 0
     start = wall = 0.0
     for first, _ in frames(data):

@@ -11,9 +11,8 @@ from cyclopts import App, Parameter
 from node.failures import NodeError
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
-from node.replay import TRUST
 from node.specs import ROLES, SpecError, load_spec, spec_names
-from state.chain.skip import Skip
+from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.text import is_valid_account_name
 
@@ -64,7 +63,7 @@ def replay_command(
     """Apply a file of blocks."""
     spec = load_spec(chain)
     settings = Settings(spec=spec, plugins=chosen_plugins(spec), http=None if serve is None else address(serve))
-    return replay_file(settings, file, until=until, skip=TRUST if verify == "none" else Skip.NOTHING)
+    return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
 
 
 @app.command(name="keys")

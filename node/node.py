@@ -14,7 +14,6 @@ import structlog
 import trio
 from msgspec import Struct
 
-import state.operations  # noqa: F401 - fills the registry of operations, which every Wire is made from
 from node.banner import show_banner
 from node.blockfile import BlockFile
 from node.blocklog import BlockLog
@@ -68,8 +67,7 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX)
-        state = new_state(settings.spec)
-        enable(state, settings.plugins)
+        state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
         self.stop = trio.Event()
 

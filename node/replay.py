@@ -14,10 +14,8 @@ from state.protocol.transaction import SignedBlock
 BLOCKS_BETWEEN_KEEPS = 1000
 SLICE_SECONDS = 0.05
 
-# Records of transactions are what refuses the same one again once the node serves, so a trusted file makes them, too.
-TRUST = TRUSTED & ~Skip.TRANSACTION_DUPE_CHECK
 # Blocks that this node has checked once: only damage to the file is looked for.
-TRUST_OWN = (TRUST | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
+TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 
 
 class BlockRefused(NodeError):

@@ -11,11 +11,11 @@ from node.blockfile import BlockFile
 from node.failures import FileError
 from node.node import Settings, replay_file
 from node.progress import Progress
-from node.replay import TRUST, BlockRefused, replay
+from node.replay import BlockRefused, replay
 from node.specs import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
-from state.chain.skip import Skip
+from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import Refused
 from tests.conftest import CASES, MAINNET, read_json
 from tests.node_help import DEV, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer, write_as
@@ -32,7 +32,7 @@ async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.
 
 
 @pytest.mark.parametrize("case", ["tx_validity", "block_feed"])
-@pytest.mark.parametrize("skip", [Skip.NOTHING, TRUST])
+@pytest.mark.parametrize("skip", [Skip.NOTHING, TRUSTED])
 async def test_a_recorded_log_is_applied(case: str, skip: int) -> None:
     chain = await replayed(case_log(case), skip=skip)
     recorded = read_json(CASES / case / "case.json")
@@ -85,7 +85,7 @@ async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> 
         await replayed(tmp_path / "lines", "dev")
     # Who trusts the file doesn't see the signature, but the next block doesn't follow any more.
     with pytest.raises(BlockRefused, match=r"^block 4: doesn't follow the head, block 3 \("):
-        await replayed(tmp_path / "lines", "dev", skip=TRUST)
+        await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
 
 
 async def test_blocks_must_follow_one_another(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_a_trusted_file_leaves_no_door_for_repeated_transactions(tmp_path:
     maker.push_transaction(trx)
     blocks = [maker.block_by_number(1), make_block(maker)]
     (tmp_path / "lines").write_bytes(json_lines(maker.state.wire, [block for block in blocks if block]))
-    chain = await replayed(tmp_path / "lines", "dev", skip=TRUST)
+    chain = await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
     with pytest.raises(Refused, match="Duplicate transaction check failed"):
         chain.push_transaction(chain.state.wire.transaction_from_json(maker.state.wire.transaction_to_json(trx)))
 

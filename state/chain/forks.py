@@ -29,8 +29,8 @@ class ForkTree:
                 head_num=self.head.number,
                 max_size=self.size_max,
             )
-            if block.previous != ZERO_ID and block.previous not in self._by_id:
-                raise UnlinkableBlock("block does not link to known chain")
+        if block.previous != ZERO_ID and block.previous not in self._by_id:
+            raise UnlinkableBlock("block does not link to known chain")
         if block.id not in self._by_id:
             self._by_id[block.id] = block
             self._by_number.setdefault(block.number, []).append(block)

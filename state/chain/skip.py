@@ -21,11 +21,11 @@ class Skip:
     BLOCK_LOG = 1 << 13
 
 
-# What can't change the state that a good file leads to.
+# What can't change the state that a good file leads to. The check for duplicates stays: it makes the records that refuse the
+# same transaction once more when the node goes on from there.
 TRUSTED = (
     Skip.WITNESS_SIGNATURE
     | Skip.TRANSACTION_SIGNATURES
-    | Skip.TRANSACTION_DUPE_CHECK
     | Skip.TAPOS_CHECK
     | Skip.AUTHORITY_CHECK
     | Skip.MERKLE_CHECK
