@@ -8,7 +8,7 @@ from node.specs import load_spec
 from state.chain.blocks import NO_TRANSACTION
 from state.chain.genesis import new_state
 from state.operations.transfers import Transfer
-from state.plugins import account_history, enable
+from state.plugins import account_by_key, account_history, enable, transaction_status
 from state.plugins.account_history import (
     KEPT_ENTRIES,
     KEPT_SECONDS,
@@ -139,6 +139,28 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
             chain.push_block(block)
             assert snapshot(plugin) == after
     assert pieces(snapshot(plugin)) == 3
+
+
+@pytest.mark.parametrize("name", [account_by_key.NAME, account_history.NAME, transaction_status.NAME])
+def test_after_forks_it_is_what_the_main_branch_alone_makes(name: str) -> None:
+    player = Player(CASES / "block_feed", [name])
+    switches = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "block" in event:
+            switches += event["accepted"] and event["block"]["previous"] not in (event["head_before"], event["head_after"])
+            player.feed(event)
+        elif "trx" in event:
+            player.broadcast(event)
+    player.chain.clear_pending()
+    assert switches
+    straight = Player(CASES / "block_feed", [name])
+    for number in range(1, player.chain.state.props.head_block_number + 1):
+        block = player.chain.block_by_number(number)
+        assert block is not None
+        straight.chain.push_block(block)
+    assert straight.chain.state.props.head_block_id == player.chain.state.props.head_block_id
+    assert snapshot(straight.chain.state.plugins[name]) == snapshot(player.chain.state.plugins[name])
 
 
 def test_what_waits_is_seen_until_its_block_comes() -> None:
