@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from node.failures import NodeError
 from node.node import Address, Settings, replay_file, run
@@ -23,6 +23,7 @@ PORT_MAX = 65535
 app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", version_flags=[])
 
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
+Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 Repeated = Parameter(negative=(), consume_multiple=False)
 
 
@@ -35,6 +36,7 @@ def run_command(
     enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.")] = (),
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
+    check_invariants: Every = 0,
 ) -> int:
     """Start a node."""
     spec = load_spec(chain)
@@ -46,6 +48,7 @@ def run_command(
         http=address(http),
         is_producing=bool(spec.witness_keys) if produce is None else produce,
         data=data,
+        check_invariants=check_invariants,
     )
     return run(settings)
 
@@ -59,10 +62,16 @@ def replay_command(
     until: Annotated[int | None, Parameter(help="Stop after this block.")] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
+    check_invariants: Every = 0,
 ) -> int:
     """Apply a file of blocks."""
     spec = load_spec(chain)
-    settings = Settings(spec=spec, plugins=chosen_plugins(spec), http=None if serve is None else address(serve))
+    settings = Settings(
+        spec=spec,
+        plugins=chosen_plugins(spec),
+        http=None if serve is None else address(serve),
+        check_invariants=check_invariants,
+    )
     return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
 
 

@@ -28,11 +28,14 @@ from node.replay import TRUST_OWN, replay
 from node.service import health, new_service
 from rpc.service.asgi import serve
 from state.chain.chain import Chain
+from state.chain.digest import state_digest
 from state.chain.genesis import new_state
+from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.skip import Skip
 from state.plugins import enable
 from state.protocol.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock
 
 GOODBYE_SECONDS_MAX = 1
 SYNC_SECONDS = 5
@@ -59,6 +62,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_producing: bool = False
     data: Path | None = None
     clock: Clock = system_clock
+    check_invariants: int = 0  # every so many blocks; 0: never
 
 
 class Site:
@@ -70,6 +74,24 @@ class Site:
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
         self.stop = trio.Event()
+        self._breach = ""
+        if settings.check_invariants:
+            self.chain.on_applied.append(self._check_invariants)
+
+    def _check_invariants(self, block: SignedBlock) -> None:
+        """Every so many blocks see whether everything adds up; the node stops where it doesn't."""
+        if block.number % self.settings.check_invariants or self._breach:
+            return
+        try:
+            validate_invariants(self.chain.state)
+        except InvariantBroken as error:
+            self._breach = f"after block {block.number} the state doesn't add up: {error}"
+            self.stop.set()
+
+    def require_sound(self) -> None:
+        """Raise NodeError when something in the state didn't add up."""
+        if self._breach:
+            raise NodeError(self._breach)
 
 
 def run(settings: Settings) -> int:
@@ -119,6 +141,7 @@ async def _run(settings: Settings) -> int:
     finally:
         if folder is not None:
             folder.close()
+    site.require_sound()
     return 0
 
 
@@ -155,6 +178,7 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
         if is_done and settings.http is not None:
             await serve_chain(site)
         nursery.cancel_scope.cancel()
+    site.require_sound()
     return 0 if is_done else INTERRUPTED
 
 
@@ -163,6 +187,7 @@ def show_result(chain: Chain, progress: Progress) -> None:
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}\n{done}: {progress.rate()}\n")
+    sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
     sys.stdout.flush()
 
 
