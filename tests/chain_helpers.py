@@ -22,6 +22,7 @@ from state.protocol.spec import MAIN_BUILD, ChainSpec
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from state.tables.content import Comment, CommentContent
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
 
@@ -33,7 +34,8 @@ UNSIGNED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHECK
 BLOCK = SignedBlock()
 
 TEST_SPEC = load_spec("testnet")
-MAIN_SPEC = structs.replace(TEST_SPEC, build="main", constants=MAIN_BUILD)
+# The rules of the main build; its treasury is there from the start, as hardfork 21 needs it.
+MAIN_SPEC = structs.replace(TEST_SPEC, build="main", constants=structs.replace(MAIN_BUILD, TREASURY_AT_GENESIS=True))
 
 
 def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 1000) -> Chain:
@@ -73,6 +75,22 @@ def add_witness(state: State, name: str, **fields: Any) -> Witness:
     """A witness that signs with the key of the account of its name."""
     given: dict[str, Any] = {"signing_key": key_of(name)} | fields
     return state.witnesses.insert(Witness(owner=name, **given))
+
+
+def add_comment(state: State, author: str, permlink: str, parent: Comment | None = None, **fields: Any) -> Comment:
+    """A comment that is as old as the head block and paid an hour later; counted by nobody."""
+    root = state.comments.next_id if parent is None else parent.root_comment
+    given: dict[str, Any] = {
+        "created": state.head_time,
+        "cashout_time": state.head_time + 3600,
+        "reward_weight": 10000,
+        "root_comment": root,
+    }
+    if parent is not None:
+        given |= {"parent_author": parent.author, "parent_permlink": parent.permlink, "depth": parent.depth + 1}
+    comment = state.comments.insert(Comment(author=author, permlink=permlink, **given | fields))
+    state.comment_contents.insert(CommentContent(comment=comment.id))
+    return comment
 
 
 def set_median(state: State, **changes: Any) -> None:
