@@ -1,0 +1,98 @@
+"""Records of posts, replies and the votes on them. Source: rpc-api.md §2.3, §2.4."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from state.operations.content import Beneficiary
+from state.protocol.kinds import AccountName, Bool, Many, Text, Time, UInt32
+from state.protocol.shown import At, Big, BigText, DebtAmount
+from state.tables import State, content
+
+NO_COMMENT = content.Comment()
+NO_CONTENT = content.CommentContent()
+
+
+class CommentView(Struct):
+    """What is shown of a comment: its row, its texts, and the post that it belongs to."""
+
+    row: content.Comment
+    texts: content.CommentContent
+    root: content.Comment
+
+
+def comment_view(state: State, row: content.Comment) -> CommentView:
+    """What `Comment` is read from."""
+    texts = state.comment_contents.by_comment.get(row.id)
+    return CommentView(row, texts or NO_CONTENT, state.comments.get(row.root_comment) or NO_COMMENT)
+
+
+class Comment(Struct):
+    """R-comment, of a `CommentView`."""
+
+    ROOT: ClassVar[str] = "row"
+
+    id: UInt32
+    author: AccountName
+    permlink: Text
+    category: Text
+    parent_author: AccountName
+    parent_permlink: Text
+    title: Annotated[str, At("texts.title", Text)]
+    body: Annotated[str, At("texts.body", Text)]
+    json_metadata: Annotated[str, At("texts.json_metadata", Text)]
+    last_update: Time
+    created: Time
+    active: Time
+    last_payout: Time
+    depth: UInt32
+    children: UInt32
+    net_rshares: Big
+    abs_rshares: Big
+    vote_rshares: Big
+    children_abs_rshares: Big
+    cashout_time: Time
+    max_cashout_time: Time
+    total_vote_weight: Big
+    reward_weight: UInt32
+    total_payout_value: DebtAmount
+    curator_payout_value: DebtAmount
+    author_rewards: Big
+    net_votes: UInt32
+    root_author: Annotated[str, At("root.author", AccountName)]
+    root_permlink: Annotated[str, At("root.permlink", Text)]
+    max_accepted_payout: DebtAmount
+    percent_coin_dollars: UInt32
+    allow_replies: Bool
+    allow_votes: Bool
+    allow_curation_rewards: Bool
+    beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)]
+
+
+class VoteView(Struct):
+    """What is shown of a vote: its row, the voter's name, and the comment."""
+
+    row: content.CommentVote
+    voter: str
+    comment: content.Comment
+
+
+def vote_view(state: State, row: content.CommentVote) -> VoteView:
+    """What `Vote` is read from."""
+    return VoteView(row, state.accounts.find(row.voter).name, state.comments.find(row.comment))
+
+
+class Vote(Struct):
+    """R-vote, of a `VoteView`."""
+
+    ROOT: ClassVar[str] = "row"
+
+    id: UInt32
+    voter: Annotated[str, At("voter", AccountName)]
+    author: Annotated[str, At("comment.author", AccountName)]
+    permlink: Annotated[str, At("comment.permlink", Text)]
+    weight: BigText
+    rshares: BigText
+    vote_percent: UInt32
+    last_update: Time
+    num_changes: UInt32

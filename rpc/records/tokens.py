@@ -1,0 +1,121 @@
+"""Records of tokens: what they are, their offerings, emissions and contributions. Source: rpc-api.md §2.4."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from state.operations.smt_types import SmtCappedGenerationPolicy, Unit
+from state.protocol.asset import Asset
+from state.protocol.codec import Codecs
+from state.protocol.kinds import AccountName, Bool, Choice, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
+from state.protocol.shown import At, Big, CoinAmount
+from state.tables import smt
+
+Phase = Annotated[int, Choice("coin::chain::smt_phase", *smt.PHASE_NAMES)]
+
+
+class MarketMakerTokens(Kind):
+    """What the market maker of a token's row has of the token itself."""
+
+    default = smt.SmtToken()
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dump = codecs.dumper(Asset, legacy)
+        assert dump is not None
+        return lambda row: dump(Asset(row.market_maker_token_balance, row.liquid_symbol))
+
+
+class MarketMaker(Struct):
+    """The market maker of a token, of the token's row."""
+
+    coin_balance: Annotated[int, At("market_maker_coin_balance", CoinAmount)]
+    token_balance: Annotated[Asset, At("", MarketMakerTokens())]
+    reserve_ratio: Annotated[int, At("market_maker_reserve_ratio", UInt32)]
+
+
+class Token(Struct):
+    """A token, of its row."""
+
+    id: UInt32
+    liquid_symbol: Symbol
+    control_account: AccountName
+    phase: Phase
+    current_supply: Big
+    total_vesting_fund_smt: Big
+    total_vesting_shares: Big
+    pending_rewarded_vesting_shares: Big
+    pending_rewarded_vesting_smt: Big
+    allow_downvotes: Bool
+    market_maker: Annotated[MarketMaker, At("", MarketMaker)]
+    allow_voting: Bool
+    cashout_window_seconds: UInt32
+    reverse_auction_window_seconds: UInt32
+    vote_regeneration_period_seconds: UInt32
+    votes_per_regeneration_period: UInt32
+    content_constant: UInt128
+    percent_curation_rewards: UInt32
+    author_reward_curve: Curve
+    curation_reward_curve: Curve
+    max_supply: Big
+
+
+class Ico(Struct):
+    """The initial offering of a token, of its row."""
+
+    id: UInt32
+    symbol: Symbol
+    capped_generation_policy: SmtCappedGenerationPolicy
+    contribution_begin_time: Time
+    contribution_end_time: Time
+    launch_time: Time
+    coin_units_soft_cap: Big
+    coin_units_hard_cap: Big
+    contributed: CoinAmount
+
+
+class TokenView(Struct):
+    """What is shown of a token: its row, and that of its offering when there is one."""
+
+    token: smt.SmtToken
+    ico: smt.SmtIco | None
+
+
+class TokenWithIco(Struct):
+    """R-smt-token, of a `TokenView`."""
+
+    token: Token
+    ico: Ico | None
+
+
+class EmissionsUnit(Struct):
+    """Who gets what is emitted, of the row of an emission."""
+
+    token_unit: Unit
+
+
+class Emission(Struct):
+    """R-smt-emission, of a row."""
+
+    id: UInt32
+    symbol: Symbol
+    schedule_time: Time
+    emissions_unit: Annotated[EmissionsUnit, At("", EmissionsUnit)]
+    interval_seconds: UInt32
+    interval_count: UInt32
+    lep_time: Time
+    rep_time: Time
+    lep_abs_amount: Asset
+    rep_abs_amount: Asset
+    lep_rel_amount_numerator: UInt32
+    rep_rel_amount_numerator: UInt32
+    rel_amount_denom_bits: UInt32
+
+
+class Contribution(Struct):
+    """R-smt-contrib, of a row."""
+
+    id: UInt32
+    symbol: Symbol
+    contributor: AccountName
+    contribution_id: UInt32
+    contribution: CoinAmount
