@@ -1,5 +1,37 @@
 """All RPC methods: importing this package declares them, one module per theme."""
 
-from rpc.api import accounts, blocks, broadcast, debug_node, globals, jsonrpc, signatures, witnesses
+from rpc.api import (
+    accounts,
+    blocks,
+    broadcast,
+    comments,
+    debug_node,
+    globals,
+    jsonrpc,
+    orders,
+    payments,
+    proposals,
+    recovery,
+    signatures,
+    tokens,
+    vesting,
+    witnesses,
+)
 
-__all__ = ["accounts", "blocks", "broadcast", "debug_node", "globals", "jsonrpc", "signatures", "witnesses"]
+__all__ = [
+    "accounts",
+    "blocks",
+    "broadcast",
+    "comments",
+    "debug_node",
+    "globals",
+    "jsonrpc",
+    "orders",
+    "payments",
+    "proposals",
+    "recovery",
+    "signatures",
+    "tokens",
+    "vesting",
+    "witnesses",
+]

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,8 +12,9 @@ from msgspec import Struct
 from rpc.service.arguments import Argument, Limit, Title, UInt32, argument
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.transaction import Wire
+from state.store import Row
 from state.store.ordered import OrderedIndex
 from state.tables import State
 
@@ -22,6 +23,7 @@ LIMIT_CONDITION = "args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT"
 READERS_KEPT_MAX = 1024
 BEGINNING: Any = msgspec.UNSET
 
+RowT = TypeVar("RowT", bound=Row)
 View = Callable[[State, Any], Any]
 Bound = Callable[..., tuple[Any, ...]]
 
@@ -78,31 +80,39 @@ ListLimit = Annotated[UInt32, Limit(QUERY_LIMIT, condition=LIMIT_CONDITION)]
 class By(Struct, frozen=True):
     """One order of a list: the index, and the type of `start` as an annotation.
 
-    A tuple stands for a pair, whose missing members take their defaults, or, with `Exactly`, for an array of that size.
-    `bound` turns the state and the members of `start` into a prefix of the index, where they aren't one already.
+    A tuple stands for a pair, whose missing members take their defaults, or, with `Exactly`, for an array of that size,
+    which `or_empty` may also have no members. `bound` turns the state and the members of `start` into a prefix of the
+    index, where they aren't one already; where the type is Any, it gets `start` as it came.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
     start: Any
     bound: Bound | None = None
+    or_empty: bool = False
 
-    def rows(self, state: State, wire: Wire, start: Any) -> Iterator[Any]:
+    def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
         """The rows from `start` on: a lower bound in the order of the index; all of them when it is left out or empty.
 
-        Where it is a single name, that may also come in an array of one.
+        Descending, they are those below it, backwards.
         """
-        index = self.index(state)
-        if start is BEGINNING:
-            return iter(index)
+        index, prefix = self.index(state), self.prefix(state, wire, start)
+        if descending:
+            return index.before(*prefix) if prefix else reversed(index)
+        return index.starting(*prefix) if prefix else iter(index)
+
+    def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
+        """What `start` stands for in the index, () for the beginning. A single name may also come in an array of one."""
+        if start is BEGINNING or (self.or_empty and start == []):
+            return ()
         reader = start_reader(self.start, wire)
-        is_tuple = isinstance(reader.default(), tuple)
-        if not is_tuple and type(start) is list and len(start) == 1 and type(start[0]) is str:
+        default = reader.default()
+        if isinstance(default, str) and type(start) is list and len(start) == 1 and type(start[0]) is str:
             start = start[0]
         value = reader.read(start)
-        if start == []:
-            return iter(index)
-        members = value if is_tuple else (value,)
-        return index.starting(*(members if self.bound is None else self.bound(state, *members)))
+        if start == [] and self.start is not Any:
+            return ()
+        members = value if isinstance(default, tuple) else (value,)
+        return members if self.bound is None else self.bound(state, *members)
 
 
 @lru_cache(READERS_KEPT_MAX)
@@ -127,15 +137,26 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
     def list_rows(
         state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Order = first
     ) -> dict[str, list[Json]]:
-        by = orders.get(order.name)
-        require(by is not None, "Unknown or unsupported sort order", condition="false")
-        assert by is not None
+        by = chosen(orders, order)
         dump = show.by(record)
         return {key: [dump(view(state, row)) for row in islice(by.rows(state, show.wire, start), limit)]}
 
     list_rows.__doc__ = about
     list_rows.__annotations__["return"] = TypedDict("Page", {key: list[Annotated[Json, Of(record)]]})  # type: ignore
     method(name)(list_rows)
+
+
+def chosen(orders: dict[str, By], order: enum.Enum) -> By:
+    """The order that was asked for, if the list has it."""
+    by = orders.get(order.name)
+    if by is None:
+        raise Refused("Unknown or unsupported sort order", condition="false")
+    return by
+
+
+def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
+    """The rows whose key starts so, as many as one query may give."""
+    return islice(index.equal(*prefix), QUERY_LIMIT)
 
 
 def require_few(name: str, values: list[Any]) -> None:

@@ -24,24 +24,24 @@ class Show:
     def __init__(self, wire: Wire, form: Form) -> None:
         self.wire = wire
         self.legacy = form is LEGACY
-        self._dumpers: dict[type, Dump] = {}
+        self._dumpers: dict[Any, Dump] = {}
 
-    def __call__(self, record: type, value: Any) -> Any:
+    def __call__(self, record: Any, value: Any) -> Any:
         """The JSON form of a value by its record."""
         return self.by(record)(value)
 
-    def by(self, record: type) -> Dump:
+    def by(self, record: Any) -> Dump:
         """The function that writes values by a record."""
         dump = self._dumpers.get(record)
         if dump is None:
             dump = self._dumpers[record] = self.wire.codecs.dumper(record, self.legacy) or as_it_is
         return dump
 
-    def each(self, record: type, values: Iterable[Any]) -> list[Any]:
+    def each(self, record: Any, values: Iterable[Any]) -> list[Any]:
         """The JSON forms of values, in their order."""
         dump = self.by(record)
         return [dump(value) for value in values]
 
-    def maybe(self, record: type, value: Any) -> Any:
+    def maybe(self, record: Any, value: Any) -> Any:
         """The JSON form of a value, None for None."""
         return None if value is None else self.by(record)(value)

@@ -1,0 +1,213 @@
+"""Comments and the votes on them, as the chain's own tables have them. Source: rpc-api.md §3.7, §3.8."""
+
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, require_few, start_reader
+from rpc.records.comments import Comment, Vote, comment_view, vote_view
+from rpc.service.arguments import AccountName, Exactly, Text, Timestamp
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.convert import to_array
+from state.protocol.errors import require
+from state.tables import State
+
+FIRST = 0
+"""The record id that stands for no comment and no account: everything is behind it."""
+
+CommentJson = Annotated[Json, Of(Comment)]
+VoteJson = Annotated[Json, Of(Vote)]
+CommentKey = tuple[AccountName, Text]
+CashoutStart = Annotated[
+    tuple[Timestamp, AccountName, Text],
+    Exactly("by_cashout_time start requires 3 values. (time_point_sec, account_name_type, string)"),
+]
+RootStart = Annotated[
+    tuple[AccountName, Text, AccountName, Text],
+    Exactly("by_root start requires 4 values. (account_name_type, string, account_name_type, string)"),
+]
+ParentStart = Annotated[
+    tuple[AccountName, Text, AccountName, Text],
+    Exactly("by_parent start requires 4 values. (account_name_type, string, account_name_type, string)"),
+]
+UpdateStart = Annotated[
+    tuple[AccountName, Timestamp, AccountName, Text],
+    Exactly("by_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
+]
+AuthorUpdateStart = Annotated[
+    tuple[AccountName, Timestamp, AccountName, Text],
+    Exactly("by_author_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
+]
+
+
+class Comments(TypedDict):
+    """Comments under their name."""
+
+    comments: list[CommentJson]
+
+
+class Votes(TypedDict):
+    """Votes under their name."""
+
+    votes: list[VoteJson]
+
+
+@method("database_api.find_comments")
+def find_comments(
+    state: State,
+    show: Show,
+    /,
+    start: list[CommentKey],
+    limit: ListLimit = QUERY_LIMIT,
+    order: Any = None,
+    comments: list[CommentKey] = [],  # noqa: B006 - nobody changes it
+) -> Comments:
+    """The comments with these authors and permlinks, in their order; unknown ones are left out.
+
+    They come as `start` or as `comments`; the order is not looked at.
+    """
+    require_few("comments", start)
+    require_few("comments", comments)
+    by_permlink = state.comments.by_permlink
+    rows = (row for key in comments or start if (row := by_permlink.get(*key)) is not None)
+    return {"comments": show.each(Comment, (comment_view(state, row) for row in islice(rows, limit)))}
+
+
+@method("database_api.find_votes")
+def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: Text = "") -> Votes:
+    """The votes on a comment, those of the oldest accounts first."""
+    comment = state.comments.by_permlink.get(author, permlink)
+    text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
+    require(comment is not None, text, condition=condition, a=author, p=permlink)
+    assert comment is not None
+    votes = few(state.comment_votes.by_comment_voter, comment.id)
+    return {"votes": show.each(Vote, (vote_view(state, row) for row in votes))}
+
+
+# ------------------------------------------------------------------ lists of comments
+
+
+def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
+    """The record id of a comment that must exist; without author and permlink the one before all others."""
+    if not author and not permlink:
+        return FIRST
+    comment = state.comments.by_permlink.get(author, permlink)
+    require(comment is not None, "Could not find comment ${a}/${p}.", condition=f"{variable} != nullptr", a=author, p=permlink)
+    assert comment is not None
+    return comment.id
+
+
+def cashout_place(state: State, time: int, author: str, permlink: str) -> tuple[Any, ...]:
+    """Where a comment stands among those of a time."""
+    return time, comment_id(state, author, permlink)
+
+
+def root_place(state: State, root_author: str, root_permlink: str, author: str, permlink: str) -> tuple[Any, ...]:
+    """Where a comment stands in the discussion of a post."""
+    return comment_id(state, root_author, root_permlink, "root"), comment_id(state, author, permlink, "child")
+
+
+def parent_place(state: State, parent_author: str, parent_permlink: str, author: str, permlink: str) -> tuple[Any, ...]:
+    """Where a comment stands among the replies to another."""
+    return parent_author, parent_permlink, comment_id(state, author, permlink, "child")
+
+
+def update_place(state: State, parent_author: str, time: int, author: str, permlink: str) -> tuple[Any, ...]:
+    """Where a comment stands among the replies to an author that were changed at a time."""
+    return parent_author, time, comment_id(state, author, permlink, "child")
+
+
+def author_update_place(state: State, parent_author: str, time: int, author: str, permlink: str) -> tuple[Any, ...]:
+    """The same with the name that the reference's text has here."""
+    return parent_author, time, comment_id(state, author, permlink)
+
+
+declare_list(
+    "database_api.list_comments",
+    "Comments by payout time, author and permlink, discussion, parent, or last update, mostly with their record id. "
+    "As in the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
+    key="comments",
+    record=Comment,
+    view=comment_view,
+    by_cashout_time=By(lambda state: state.comments.by_cashout_time, CashoutStart, cashout_place),
+    by_permlink=By(lambda state: state.comments.by_permlink, tuple[AccountName, Text]),
+    by_root=By(lambda state: state.comments.by_root, RootStart, root_place),
+    by_parent=By(lambda state: state.comments.by_parent, ParentStart, parent_place),
+    by_last_update=By(lambda state: state.comments.by_last_update, UpdateStart, update_place),
+    by_author_last_update=By(lambda state: state.comments.by_last_update, AuthorUpdateStart, author_update_place),
+)
+
+# ------------------------------------------------------------------ lists of votes
+
+# Orders that only the specification has: the same without the symbol, which stands at this place in their start.
+SYMBOL_ORDERS = {
+    "by_comment_voter_symbol": ("by_comment_voter", 3),
+    "by_voter_comment_symbol": ("by_voter_comment", 3),
+    "by_comment_symbol_voter": ("by_comment_voter", 2),
+    "by_voter_symbol_comment": ("by_voter_comment", 1),
+}
+CommentVoter = Annotated[
+    tuple[AccountName, Text, AccountName],
+    Exactly("by_comment_voter start requires 3 values. (account_name_type, string, account_name_type)", "key.size() == nr_args"),
+]
+VoterComment = Annotated[
+    tuple[AccountName, AccountName, Text],
+    # The reference names the other order here.
+    Exactly("by_comment_voter start requires 3 values. (account_name_type, account_name_type, string)", "key.size() == nr_args"),
+]
+
+
+def voter_id(state: State, name: str) -> int:
+    """The record id of an account that must exist; without a name the one before all others."""
+    if not name:
+        return FIRST
+    account = state.accounts.by_name.get(name)
+    require(account is not None, "Could not find voter ${v}.", condition="account != nullptr", v=name)
+    assert account is not None
+    return account.id
+
+
+def comment_voter_place(state: State, author: str, permlink: str, voter: str) -> tuple[int, int]:
+    """Where an account's vote on a comment stands among those on the comment."""
+    account = voter_id(state, voter)
+    return comment_id(state, author, permlink), account
+
+
+def voter_comment_place(state: State, voter: str, author: str, permlink: str) -> tuple[int, int]:
+    """Where an account's vote on a comment stands among those of the account."""
+    return voter_id(state, voter), comment_id(state, author, permlink)
+
+
+VOTES = {
+    "by_comment_voter": By(lambda state: state.comment_votes.by_comment_voter, CommentVoter, comment_voter_place),
+    "by_voter_comment": By(lambda state: state.comment_votes.by_voter_comment, VoterComment, voter_comment_place),
+}
+
+
+@method("database_api.list_votes")
+def list_votes(
+    state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Any = "by_comment_voter"
+) -> Votes:
+    """Votes by comment and voter or the other way round, each by their record ids.
+
+    The orders with a symbol are the same, whatever the symbol is.
+    """
+    if start is not BEGINNING:
+        to_array(start)
+    if type(order) is str and order in SYMBOL_ORDERS:
+        start = start if start is BEGINNING else without_symbol(order, start)
+        by = VOTES[SYMBOL_ORDERS[order][0]]
+    else:
+        by = chosen(VOTES, start_reader(Order, show.wire).read(order))
+    rows = islice(by.rows(state, show.wire, start), limit)
+    return {"votes": show.each(Vote, (vote_view(state, row) for row in rows))}
+
+
+def without_symbol(order: str, start: list[Any]) -> list[Any]:
+    """The start of an order with a symbol as that of the order without one; what is missing behind it is empty."""
+    place = SYMBOL_ORDERS[order][1]
+    least = 3 if place == 3 else 2
+    text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"
+    require(len(start) in (least, 4), text, condition=condition)
+    start = start[:place] + start[place + 1 :]
+    return start + [""] * (3 - len(start))

@@ -1,0 +1,74 @@
+"""Open orders of the market, as the chain's own tables have them. Source: rpc-api.md §3.2.4, §3.7, §3.8, §6.3."""
+
+from typing import Annotated, TypedDict
+
+from rpc.api.listing import By, ListLimit, declare_list, few
+from rpc.records.orders import BookOrder, BookOrderView, LimitOrder, OpenOrder
+from rpc.service.arguments import AccountName, Int64, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.plugins import market_history
+from state.protocol.asset import COIN, Asset, Price, convert
+from state.tables import State, market
+
+BOOK_LIMIT = 500
+
+OrderJson = Annotated[Json, Of(LimitOrder)]
+OpenOrderJson = Annotated[Json, Of(OpenOrder)]
+BookOrderJson = Annotated[Json, Of(BookOrder)]
+
+
+class Orders(TypedDict):
+    """Orders under their name."""
+
+    orders: list[OrderJson]
+
+
+class Book(TypedDict):
+    """An order book."""
+
+    asks: list[BookOrderJson]
+    bids: list[BookOrderJson]
+
+
+@method("database_api.find_limit_orders")
+def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> Orders:
+    """The open orders of an account, by their numbers."""
+    return {"orders": show.each(LimitOrder, few(state.limit_orders.by_account, account))}
+
+
+@method("condenser_api.get_open_orders")
+def get_open_orders(state: State, show: Show, /, account: AccountName) -> list[OpenOrderJson]:
+    """All open orders of an account, by their numbers."""
+    return show.each(OpenOrder, state.limit_orders.by_account.equal(account))
+
+
+@method("database_api.get_order_book")
+def get_order_book(state: State, show: Show, /, limit: ListLimit = BOOK_LIMIT) -> Book:
+    """The best orders that sell COIN, and those that sell SBD; behind the asks come orders of COIN for tokens."""
+    bids, asks = market_history.order_book(state, limit)
+    return {"asks": show.each(BookOrder, map(book_order, asks)), "bids": show.each(BookOrder, map(book_order, bids))}
+
+
+def book_order(order: market.LimitOrder) -> BookOrderView:
+    """What is left of an order, on both sides."""
+    price = order.sell_price
+    left = Asset(order.for_sale, price.base.symbol)
+    worth = convert(left, price)
+    coin, other = (left, worth) if left.symbol == COIN else (worth, left)
+    return BookOrderView(price, coin.amount, other.amount, order.created)
+
+
+def price_place(_state: State, price: Price, order_id: int) -> tuple[object, int]:
+    """Where an order with a price and a record id stands."""
+    return market.sell_price_key(price), order_id
+
+
+declare_list(
+    "database_api.list_limit_orders",
+    "Open orders by price (highest first, one market after the other) and record id, or by seller and number.",
+    key="orders",
+    record=LimitOrder,
+    by_price=By(lambda state: state.limit_orders.by_price, tuple[Price, Int64], price_place),
+    by_account=By(lambda state: state.limit_orders.by_account, tuple[AccountName, UInt32]),
+)

@@ -1,0 +1,109 @@
+"""Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import By, declare_list, few, start_reader
+from rpc.records.payments import Conversion, Escrow, SavingsWithdrawal
+from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.tables import State
+
+EscrowJson = Annotated[Json, Of(Escrow)]
+SavingsJson = Annotated[Json, Of(SavingsWithdrawal)]
+ConversionJson = Annotated[Json, Of(Conversion)]
+Ratification = Annotated[
+    tuple[Bool, Timestamp, Int64],
+    Exactly("by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"),
+]
+CompleteFromId = Annotated[
+    tuple[Timestamp, AccountName, UInt32],
+    Exactly("by_complete_from_id start requires 3 values. (time_point_sec, account_name_type, uint32_t)"),
+]
+ToComplete = Annotated[
+    tuple[AccountName, Timestamp, Int64],
+    # The reference doesn't close this bracket.
+    Exactly("by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"),
+]
+
+
+class Escrows(TypedDict):
+    """Escrows under their name."""
+
+    escrows: list[EscrowJson]
+
+
+class Withdrawals(TypedDict):
+    """Withdrawals from savings under their name."""
+
+    withdrawals: list[SavingsJson]
+
+
+class Conversions(TypedDict):
+    """Conversions under their name."""
+
+    requests: list[ConversionJson]
+
+
+@method("database_api.find_escrows")
+def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> Escrows:
+    """The escrows that an account has opened, by their numbers."""
+    return {"escrows": show.each(Escrow, few(state.escrows.by_from_id, from_))}
+
+
+@method("condenser_api.get_escrow")
+def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
+    """The escrow of an account with a number; null when there is none."""
+    escrow: Json | None = show.maybe(Escrow, state.escrows.by_from_id.get(from_, escrow_id))
+    return escrow
+
+
+@method("database_api.find_savings_withdrawals")
+def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> Withdrawals:
+    """The pending withdrawals from an account's savings, by their numbers."""
+    return {"withdrawals": show.each(SavingsWithdrawal, few(state.savings_withdraws.by_from_rid, account))}
+
+
+@method("database_api.find_sbd_conversion_requests")
+def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> Conversions:
+    """The pending conversions of an account, by their numbers."""
+    return {"requests": show.each(Conversion, few(state.convert_requests.by_owner, account))}
+
+
+@method("condenser_api.get_conversion_requests")
+def get_conversion_requests(state: State, show: Show, /, account_or_id: Any) -> list[ConversionJson]:
+    """The pending conversions of an account, by their numbers; a number asks for the one with that record id."""
+    if type(account_or_id) is int:
+        row = state.convert_requests.get(account_or_id)
+        return [] if row is None else [show(Conversion, row)]
+    owner = start_reader(AccountName, show.wire).read(account_or_id)
+    return show.each(Conversion, few(state.convert_requests.by_owner, owner))
+
+
+declare_list(
+    "database_api.list_escrows",
+    "Escrows by sender and number, or by whether both sides agreed, deadline and record id.",
+    key="escrows",
+    record=Escrow,
+    by_from_id=By(lambda state: state.escrows.by_from_id, tuple[AccountName, UInt32]),
+    by_ratification_deadline=By(lambda state: state.escrows.by_ratification_deadline, Ratification),
+)
+
+declare_list(
+    "database_api.list_savings_withdrawals",
+    "Pending withdrawals from savings by sender and number, by time, sender and number, or by receiver, time and record id.",
+    key="withdrawals",
+    record=SavingsWithdrawal,
+    by_from_id=By(lambda state: state.savings_withdraws.by_from_rid, tuple[AccountName, UInt32]),
+    by_complete_from_id=By(lambda state: state.savings_withdraws.by_complete_from_rid, CompleteFromId),
+    by_to_complete=By(lambda state: state.savings_withdraws.by_to_complete, ToComplete),
+)
+
+declare_list(
+    "database_api.list_sbd_conversion_requests",
+    "Pending conversions by owner and number, or by the time when they are due and record id.",
+    key="requests",
+    record=Conversion,
+    by_account=By(lambda state: state.convert_requests.by_owner, tuple[AccountName, UInt32]),
+    by_conversion_date=By(lambda state: state.convert_requests.by_conversion_date, tuple[Timestamp, Int64]),
+)

@@ -1,0 +1,165 @@
+"""Proposals and the votes for them, in both directions and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
+
+import enum
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few
+from rpc.records.proposals import Proposal, ProposalView, ProposalVote, ProposalVoteView
+from rpc.service.arguments import APPBASE, AccountName, Timestamp, Title, UInt64
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.transaction import Wire
+from state.tables import State, market
+
+ProposalJson = Annotated[Json, Of(Proposal)]
+ProposalVoteJson = Annotated[Json, Of(ProposalVote)]
+
+
+class OrderDirection(enum.Enum):
+    """Which way a list goes."""
+
+    ascending = 0
+    descending = 1
+
+
+class ProposalStatus(enum.Enum):
+    """What a list of proposals leaves in."""
+
+    all = 0
+    inactive = 1
+    active = 2
+    expired = 3
+    votable = 4
+
+
+Direction = Annotated[OrderDirection, Title("coin::plugins::database_api::order_direction_type")]
+Status = Annotated[ProposalStatus, Title("coin::plugins::database_api::proposal_status")]
+
+UP, ALL = OrderDirection.ascending, ProposalStatus.all
+
+PROPOSALS = {
+    "by_creator": By(lambda state: state.proposals.by_creator, tuple[AccountName, UInt64]),
+    "by_start_date": By(lambda state: state.proposals.by_start_date, tuple[Timestamp, UInt64]),
+    "by_end_date": By(lambda state: state.proposals.by_end_date, tuple[Timestamp, UInt64]),
+    "by_total_votes": By(lambda state: state.proposals.by_total_votes, tuple[UInt64, UInt64]),
+}
+VOTES = {
+    "by_voter_proposal": By(lambda state: state.proposal_votes.by_voter_proposal, tuple[AccountName, UInt64]),
+    "by_proposal_voter": By(lambda state: state.proposal_votes.by_proposal_voter, tuple[UInt64, AccountName]),
+}
+
+
+class Proposals(TypedDict):
+    """Proposals under their name."""
+
+    proposals: list[ProposalJson]
+
+
+class ProposalVotes(TypedDict):
+    """Votes for proposals under their name."""
+
+    proposal_votes: list[ProposalVoteJson]
+
+
+@method("database_api.find_proposals")
+def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> Proposals:
+    """The proposals with these ids, in their order; unknown and removed ones are left out."""
+    return {"proposals": proposals_with(state, show, proposal_ids)}
+
+
+@method("condenser_api.find_proposals")
+def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[ProposalJson]:
+    """The proposals with these ids, in their order; unknown and removed ones are left out."""
+    require_few("proposal_ids", ids)
+    by_id = state.proposals.by_proposal_id
+    rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
+    return show.each(Proposal, (proposal_view(state, row) for row in rows))
+
+
+@method("database_api.list_proposals")
+def list_proposals(
+    state: State,
+    show: Show,
+    /,
+    start: Any = BEGINNING,
+    limit: ListLimit = QUERY_LIMIT,
+    order: Order = SortOrder.by_creator,
+    order_direction: Direction = UP,
+    status: Status = ALL,
+) -> Proposals:
+    """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
+    return {"proposals": proposal_page(state, show, start, limit, order, order_direction, status)}
+
+
+@method("condenser_api.list_proposals")
+def proposal_page(
+    state: State,
+    show: Show,
+    /,
+    start: Any,
+    limit: ListLimit,
+    order: Order,
+    order_direction: Direction = UP,
+    status: Status = ALL,
+) -> list[ProposalJson]:
+    """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
+    rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
+    views = (proposal_view(state, row) for row in rows if not row.removed)
+    return show.each(Proposal, islice((view for view in views if has_status(view, status)), limit))
+
+
+@method("database_api.list_proposal_votes")
+def list_proposal_votes(
+    state: State,
+    show: Show,
+    /,
+    start: Any = BEGINNING,
+    limit: ListLimit = QUERY_LIMIT,
+    order: Order = SortOrder.by_voter_proposal,
+    order_direction: Direction = UP,
+    status: Status = ALL,
+) -> ProposalVotes:
+    """Votes for proposals by voter and proposal or the other way round; the status is not looked at."""
+    return {"proposal_votes": proposal_vote_page(state, show, start, limit, order, order_direction, status)}
+
+
+@method("condenser_api.list_proposal_votes", form=APPBASE)
+def proposal_vote_page(
+    state: State,
+    show: Show,
+    /,
+    start: Any,
+    limit: ListLimit,
+    order: Order,
+    order_direction: Direction = UP,
+    status: Status = ALL,
+) -> list[ProposalVoteJson]:
+    """Votes for proposals by voter and proposal or the other way round; the status is not looked at.
+
+    The proposals have the form of database_api.
+    """
+    views = vote_views(state, show.wire, chosen(VOTES, order), start, order_direction is not UP)
+    return show.each(ProposalVote, islice(views, limit))
+
+
+def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -> Iterator[ProposalVoteView]:
+    """The votes from `start` on whose proposals are not removed."""
+    by_id = state.proposals.by_proposal_id
+    for row in by.rows(state, wire, start, descending):
+        proposal = by_id.get(row.proposal_id)
+        if proposal is not None and not proposal.removed:
+            yield ProposalVoteView(row, proposal_view(state, proposal))
+
+
+def proposal_view(state: State, row: market.Proposal) -> ProposalView:
+    """A proposal with its status at head time."""
+    now = state.head_time
+    status = "inactive" if now < row.start_date else "active" if now <= row.end_date else "expired"
+    return ProposalView(row, status)
+
+
+def has_status(view: ProposalView, asked: ProposalStatus) -> bool:
+    """Whether a proposal is one of those asked for; votable are those that haven't ended."""
+    return asked is ALL or asked.name == view.status or (asked is ProposalStatus.votable and view.status != "expired")

@@ -1,0 +1,166 @@
+"""Tokens: their names, what they are, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
+
+from itertools import islice
+from typing import Annotated, Any, TypedDict
+
+from rpc.api.listing import QUERY_LIMIT, By, declare_list, few, require_few, start_reader
+from rpc.records.tokens import Contribution, Emission, TokenView, TokenWithIco
+from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.effects.tokens import liquid_variant, token_with_name
+from state.protocol.asset import nai_digits, symbol_from_digits
+from state.protocol.convert import to_array, to_object
+from state.protocol.errors import require
+from state.protocol.kinds import Symbol, SymbolKind
+from state.tables import State, smt
+
+SYMBOL = SymbolKind()
+BEFORE_ALL_SYMBOLS = 0
+CONTROL_START = "The parameter 'start' must be an account name or an array containing an account name and an asset symbol"
+CONTRIBUTOR_START = "The parameter 'start' must be an empty array or consist of asset_symbol_type, contributor and contribution_id"
+
+SymbolJson = Annotated[Json, Of(SYMBOL)]
+TokenJson = Annotated[Json, Of(TokenWithIco)]
+EmissionJson = Annotated[Json, Of(Emission)]
+ContributionJson = Annotated[Json, Of(Contribution)]
+SymbolTime = Annotated[
+    tuple[Symbol, Timestamp],
+    Exactly(
+        "The parameter 'start' must be an empty array or consist of asset_symbol_type and time_point_sec",
+        "key.size() == 0 || key.size() == 2",
+    ),
+]
+SymbolId = Annotated[
+    tuple[Symbol, Int64],
+    Exactly(
+        "The parameter 'start' must be an empty array or consist of asset_symbol_type and id",
+        "key.size() == 0 || key.size() == 2",
+    ),
+]
+ContributorFirst = Annotated[
+    tuple[AccountName, Symbol, UInt32],
+    Exactly(
+        "The parameter 'start' must be an empty array or consist of contributor, asset_symbol_type and contribution_id",
+        "key.size() == 0 || key.size() == 3",
+    ),
+]
+
+
+class NaiPool(TypedDict):
+    """Free names under their name."""
+
+    nai_pool: list[SymbolJson]
+
+
+class Tokens(TypedDict):
+    """Tokens under their name."""
+
+    tokens: list[TokenJson]
+
+
+class Emissions(TypedDict):
+    """Emissions under their name."""
+
+    token_emissions: list[EmissionJson]
+
+
+class Contributions(TypedDict):
+    """Contributions under their name."""
+
+    contributions: list[ContributionJson]
+
+
+@method("database_api.get_nai_pool")
+def get_nai_pool(state: State, show: Show, /) -> NaiPool:
+    """The names that new tokens may take, in the order of the pool."""
+    return {"nai_pool": show.each(SYMBOL, state.nai_pool.nais)}
+
+
+@method("database_api.find_smt_tokens")
+def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_precision: Bool = False) -> Tokens:
+    """The tokens with these symbols, or those of their vesting shares, in their order; by name alone if asked so."""
+    require_few("symbols", symbols)
+    by_symbol = state.smt_tokens.by_symbol
+    rows = (token_called(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
+    return {"tokens": show.each(TokenWithIco, (token_view(state, row) for row in rows if row is not None))}
+
+
+@method("database_api.find_smt_token_emissions")
+def find_smt_token_emissions(state: State, show: Show, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> Emissions:
+    """The emissions of a token, by their time."""
+    return {"token_emissions": show.each(Emission, few(state.smt_emissions.by_symbol_time, asset_symbol))}
+
+
+@method("database_api.find_smt_contributions")
+def find_smt_contributions(state: State, show: Show, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> Contributions:
+    """What these accounts have put into the offerings of these tokens, by their numbers."""
+    require_few("symbol_contributors", symbol_contributors)
+    by_contributor = state.smt_contributions.by_symbol_contributor
+    rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
+    return {"contributions": show.each(Contribution, islice(rows, QUERY_LIMIT))}
+
+
+def token_called(state: State, symbol: int) -> smt.SmtToken | None:
+    """The token with the name of a symbol, in whatever precision; the fixed names have theirs only."""
+    return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
+
+
+def token_view(state: State, row: smt.SmtToken) -> TokenView:
+    """A token with its offering."""
+    return TokenView(row, state.smt_icos.by_symbol.get(row.liquid_symbol))
+
+
+def symbol_place(state: State, start: Any) -> tuple[Any, ...]:
+    """Where a symbol stands; an empty object is the beginning."""
+    return () if to_object(start) == {} else (start_reader(Symbol, state.wire).read(start),)
+
+
+def control_place(state: State, start: Any) -> tuple[Any, ...]:
+    """Where the tokens of an account begin, or one of its tokens stands."""
+    name, symbol = start_reader(AccountName, state.wire), start_reader(Symbol, state.wire)
+    if type(start) is str:
+        return (name.read(start),)
+    key = to_array(start)
+    require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
+    return name.read(key[0]), symbol.read(key[1])
+
+
+def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
+    """Where a contribution stands: the symbol, which is an object, may come before or behind the name."""
+    key = to_array(start)
+    require(len(key) in (0, 3), CONTRIBUTOR_START, condition="key.size() == 0 || key.size() == 3")
+    if not key:
+        return ()
+    symbol, name = (key[0], key[1]) if type(key[0]) is dict else (key[1], key[0])
+    read = [start_reader(kind, state.wire).read for kind in (Symbol, AccountName, UInt32)]
+    return read[0](symbol), read[1](name), read[2](key[2])
+
+
+declare_list(
+    "database_api.list_smt_tokens",
+    "Tokens by symbol, or by the account that controls them and symbol.",
+    key="tokens",
+    record=TokenWithIco,
+    view=token_view,
+    by_symbol=By(lambda state: state.smt_tokens.by_symbol, Any, symbol_place),
+    by_control_account=By(lambda state: state.smt_tokens.by_control_account, Any, control_place),
+)
+
+declare_list(
+    "database_api.list_smt_token_emissions",
+    "Emissions by symbol and time.",
+    key="token_emissions",
+    record=Emission,
+    by_symbol_time=By(lambda state: state.smt_emissions.by_symbol_time, SymbolTime, or_empty=True),
+)
+
+declare_list(
+    "database_api.list_smt_contributions",
+    "Contributions by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
+    key="contributions",
+    record=Contribution,
+    by_symbol_id=By(lambda state: state.smt_contributions.by_symbol_id, SymbolId, or_empty=True),
+    by_symbol_contributor=By(lambda state: state.smt_contributions.by_symbol_contributor, Any, contributor_place),
+    by_contributor=By(lambda state: state.smt_contributions.by_contributor, ContributorFirst, or_empty=True),
+)

@@ -1,0 +1,134 @@
+"""Delegations, those on their way back, and routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+
+import enum
+from itertools import islice, takewhile
+from typing import Annotated, TypedDict
+
+from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few
+from rpc.records.vesting import Delegation, DelegationExpiration, Route
+from rpc.service.arguments import AccountName, Exactly, Int64, Timestamp, Title
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.protocol.errors import Refused
+from state.tables import State
+
+PAGE = 100
+
+DelegationJson = Annotated[Json, Of(Delegation)]
+ExpirationJson = Annotated[Json, Of(DelegationExpiration)]
+RouteJson = Annotated[Json, Of(Route)]
+AccountExpiration = Annotated[
+    tuple[AccountName, Timestamp, Int64],
+    # The reference doesn't close this bracket.
+    Exactly("by_account_expiration start requires 3 values. (account_name_type, time_point_sec, vesting_delegation_expiration_id_type"),
+]
+
+
+class RouteType(enum.Enum):
+    """Which routes are asked for."""
+
+    incoming = 0
+    outgoing = 1
+    all = 2
+
+
+Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_route_type")]
+
+
+class Delegations(TypedDict):
+    """Delegations under their name."""
+
+    delegations: list[DelegationJson]
+
+
+class Expirations(TypedDict):
+    """Delegations on their way back under their name."""
+
+    delegations: list[ExpirationJson]
+
+
+class Routes(TypedDict):
+    """Routes under their name."""
+
+    routes: list[RouteJson]
+
+
+@method("database_api.find_vesting_delegations")
+def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> Delegations:
+    """What an account has lent to others, by their names."""
+    return {"delegations": show.each(Delegation, few(state.vesting_delegations.by_delegation, account))}
+
+
+@method("condenser_api.get_vesting_delegations")
+def get_vesting_delegations(
+    state: State, show: Show, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
+) -> list[DelegationJson]:
+    """What an account has lent to others, by their names, from a name on."""
+    rows = state.vesting_delegations.by_delegation.starting(delegator, start)
+    return show.each(Delegation, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
+
+
+@method("database_api.find_vesting_delegation_expirations")
+def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> Expirations:
+    """What is on its way back to an account, by time."""
+    return {"delegations": show.each(DelegationExpiration, few(state.delegation_expirations.by_account_expiration, account))}
+
+
+@method("condenser_api.get_expiring_vesting_delegations")
+def get_expiring_vesting_delegations(
+    state: State, show: Show, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
+) -> list[ExpirationJson]:
+    """What is on its way back to an account, by time, from a time on."""
+    rows = state.delegation_expirations.by_account_expiration.starting(account, after)
+    return show.each(DelegationExpiration, islice(takewhile(lambda row: row.delegator == account, rows), limit))
+
+
+@method("database_api.find_withdraw_vesting_routes")
+def find_withdraw_vesting_routes(
+    state: State, show: Show, /, account: AccountName = "", order: Order = SortOrder.by_withdraw_route
+) -> Routes:
+    """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
+    if order not in (SortOrder.by_withdraw_route, SortOrder.by_name, SortOrder.by_destination):
+        raise Refused("Unknown or unsupported sort order", condition="false")
+    return {"routes": routes_of(state, show, account, incoming=order is SortOrder.by_destination)}
+
+
+@method("condenser_api.get_withdraw_routes")
+def get_withdraw_routes(state: State, show: Show, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[RouteJson]:
+    """The routes from an account by destination, those to it by record id, or both."""
+    outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
+    incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
+    return outgoing + incoming
+
+
+def routes_of(state: State, show: Show, account: str, incoming: bool) -> list[Json]:
+    """The routes to or from an account, as many as one query may give."""
+    routes = state.withdraw_routes
+    return show.each(Route, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
+
+
+declare_list(
+    "database_api.list_vesting_delegations",
+    "Delegations by delegator and delegatee.",
+    key="delegations",
+    record=Delegation,
+    by_delegation=By(lambda state: state.vesting_delegations.by_delegation, tuple[AccountName, AccountName]),
+)
+
+declare_list(
+    "database_api.list_vesting_delegation_expirations",
+    "Delegations on their way back by time and record id, or by delegator, time and record id.",
+    key="delegations",
+    record=DelegationExpiration,
+    by_expiration=By(lambda state: state.delegation_expirations.by_expiration, tuple[Timestamp, Int64]),
+    by_account_expiration=By(lambda state: state.delegation_expirations.by_account_expiration, AccountExpiration),
+)
+
+declare_list(
+    "database_api.list_withdraw_vesting_routes",
+    "Routes of power-downs by sender and receiver, or by receiver and record id.",
+    key="routes",
+    record=Route,
+    by_withdraw_route=By(lambda state: state.withdraw_routes.by_withdraw_route, tuple[AccountName, AccountName]),
+    by_destination=By(lambda state: state.withdraw_routes.by_destination, tuple[AccountName, Int64]),
+)
