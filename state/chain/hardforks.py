@@ -7,9 +7,20 @@ from msgspec import structs
 from state.chain.schedule import reset_virtual_schedule
 from state.effects.accounts import update_owner
 from state.effects.clearing import clear_account
+from state.effects.curves import (
+    BOUNDED_CURATION,
+    CONTENT_CONSTANT,
+    CONVERGENT_LINEAR,
+    CONVERGENT_SQUARE_ROOT,
+    LINEAR,
+    QUADRATIC,
+    SQUARE_ROOT,
+    quadratic,
+)
 from state.effects.nai import replenish_pool
 from state.effects.notices import announce, complete
 from state.effects.votes import adjust_witness_vote
+from state.effects.voting import post_fund
 from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_FEED_HISTORY_WINDOW,
@@ -32,9 +43,7 @@ from state.tables.content import Comment
 from state.tables.globals import ChainProperties, RewardFund
 
 WORD = 2**128
-CONTENT_CONSTANT = 2_000_000_000_000
 LAST_BY_TIME = 5
-QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_SQUARE_ROOT = range(6)
 CLOSED = Authority(weight_threshold=1)
 
 
@@ -132,7 +141,7 @@ def split_vesting(state: State) -> None:
             vote_rshares=comment.vote_rshares * factor,
         )
         if comment.net_rshares > 0:
-            total += (comment.net_rshares + CONTENT_CONSTANT) ** 2 - CONTENT_CONSTANT**2
+            total += quadratic(comment.net_rshares)
     state.set_props(total_reward_shares2=total % WORD)
 
 
@@ -242,13 +251,6 @@ def create_reward_fund(state: State) -> None:
         for comment in list(state.comments.by_root.equal(root.id)):
             if comment.parent_author:
                 state.comments.modify(comment, cashout_time=max(root.cashout_time, comment.created + window))
-
-
-def post_fund(state: State) -> RewardFund:
-    """The one reward fund."""
-    fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
-    assert fund is not None
-    return fund
 
 
 def make_rewards_linear(state: State) -> None:
