@@ -186,12 +186,13 @@ class OperationKind(Kind):
         def parts(value: Operation) -> tuple[str, Dump]:
             cls = type(value)
             if cls not in made:
-                has_text_form = legacy and cls.TAG not in SMT_TAGS
                 name = codecs.spec.spell(cls.NAME if legacy else f"{cls.NAME}_operation")
-                made[cls] = name, codecs.dumper(cls, has_text_form) or as_it_is
+                made[cls] = name, codecs.dumper(cls, legacy) or as_it_is
             return made[cls]
 
         def dump_pair(value: Operation) -> list[Any]:
+            if value.TAG in SMT_TAGS:  # these have no such form: the reference shows the variant's first type (wire-format.md §5)
+                value = codecs.default(OPERATIONS[0])
             name, dump = parts(value)
             return [name, dump(value)]
 
