@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
+from state.plugins.reputation import known_reputations, reputation_of
 from state.protocol.authority import Authority
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_ACCOUNT_WITNESS_VOTES, COIN_VOTING_MANA_REGENERATION_SECONDS
 from state.protocol.kinds import AccountName, Bool, Bounded, Many, PublicKey, Text, Time, UInt32, UInt128
@@ -45,6 +46,12 @@ class AccountView(Struct):
         """The witnesses that it votes for, by name."""
         votes = self.state.witness_votes.by_account_witness.equal(self.row.name)
         return [vote.witness for vote in islice(votes, COIN_MAX_ACCOUNT_WITNESS_VOTES)]
+
+    @property
+    def reputation(self) -> int:
+        """What votes have made of its reputation, 0 without the plugin."""
+        known = known_reputations(self.state)
+        return 0 if known is None else reputation_of(known, self.row.name)
 
     @property
     def voting_power(self) -> int:
@@ -171,7 +178,7 @@ class ExtendedAccount(Account):
     """The condenser's extended form. Its vesting_balance was never computed; what plugins know comes with them."""
 
     vesting_balance: Annotated[int, At("vesting_balance", CoinAmount)]
-    reputation: Annotated[int, Always(0)]
+    reputation: Annotated[int, At("reputation", Whole())]
     transfer_history: Nothing
     market_history: Nothing
     post_history: Nothing

@@ -53,6 +53,13 @@ def reputation_of(reputations: Reputations, account: str) -> int:
     return 0 if row is None else row.reputation
 
 
+def known_reputations(state: State) -> Reputations | None:
+    """The table that the plugins `reputation` and `follow` share; None when neither is enabled."""
+    follow = state.plugins.get("follow")
+    reputations: Reputations | None = state.plugins.get(NAME) if follow is None else follow.reputations
+    return reputations
+
+
 def account_reputations(state: State, reputations: Reputations, start: str, limit: int) -> Iterator[tuple[str, int]]:
     """All accounts by name from `start` on with their reputations, `limit` at most."""
     return ((account.name, reputation_of(reputations, account.name)) for account in islice(state.accounts.by_name.starting(start), limit))
