@@ -12,7 +12,6 @@ from state.protocol import asset as assets
 from state.protocol.asset import Asset
 from state.protocol.convert import to_text
 from state.protocol.errors import OutOfRange, ParseError, require
-from state.protocol.kinds import asset_from_nai
 from state.protocol.text import read_integer
 
 if TYPE_CHECKING:
@@ -63,12 +62,10 @@ class Symbols:
         return f"{sign}{number} {self.letters.get(asset.symbol, SYMBOL_UNKNOWN)}"
 
     def asset_from_text(self, value: Any) -> Asset:
-        """The condenser's text of an asset; an object is read as the NAI form.
+        """The condenser's text of an asset; a NAI object is refused, as recorded (rpc-api.md §4.1 would take it).
 
         As in the reference the sign belongs to the digits in front of the point alone: `-1.500 COIN` is -500.
         """
-        if isinstance(value, dict):
-            return asset_from_nai(value)
         number, blank, name = to_text(value).strip(WHITE_SPACE).partition(" ")
         require(blank, condition="space_pos != std::string::npos")
         whole, point, fraction = number.partition(".")
