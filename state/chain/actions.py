@@ -4,6 +4,8 @@ any, one of each kind, without an effect. Source: operations.md §16; block-proc
 
 from typing import Any
 
+from msgspec import json
+
 from state.operations.checks import require_account_name
 from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import require
@@ -76,8 +78,8 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
             pending.action == action,
             "Unexpected action included. Expected: ${e} Observed: ${o}",
             condition="actions_itr->visit( equal_visitor )",
-            e=pending.action,
-            o=action,
+            e=text_of(state, pending.action),
+            o=text_of(state, action),
         )
         size += packed_size(state, RequiredAction, action)
         queue.remove(pending)
@@ -93,7 +95,7 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
         "Expected action was not included in block. total_actions_size: ${as}, required_actions_partition_action: ${rs}, "
         "pending_action: ${pa}",
         condition="total_actions_size > required_actions_partition_size",
-        **{"as": size, "rs": partition, "pa": pending.action},
+        **{"as": size, "rs": partition, "pa": text_of(state, pending.action)},
     )
 
 
@@ -119,6 +121,12 @@ def listed(block: SignedBlock, tag: int) -> tuple[Action, ...]:
 def packed_size(state: State, kind: Variant, action: Action) -> int:
     """How many bytes an action takes in a header."""
     return len(kind.packer(state.wire.codecs)(action))
+
+
+def text_of(state: State, action: Action) -> str:
+    """A required action inside a text of a refusal."""
+    dump: Any = RequiredAction.dumper(state.wire.codecs, False)
+    return json.encode(dump(action)).decode()
 
 
 # ------------------------------------------------------------------ producing
