@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from state.effects.balances import adjust_balance
 from state.effects.proposals import remove_proposals
@@ -31,9 +31,6 @@ ProposalIds = Annotated[tuple[int, ...], Many(Int(64, signed=True), ascending=Tr
 @operation(44, active="creator", impacted=("creator", "receiver"))
 class CreateProposal(Operation, frozen=True):
     """Ask the treasury for daily pay; the permlink is that of a post which explains it."""
-
-    LEGACY_ABSENT: ClassVar[tuple[str, ...]] = ("extensions",)
-    """The condenser neither writes nor reads them."""
 
     creator: AccountName = ""
     receiver: AccountName = ""
