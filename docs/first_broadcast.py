@@ -1,0 +1,49 @@
+"""Prints a request that broadcasts a signed transfer, ready for curl: FROM KEY TO AMOUNT [URL].
+
+It asks the node for a reference block, as every client does. Run it from the project's root with .venv/bin/python.
+"""
+
+import json
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import state.operations  # noqa: F401 - fills the registry
+from node.specs import load_spec
+from state.protocol.keys import secret_from_wif
+from state.protocol.signatures import Canonical, sign
+from state.protocol.transaction import Wire
+
+LIFETIME = 600  # seconds
+
+
+def ask(url: str, method: str, *params: Any) -> Any:
+    """The result of a call."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    with urllib.request.urlopen(url, body) as reply:
+        return json.loads(reply.read())["result"]
+
+
+def main(source: str, key: str, target: str, amount: str, url: str = "http://127.0.0.1:8090") -> None:
+    """Build, sign, and print the request."""
+    wire = Wire(load_spec("dev"))
+    head = ask(url, "condenser_api.get_dynamic_global_properties")
+    fields = {
+        "ref_block_num": head["head_block_number"] & 0xFFFF,
+        "ref_block_prefix": int.from_bytes(bytes.fromhex(head["head_block_id"])[4:8], "little"),
+        "expiration": head["time"],
+        "operations": [["transfer", {"from": source, "to": target, "amount": amount, "memo": "first"}]],
+    }
+    trx = wire.transaction_from_json(fields, legacy=True)
+    trx.expiration += LIFETIME
+    wire.seal(trx)
+    trx.signatures = (sign(secret_from_wif(key), wire.signature_digest(trx), Canonical.bip_0062),)
+    shown = wire.transaction_to_json(wire.seal(trx), legacy=True)
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": [shown]}) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
