@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from state.protocol.errors import Refused, UnknownKey
+from state.protocol.errors import NotUnique, UnknownKey
 from state.store import History, Journal, Lists, Ordered, Part, Row, Table, Unique
 
 INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
@@ -272,9 +272,9 @@ def test_refused_insert_changes_nothing(row: Order) -> None:
     journal = Journal()
     orders = filled(journal)
     before, mark = content(orders), journal.mark()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(NotUnique) as refused:
         orders.insert(row)
-    assert refused.value.text == INSERT_CLASH
+    assert refused.value.what == INSERT_CLASH
     orders.check()
     assert (content(orders), journal.mark(), row.id) == (before, mark, -1)
 
@@ -284,9 +284,9 @@ def test_refused_modify_changes_nothing(changes: dict[str, Any]) -> None:
     journal = Journal()
     orders = filled(journal)
     before, mark = content(orders), journal.mark()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(NotUnique) as refused:
         orders.modify(orders.find(1), **changes)
-    assert refused.value.text == MODIFY_CLASH
+    assert refused.value.what == MODIFY_CLASH
     orders.check()
     assert (content(orders), journal.mark()) == (before, mark)
 
@@ -399,7 +399,7 @@ def test_session_keeps_what_ends_well() -> None:
     assert journal.mark() == mark + 1
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, Refused])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, UnknownKey])
 def test_session_undoes_what_fails(error: type[BaseException]) -> None:
     journal = Journal()
     orders = filled(journal)
@@ -430,7 +430,7 @@ def test_sessions_nest() -> None:
 
     with journal.session():
         orders.modify(orders.find(0), note="outer")
-        with pytest.raises(Refused):
+        with pytest.raises(NotUnique):
             clashing_session()
         assert orders.find(0).note == "outer"
     assert orders.find(0).note == "outer"

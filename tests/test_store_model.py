@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from state.protocol.errors import Refused
+from state.protocol.errors import NotUnique
 from state.store import Journal, Lists, Ordered, Part, Row, Table, Unique
 
 TEXTS = st.sampled_from(["", "a", "ab", "b"])
@@ -105,7 +105,7 @@ class StoreMachine(RuleBasedStateMachine):
         clash = self.model.clashes(plain)
         try:
             self.things.insert(row)
-        except Refused:
+        except NotUnique:
             assert clash
             assert row.id == -1
             return
@@ -123,7 +123,7 @@ class StoreMachine(RuleBasedStateMachine):
         clash = self.model.clashes(plain)
         try:
             self.things.modify(row, **changes)
-        except Refused:
+        except NotUnique:
             assert clash
             return
         assert not clash
@@ -189,7 +189,7 @@ class StoreMachine(RuleBasedStateMachine):
                 self.things.remove(row)
                 self.things.insert(Thing("fresh", rank=9))
                 raise KeyboardInterrupt
-        except (Refused, KeyboardInterrupt):
+        except (NotUnique, KeyboardInterrupt):
             pass
 
     @rule(index=st.sampled_from(sorted(ORDERS)))

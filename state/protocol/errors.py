@@ -128,6 +128,12 @@ class UnknownKey(Wrapped):
         super().__init__("unknown key")
 
 
+class NotUnique(Wrapped):
+    """A row would be there twice, as one of the indices sees it."""
+
+    NAME = "N5boost10wrapexceptISt11logic_errorEE"
+
+
 # ------------------------------------------------------------------ rules
 
 

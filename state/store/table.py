@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
-from state.protocol.errors import Refused, UnknownKey
+from state.protocol.errors import NotUnique, UnknownKey
 from state.store.journal import Journal
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
@@ -87,7 +87,7 @@ class Table(Generic[RowT]):
                 entry = index.entry(row)
                 if entry is not None:
                     if index.unique and entry in index.by_key:
-                        raise Refused(INSERT_CLASH)
+                        raise NotUnique(INSERT_CLASH)
                     moves.append((index, None, entry))
             _perform(moves, row)
         except BaseException:
@@ -161,7 +161,7 @@ class Table(Generic[RowT]):
                 new = index.entry(row)
                 if new != old:
                     if new is not None and index.unique and new in index.by_key:
-                        raise Refused(MODIFY_CLASH)
+                        raise NotUnique(MODIFY_CLASH)
                     moves.append((index, old, new))
             _perform(moves, row)
         except BaseException:
