@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from node.specs import load_spec
-from state.operations import custom, escrow, mining, proposals, rewards, smt
+from state.operations import custom, escrow, mining, proposals, rewards, smt, smt_settings
 from state.operations.custom import CustomBinary, CustomJson
 from state.protocol import virtual
 from state.protocol.asset import COIN, SBD, Asset
@@ -25,7 +25,7 @@ from state.protocol.operation import OPERATIONS, Needed, Operation, wire_tag
 from tests.wire_examples import ANY, CODECS, TESTNET, TESTS, VECTOR_CODECS, VECTORS, refusal, vectors
 
 CASES = sorted(path.parent.name for path in TESTS.glob("cases/*/broadcasts.jsonl.gz"))
-MODULES = (custom, escrow, mining, proposals, rewards, smt, virtual)
+MODULES = (custom, escrow, mining, proposals, rewards, smt, smt_settings, virtual)
 MINE = {tag: cls for tag, cls in OPERATIONS.items() if cls.__module__ in {module.__name__ for module in MODULES}}
 TAGS = {14, 15, 16, 18, *range(27, 32), 35, 39, *range(44, 73)}
 
