@@ -24,6 +24,7 @@ CALL_FAILED = -32003
 ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
 HOLDS_JSON = "custom_json_operation"
 REFUSALS_RECORDED = 97
+CONDENSER_REFUSALS_RECORDED = 8
 
 
 def broadcasts(case: str) -> Iterator[dict[str, Any]]:
@@ -31,10 +32,10 @@ def broadcasts(case: str) -> Iterator[dict[str, Any]]:
     return read_json_lines(CASES / case / "broadcasts.jsonl.gz")
 
 
-def read(transaction: Any) -> ChainError | None:
+def read(transaction: Any, legacy: bool = False) -> ChainError | None:
     """What a transaction in JSON is refused with while it is read."""
     try:
-        WIRE.transaction_from_json(transaction)
+        WIRE.transaction_from_json(transaction, legacy)
     except ChainError as error:
         return error
     return None
@@ -66,3 +67,16 @@ def test_recorded_refusals(case: str) -> None:
 def test_all_are_seen() -> None:
     """The number stands here so that recordings that vanish are missed."""
     assert sum(read(event["trx"]) is not None for case in case_names() for event in broadcasts(case)) == REFUSALS_RECORDED
+
+
+def test_recorded_refusals_of_the_condenser() -> None:
+    queries = [query for case in case_names() for query in read_json_lines(CASES / case / "queries.jsonl.gz")]
+    refused = 0
+    for query in queries:
+        if query["method"] == "condenser_api.broadcast_transaction":
+            error, recorded = read(query["params"][0], legacy=True), query["error"]
+            assert (error is not None) or recorded["code"] != CALL_FAILED, query
+            if error is not None:
+                refused += 1
+                assert error.message(SPEC.spell) == recorded["message"]
+    assert refused == CONDENSER_REFUSALS_RECORDED
