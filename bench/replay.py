@@ -35,7 +35,9 @@ def plain(path: Path) -> Path:
 
 def measure(path: Path, chain: str, verify: str) -> None:
     """Replay in this process, and print what it took."""
+    from node.memory import keep_what_is_loaded, tune_collector
     from node.plugins import chosen_plugins
+    from node.replay import BLOCKS_BETWEEN_KEEPS
     from node.specs import load_spec
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
@@ -43,6 +45,7 @@ def measure(path: Path, chain: str, verify: str) -> None:
     from state.plugins import enable
     from state.protocol.transaction import frames
 
+    tune_collector()
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
     node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
@@ -56,6 +59,8 @@ def measure(path: Path, chain: str, verify: str) -> None:
         if not blocks:
             start, wall = time.process_time(), time.perf_counter()
         blocks += 1
+        if blocks % BLOCKS_BETWEEN_KEEPS == 0:
+            keep_what_is_loaded()
         transactions += len(block.transactions)
         operations += sum(len(trx.operations) for trx in block.transactions)
     seconds, passed = time.process_time() - start, time.perf_counter() - wall
