@@ -25,9 +25,16 @@ WORD_MAX = 2**32 - 1
 ARRAY = re.compile(r"array<(.+)>(?:\[(\d+)\])?")
 
 
+# What recorded replies have beyond the descriptions: the other symbol of a bucket, on chains with tokens.
+BUCKET_SYMBOL = {"symbol": {"nai": "string", "decimals": "int"}}
+
+
 def shapes() -> dict[str, Any]:
     """The shape of each method's result."""
-    return {entry["method"]: entry["result"] for entry in read_json(METHODS)}
+    described = {entry["method"]: entry["result"] for entry in read_json(METHODS)}
+    described["condenser_api.get_market_history"][0] |= BUCKET_SYMBOL
+    described["market_history_api.get_market_history"]["buckets"][0] |= BUCKET_SYMBOL
+    return described
 
 
 def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
@@ -41,6 +48,8 @@ def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
         yield from _array(shape[0], None, value, path)
     elif match := ARRAY.fullmatch(shape):
         yield from _array(match[1], match[2], value, path)
+    elif shape.startswith("{"):
+        yield from _object(dict(member.split(":") for member in shape.strip("{}").split(",")), value, path)
     elif not _is_plain(shape, value):
         yield f"{path}: {value!r} is no {shape}"
 
