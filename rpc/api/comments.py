@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypedDict
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, require_few, start_reader
 from rpc.records.comments import Comment, Vote, comment_view, vote_view
-from rpc.service.arguments import AccountName, Exactly, Text, Timestamp
+from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.convert import to_array
@@ -182,11 +182,18 @@ VOTES = {
     "by_comment_voter": By(lambda state: state.comment_votes.by_comment_voter, CommentVoter, comment_voter_place),
     "by_voter_comment": By(lambda state: state.comment_votes.by_voter_comment, VoterComment, voter_comment_place),
 }
+VoteStart = Annotated[Any, AnyOf((CommentVoter, VoterComment))]
+VoteOrder = Annotated[Any, Among((*VOTES, *SYMBOL_ORDERS))]
 
 
 @method("database_api.list_votes")
 def list_votes(
-    state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Any = "by_comment_voter"
+    state: State,
+    show: Show,
+    /,
+    start: VoteStart = BEGINNING,
+    limit: ListLimit = QUERY_LIMIT,
+    order: VoteOrder = "by_comment_voter",
 ) -> Votes:
     """Votes by comment and voter or the other way round, each by their record ids.
 

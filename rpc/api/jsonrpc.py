@@ -1,10 +1,15 @@
-"""jsonrpc: what a node can be asked. Source: rpc-api.md §1.11."""
+"""jsonrpc and rpc: what a node can be asked. Source: rpc-api.md §1.11; spec.open-rpc.org."""
 
+from functools import lru_cache
 from typing import Any
 
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
-from rpc.service.method import method
+from rpc.service.method import METHODS, method
+from rpc.service.openrpc import document
+from state.protocol.transaction import Wire
+
+DOCUMENTS_KEPT_MAX = 4
 
 
 @method("jsonrpc.get_methods")
@@ -17,3 +22,15 @@ def get_methods(service: Service) -> list[str]:
 def get_signature(service: Service, method: Text) -> dict[str, Any]:
     """Arguments and result of a method, with their default values."""
     return service.signature(method)
+
+
+@method("rpc.discover")
+def discover(service: Service) -> dict[str, Any]:
+    """The OpenRPC document of this node: every method with its arguments, result and refusals."""
+    return document_of(tuple(service.method_names), service.wire)
+
+
+@lru_cache(DOCUMENTS_KEPT_MAX)
+def document_of(names: tuple[str, ...], wire: Wire) -> dict[str, Any]:
+    """The document of these methods, made once; nobody may change it."""
+    return document([METHODS[name] for name in names], wire)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict, TypeVar
 import msgspec
 from msgspec import Struct
 
-from rpc.service.arguments import Argument, Limit, Title, UInt32, argument
+from rpc.service.arguments import Among, AnyOf, Argument, Limit, Title, UInt32, argument
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.errors import Refused, require
@@ -142,8 +142,15 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
         return {key: [dump(view(state, row)) for row in islice(by.rows(state, show.wire, start), limit)]}
 
     list_rows.__doc__ = about
+    list_rows.__annotations__["start"] = Annotated[Any, AnyOf(start_types(orders))]
+    list_rows.__annotations__["order"] = Annotated[Order, Among(tuple(orders))]
     list_rows.__annotations__["return"] = TypedDict("Page", {key: list[Annotated[Json, Of(record)]]})  # type: ignore
     method(name)(list_rows)
+
+
+def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
+    """The types that a start key has in these orders."""
+    return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
 def chosen(orders: dict[str, By], order: enum.Enum) -> By:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any, TypedDict
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few
+from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
 from rpc.records.proposals import Proposal, ProposalView, ProposalVote, ProposalVoteView
-from rpc.service.arguments import APPBASE, AccountName, Timestamp, Title, UInt64
+from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Timestamp, Title, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.transaction import Wire
@@ -50,6 +50,11 @@ VOTES = {
     "by_proposal_voter": By(lambda state: state.proposal_votes.by_proposal_voter, tuple[UInt64, AccountName]),
 }
 
+ProposalStart = Annotated[Any, AnyOf(start_types(PROPOSALS))]
+ProposalOrder = Annotated[Order, Among(tuple(PROPOSALS))]
+VoteStart = Annotated[Any, AnyOf(start_types(VOTES))]
+VoteOrder = Annotated[Order, Among(tuple(VOTES))]
+
 
 class Proposals(TypedDict):
     """Proposals under their name."""
@@ -83,9 +88,9 @@ def list_proposals(
     state: State,
     show: Show,
     /,
-    start: Any = BEGINNING,
+    start: ProposalStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
-    order: Order = SortOrder.by_creator,
+    order: ProposalOrder = SortOrder.by_creator,
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> Proposals:
@@ -98,9 +103,9 @@ def proposal_page(
     state: State,
     show: Show,
     /,
-    start: Any,
+    start: ProposalStart,
     limit: ListLimit,
-    order: Order,
+    order: ProposalOrder,
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
@@ -115,9 +120,9 @@ def list_proposal_votes(
     state: State,
     show: Show,
     /,
-    start: Any = BEGINNING,
+    start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
-    order: Order = SortOrder.by_voter_proposal,
+    order: VoteOrder = SortOrder.by_voter_proposal,
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> ProposalVotes:
@@ -130,9 +135,9 @@ def proposal_vote_page(
     state: State,
     show: Show,
     /,
-    start: Any,
+    start: VoteStart,
     limit: ListLimit,
-    order: Order,
+    order: VoteOrder,
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few
 from rpc.records.vesting import Delegation, DelegationExpiration, Route
-from rpc.service.arguments import AccountName, Exactly, Int64, Timestamp, Title
+from rpc.service.arguments import AccountName, Among, Exactly, Int64, Timestamp, Title
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.errors import Refused
@@ -32,6 +32,8 @@ class RouteType(enum.Enum):
     all = 2
 
 
+ROUTE_ORDERS = ("by_withdraw_route", "by_name", "by_destination")
+RouteOrder = Annotated[Order, Among(ROUTE_ORDERS)]
 Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_route_type")]
 
 
@@ -85,10 +87,10 @@ def get_expiring_vesting_delegations(
 
 @method("database_api.find_withdraw_vesting_routes")
 def find_withdraw_vesting_routes(
-    state: State, show: Show, /, account: AccountName = "", order: Order = SortOrder.by_withdraw_route
+    state: State, show: Show, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> Routes:
     """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
-    if order not in (SortOrder.by_withdraw_route, SortOrder.by_name, SortOrder.by_destination):
+    if order.name not in ROUTE_ORDERS:
         raise Refused("Unknown or unsupported sort order", condition="false")
     return {"routes": routes_of(state, show, account, incoming=order is SortOrder.by_destination)}
 

@@ -39,6 +39,8 @@ __all__ = [
     "APPBASE",
     "LEGACY",
     "AccountName",
+    "Among",
+    "AnyOf",
     "Argument",
     "Bool",
     "Exactly",
@@ -57,6 +59,7 @@ __all__ = [
     "UInt32",
     "UInt64",
     "argument",
+    "is_query",
     "object_reader",
     "register_converter",
 ]
@@ -107,10 +110,14 @@ class Limit(Struct, frozen=True):
     condition: str = ""
     key: str = ""
 
+    @property
+    def refused_condition(self) -> str:
+        """The expression that a refusal begins with."""
+        return self.condition or f"args.limit <= {self.maximum}"
+
     def check(self, value: int) -> None:
         """Refuse a value above the maximum."""
-        condition = self.condition or f"args.limit <= {self.maximum}"
-        require(value <= self.maximum, self.text, condition=condition, **({self.key: value} if self.key else {}))
+        require(value <= self.maximum, self.text, condition=self.refused_condition, **({self.key: value} if self.key else {}))
 
 
 class Exactly(Struct, frozen=True):
@@ -124,6 +131,18 @@ class Title(Struct, frozen=True):
     """Mark of an enumeration: the name that the reference has for it, in product spelling."""
 
     text: str
+
+
+class Among(Struct, frozen=True):
+    """Mark of an enumeration: the members that this method takes. It tells; the function itself refuses the others."""
+
+    names: tuple[str, ...]
+
+
+class AnyOf(Struct, frozen=True):
+    """Mark of an argument that the function reads itself, since its type depends on another one: the types that it may have."""
+
+    annotations: tuple[Any, ...]
 
 
 class Argument(Struct, Generic[Value], frozen=True):
@@ -190,6 +209,11 @@ def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Ca
     return read_object
 
 
+def is_query(cls: Any) -> bool:
+    """Whether a type is a Struct that isn't declared for the wire: what discussion queries and the like are."""
+    return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
+
+
 # ------------------------------------------------------------------ one function per family of types
 
 
@@ -201,7 +225,7 @@ def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, fo
     origin = get_origin(bare)
     if origin in (Union, types.UnionType):
         return _optional(bare, wire, form)
-    if _is_query(bare):
+    if is_query(bare):
         return _query(bare, wire, form)
     if isinstance(bare, type) and issubclass(bare, enum.Enum):
         return _choice(bare, marks, wire)
@@ -274,11 +298,6 @@ def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argumen
         return members[index]
 
     return Argument(read, lambda: members[0], lambda: members[0].name)
-
-
-def _is_query(cls: Any) -> bool:
-    """Whether a type is a Struct that isn't declared for the wire: what discussion queries and the like are."""
-    return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
 
 
 def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:

@@ -3,16 +3,14 @@
 Source: rpc-api.md §1.11.
 """
 
-from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any
 
 import msgspec
 
 from rpc.service.arguments import LEGACY, Form, argument, shown_default
-from rpc.service.method import Method, default_of
-from rpc.service.show import Of
+from rpc.service.method import Method, Parameter, default_of
+from rpc.service.shape import Declared, Listed, Members, Names, Nullable, Row, Shape, shape_of
 from state.protocol.transaction import Wire
-
-NO_RESULT = (None, type(None), Any, object)
 
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
@@ -21,22 +19,33 @@ def signature(method: Method, wire: Wire) -> dict[str, Any]:
 
 
 def result_default(annotation: Any, wire: Wire, form: Form) -> Any:
-    """A result of this type with nothing in it; an empty object for records whose members aren't declared."""
-    for mark in getattr(annotation, "__metadata__", ()):
-        if isinstance(mark, Of):
-            return wire.codecs.blank(mark.record, form is LEGACY)
-    if annotation in NO_RESULT or annotation is dict or get_origin(annotation) is dict:
-        return {}
-    if annotation is list or get_origin(annotation) is list:
-        return []
-    if is_typeddict(annotation):
-        hints = get_type_hints(annotation, include_extras=True)
-        return {name: result_default(hint, wire, form) for name, hint in hints.items() if type(None) not in get_args(hint)}
-    try:
-        shown = argument(annotation, wire, form).shown()
-    except TypeError:
-        return {}
-    return None if shown is msgspec.UNSET else shown
+    """A result of this type with nothing in it; an empty object where nothing is declared."""
+    return blank(shape_of(annotation), wire, form)
+
+
+def blank(shape: Shape, wire: Wire, form: Form) -> Any:
+    """The JSON value of a shape with nothing in it; optional members are left out."""
+    match shape:
+        case Declared(of=of):
+            return wire.codecs.blank(of, form is LEGACY)
+        case Listed():
+            return []
+        case Row(elements=elements):
+            return [blank(element, wire, form) for element in elements]
+        case Members(fields=fields, optional=optional):
+            given = {name: member for name, member in fields.items() if name not in optional and not isinstance(member, Nullable)}
+            return {name: blank(member, wire, form) for name, member in given.items()}
+        case Nullable():
+            return None
+        case Names(names=names):
+            return names[0]
+    return {}
+
+
+def shown_argument(parameter: Parameter, method: Method, wire: Wire) -> Any:
+    """The JSON form of what a missing argument stands for; UNSET for none."""
+    member = argument(parameter.annotation, wire, method.form)
+    return shown_default(default_of(parameter, member), member)
 
 
 def _arguments(method: Method, wire: Wire) -> Any:
@@ -44,10 +53,5 @@ def _arguments(method: Method, wire: Wire) -> Any:
         return []
     if method.raw:
         return {}
-    out = {}
-    for parameter in method.parameters:
-        member = argument(parameter.annotation, wire, method.form)
-        shown = shown_default(default_of(parameter, member), member)
-        if shown is not msgspec.UNSET:
-            out[wire.spec.spell(parameter.name.rstrip("_"))] = shown
-    return out
+    shown = {wire.spec.spell(parameter.name.rstrip("_")): shown_argument(parameter, method, wire) for parameter in method.parameters}
+    return {name: value for name, value in shown.items() if value is not msgspec.UNSET}
