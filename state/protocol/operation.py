@@ -232,6 +232,8 @@ def legacy_parser(codecs: Codecs) -> Parse:
         full = f"legacy_{cls.NAME}_operation" if is_converted(codecs, cls) else f"{cls.NAME}_operation"
         names |= {spell(cls.NAME): cls, spell(full): cls, spell(f"{cls.NAME}_operation"): cls}
 
+    readers: dict[type[Operation], Parse] = {}
+
     def parse(value: Any) -> Any:
         pair = to_array(value)
         if len(pair) < 2:
@@ -244,7 +246,9 @@ def legacy_parser(codecs: Codecs) -> Parse:
             name = to_text(name)
             require(name in names, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
             cls = names[name]
-        return codecs.parser(cls, True)(pair[1])
+        if cls not in readers:
+            readers[cls] = codecs.parser(cls, True)
+        return readers[cls](pair[1])
 
     return parse
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SYMBOL_BYTES = 8
 SMT_BYTES = 4
 WHITE_SPACE = " \t\n\v\f\r"
+PLAIN_DIGITS_MAX = 12
 FRACTION = re.compile(r"[0-9]*", re.ASCII)
 SYMBOL_UNKNOWN = "UNKN"
 
@@ -66,6 +67,9 @@ class Symbols:
 
         As in the reference the sign belongs to the digits in front of the point alone: `-1.500 COIN` is -500.
         """
+        plain = self._plain_asset(value) if type(value) is str else None
+        if plain is not None:
+            return plain
         number, blank, name = to_text(value).strip(WHITE_SPACE).partition(" ")
         require(blank, condition="space_pos != std::string::npos")
         whole, point, fraction = number.partition(".")
@@ -82,6 +86,15 @@ class Symbols:
         if not assets.INT64_MIN <= amount <= assets.INT64_MAX:
             raise unreadable_amount()
         return Asset(amount, symbol)
+
+    def _plain_asset(self, text: str) -> Asset | None:
+        """The asset of a text in just the form that `asset_text` gives, and not negative; nearly all are."""
+        number, _, name = text.partition(" ")
+        whole, _, fraction = number.partition(".")
+        symbol = self._by_letters.get(name)
+        if symbol is None or len(fraction) != assets.decimals(symbol) or len(whole) > PLAIN_DIGITS_MAX:
+            return None
+        return Asset(int(whole + fraction), symbol) if whole.isdigit() and fraction.isdigit() and number.isascii() else None
 
 
 def packed_symbol(symbol: int, letters: str) -> bytes:
