@@ -1,6 +1,7 @@
 """A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import trio
@@ -15,6 +16,7 @@ from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.transactions import canonical_rule
+from state.plugins import enable
 from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
 from state.protocol.keys import public_key, secret_from_seed, wif_from_secret
@@ -76,10 +78,10 @@ class DirectProcessor:
 
 
 class Site:
-    """A chain at genesis, and its service."""
+    """A chain at genesis with the named plugins, and its service. Without any named, it serves all methods."""
 
-    def __init__(self, spec: str = "testnet") -> None:
-        self.chain = Chain(new_state(load_spec(spec)))
+    def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
+        self.chain = Chain(new_state(load_spec(spec), prepare=lambda state: enable(state, plugins or ())))
         self.state = self.chain.state
         self.wire = self.state.wire
         self.processor = DirectProcessor(self.chain)
@@ -87,6 +89,7 @@ class Site:
         self.service = Service(
             METHODS.values(),
             wire=self.wire,
+            plugins=plugins,
             clock=lambda: self.now,
             state=self.state,
             chain=self.chain,

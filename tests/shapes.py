@@ -22,6 +22,7 @@ TEXTS = {
 }
 NAI = {"amount": re.compile(r"-?\d+"), "nai": re.compile(r"@@\d{9}")}
 WORD_MAX = 2**32 - 1
+MAP = re.compile(r"object<name,\{(\w+):(\w+)\}>")
 ARRAY = re.compile(r"array<(.+)>(?:\[(\d+)\])?")
 
 
@@ -44,8 +45,12 @@ def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
             yield from mismatches(shape["$or_null"], value, path)
     elif isinstance(shape, dict):
         yield from _object(shape, value, path)
+    elif isinstance(shape, list) and len(shape) > 1:
+        yield from _row(shape, value, path)
     elif isinstance(shape, list):
         yield from _array(shape[0], None, value, path)
+    elif match := MAP.fullmatch(shape):
+        yield from _object({name: {match[1]: match[2]} for name in value}, value, path)
     elif match := ARRAY.fullmatch(shape):
         yield from _array(match[1], match[2], value, path)
     elif shape.startswith("{"):
@@ -67,6 +72,15 @@ def _object(shape: dict[str, Any], value: Any, path: str) -> Iterator[str]:
             yield f"{path}.{name} is in no description"
         else:
             yield from mismatches(names[name], member, f"{path}.{name}")
+
+
+def _row(shape: list[Any], value: Any, path: str) -> Iterator[str]:
+    """An array whose members have a shape each."""
+    if not isinstance(value, list) or len(value) != len(shape):
+        yield f"{path}: {value!r} is no array of {len(shape)}"
+        return
+    for i, (element, member) in enumerate(zip(shape, value, strict=True)):
+        yield from mismatches(element, member, f"{path}[{i}]")
 
 
 def _array(element: Any, size: str | None, value: Any, path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8."""
+"""Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8, §3.12."""
 
 from itertools import islice
 from typing import Annotated, Any, TypedDict
@@ -61,6 +61,7 @@ def get_account_references(state: State, _params: Any) -> list[Any]:
     raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
 
 
+@method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
 def get_account_bandwidth(state: State, account: AccountName, type_: Text) -> Json:
     """Not served since release 0.20.6."""

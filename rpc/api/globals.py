@@ -1,4 +1,4 @@
-"""What is told of the chain as a whole, and of the node. Source: rpc-api.md §3.2.2, §3.7, §2.4."""
+"""What is told of the chain as a whole, and of the node. Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4."""
 
 from functools import lru_cache
 from typing import Annotated, TypedDict
@@ -9,6 +9,7 @@ from rpc.records.chain import (
     HardforkProperties,
     MedianProperties,
     NodeVersion,
+    ReserveRatio,
     RewardFund,
     ScheduledHardfork,
 )
@@ -31,6 +32,7 @@ ScheduledJson = Annotated[Json, Of(ScheduledHardfork)]
 VersionJson = Annotated[Json, Of(NodeVersion)]
 PriceJson = Annotated[Json, Of(Price)]
 FundJson = Annotated[Json, Of(RewardFund)]
+ReserveJson = Annotated[Json, Of(ReserveRatio)]
 
 
 class RewardFunds(TypedDict):
@@ -69,6 +71,13 @@ def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson
     if not state.spec.smt:
         shown.pop("smt_creation_fee", None)
     return shown
+
+
+@method("witness_api.get_reserve_ratio")
+def get_reserve_ratio(state: State, show: Show, /) -> ReserveJson:
+    """How large blocks are, and the bandwidth that this left to accounts by the rules of release 0.20.2."""
+    ratio: Json = show(ReserveRatio, state.props)
+    return ratio
 
 
 @method("condenser_api.get_chain_properties")

@@ -1,7 +1,7 @@
 """Blocks, headers and transactions as replies show them. Source: rpc-api.md §2.1; wire-format.md §5."""
 
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ SIGNERS_KEPT_MAX = 4096
 class Transaction(Struct):
     """R-trx; R-trx-stored in the condenser's blocks."""
 
-    APPBASE_ABSENT = ("transaction_id", "block_num", "transaction_num")
+    APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
 
     ref_block_num: UInt16
     ref_block_prefix: UInt32

@@ -77,6 +77,15 @@ class DynamicGlobalProperties(Struct):
     max_virtual_bandwidth: BigText
 
 
+class ReserveRatio(Struct):
+    """R-reserve, of a row of global properties."""
+
+    id: UInt32
+    average_block_size: UInt32
+    current_reserve_ratio: UInt32
+    max_virtual_bandwidth: BigText
+
+
 class ChainProperties(Struct):
     """What a witness votes for, and the medians of it."""
 

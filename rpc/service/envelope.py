@@ -25,12 +25,14 @@ from rpc.service.refusal import (
     PARSE_ERROR,
     SERVER_ERROR,
     Clock,
+    NotEnabled,
     NotServed,
     PushFailed,
     code_of,
     error_object,
     internal_error,
     plain_error,
+    plugin_hint,
 )
 from rpc.service.signature import signature
 from state.protocol.convert import json_int, to_object, to_text
@@ -76,6 +78,7 @@ class Service:
     ) -> None:
         self.wire, self.clock = wire, clock
         served: dict[Path, Bound] = {}
+        self._off: dict[Path, tuple[str, ...]] = {}
         for method in methods:
             enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
             path = tuple(method.name.split("."))
@@ -83,7 +86,9 @@ class Service:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
                 served[path] = Bound(method, call, method.waits, method.loopback_only)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled), False, method.loopback_only)
+                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, method.loopback_only)
+            elif not method.loopback_only:
+                self._off[path] = method.plugins
         self._served = served
         self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.loopback_only)}
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
@@ -194,12 +199,20 @@ class Service:
             return self._refused(request_id, error.error, SERVER_ERROR)
         if isinstance(error, NotServed):
             return self._refused(request_id, error.error, DISPATCH_ERROR)
+        if isinstance(error, NotEnabled):
+            return self._hinted(request_id, error.error, CALL_ERROR, error.plugins)
         if isinstance(error, ChainError):
             return self._refused(request_id, error, code_of(error, CALL_ERROR))
         return self._bug(request_id, error, request)
 
     def _refused(self, request_id: int | str | None, error: ChainError, code: int) -> bytes:
         return _error(request_id, error_object(error, code, self.wire, self.clock))
+
+    def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
+        """The answer to a call of a method whose plugins are off: it tells how to turn them on."""
+        said = error_object(error, code, self.wire, self.clock)
+        said["data"]["hint"] = plugin_hint(plugins)
+        return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
         """The answer to what should not have happened: logged with the request, no word about it to the client."""
@@ -216,7 +229,10 @@ class Service:
 
     def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
         """The answer to a name that nothing has; it names the closest ones."""
-        said = error_object(not_found(path, self._groups[local]), DISPATCH_ERROR, self.wire, self.clock)
+        error = not_found(path, self._groups[local])
+        if path in self._off:
+            return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
+        said = error_object(error, DISPATCH_ERROR, self.wire, self.clock)
         closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
         if closest:
             said["data"]["closest"] = closest

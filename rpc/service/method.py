@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
+from rpc.service.refusal import NotEnabled
 from rpc.service.show import Show
 from state.protocol.convert import to_array
 from state.protocol.errors import Refused
@@ -131,11 +132,11 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     return call
 
 
-def refuse(error: Refused) -> Call:
-    """A call that is always refused: for methods whose plugin is off."""
+def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
+    """A call that is always refused: for methods whose plugins are off."""
 
     def call(_params: Any) -> Any:
-        raise Refused(error.text, condition=error.condition)
+        raise NotEnabled(error, plugins)
 
     return call
 

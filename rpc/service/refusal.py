@@ -45,6 +45,15 @@ class NotServed(Exception):
         self.error = error
 
 
+class NotEnabled(Exception):
+    """A method whose plugins, of which it needs one, are off."""
+
+    def __init__(self, error: Refused, plugins: tuple[str, ...]) -> None:
+        super().__init__(error)
+        self.error = error
+        self.plugins = plugins
+
+
 def code_of(error: ChainError, assertion: int) -> int:
     """The JSON-RPC code of a refusal, given the one that assertions have at this stage."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR
@@ -53,6 +62,12 @@ def code_of(error: ChainError, assertion: int) -> int:
 def plain_error(code: int, message: str) -> dict[str, Any]:
     """An error object of the envelope itself."""
     return {"code": code, "message": message}
+
+
+def plugin_hint(plugins: tuple[str, ...]) -> str:
+    """What can be done where one of these plugins is needed and all are off."""
+    options = " or ".join(f"--enable {plugin}" for plugin in plugins)
+    return f"this needs the plugin {' or '.join(plugins)}, which is off; start the node with {options}"
 
 
 def internal_error() -> dict[str, Any]:

@@ -49,6 +49,15 @@ class Whole(Kind):
         return str if self.always else json_int
 
 
+class Real(Kind):
+    """A real number, as text with 17 digits behind the point."""
+
+    default = 0
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return lambda value: f"{value:.17f}"
+
+
 class At(Kind):
     """A field that is read at a path of attributes of what is shown; at an empty path it is made of the whole value.
 
@@ -72,6 +81,7 @@ class Always(Kind):
 
 Big = Annotated[int, Whole()]
 BigText = Annotated[int, Whole(always=True)]
+RealNumber = Annotated[float, Real()]
 CoinAmount = Annotated[int, Amount(assets.COIN)]
 DebtAmount = Annotated[int, Amount(assets.SBD)]
 VestsAmount = Annotated[int, Amount(assets.VESTS)]

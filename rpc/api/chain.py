@@ -1,0 +1,58 @@
+"""chain_api: blocks and transactions that come in, with the outcome as a result instead of an error. Source: rpc-api.md §5.3."""
+
+from typing import Annotated, NotRequired, TypedDict
+
+from rpc.processor import Processor
+from rpc.service.arguments import Timestamp, UInt16, UInt32
+from rpc.service.method import method
+from rpc.service.refusal import PushFailed
+from state.protocol.errors import ChainError
+from state.protocol.kinds import Bool, Extensions, Hash, Many, Text
+from state.protocol.operation import Operations
+from state.protocol.transaction import SIGNATURE_BYTES, SignedBlock, SignedTransaction, Wire
+
+Signatures = Annotated[tuple[bytes, ...], Many(Hash(SIGNATURE_BYTES))]
+
+
+class Outcome(TypedDict):
+    """Whether something was accepted, and why not."""
+
+    success: bool
+    error: NotRequired[Text]
+
+
+@method("chain_api.push_block")
+async def push_block(processor: Processor, wire: Wire, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
+    """Push a block. It makes no difference whether the chain is being synchronized."""
+    try:
+        await processor.push_block(block)
+    except (PushFailed, ChainError) as error:
+        return failure(error, wire)
+    return {"success": True}
+
+
+@method("chain_api.push_transaction")
+async def push_transaction(
+    processor: Processor,
+    wire: Wire,
+    /,
+    ref_block_num: UInt16,
+    ref_block_prefix: UInt32,
+    expiration: Timestamp,
+    operations: Operations,
+    extensions: Extensions,
+    signatures: Signatures,
+) -> Outcome:
+    """Push a transaction, whose fields are the arguments."""
+    trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
+    try:
+        await processor.push_transaction(wire.seal(trx))
+    except (PushFailed, ChainError) as error:
+        return failure(error, wire)
+    return {"success": True}
+
+
+def failure(error: PushFailed | ChainError, wire: Wire) -> Outcome:
+    """Why something was refused, in words."""
+    refused = error.error if isinstance(error, PushFailed) else error
+    return {"success": False, "error": refused.message(wire.spec.spell)}

@@ -1,0 +1,121 @@
+"""What has happened: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, TypedDict
+
+from rpc.records.history import RecordedOperation, StoredTransaction, TransactionView
+from rpc.service.arguments import AccountName, Bool, Hash160, Limit, UInt32, UInt64
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.chain.chain import Chain
+from state.plugins import account_history
+from state.plugins.account_history import OperationRecord
+from state.protocol.errors import Refused, require
+from state.protocol.operation import SMT_TAGS
+from state.tables import State
+
+NAME = account_history.NAME
+OFF = ("_account_history_api", "account_history_api_plugin not enabled.")
+NEWEST = -1
+START_MAX = 2**64 - 1
+
+OperationJson = Annotated[Json, Of(RecordedOperation)]
+TransactionJson = Annotated[Json, Of(StoredTransaction)]
+HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
+
+
+class Histories(TypedDict):
+    """Numbers and operations."""
+
+    history: list[Any]
+
+
+class BlockOperations(TypedDict):
+    """Operations under their name."""
+
+    ops: list[OperationJson]
+
+
+class VirtualOperations(TypedDict):
+    """Operations, and where to go on."""
+
+    ops: list[OperationJson]
+    next_block_range_begin: UInt32
+
+
+@method("account_history_api.get_account_history", plugin=NAME)
+def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> Histories:
+    """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+
+    -1 stands for the newest one. `start` must not be less than `limit`.
+    """
+    return {"history": find_account_history(state, show, account, start, limit)}
+
+
+@method("condenser_api.get_account_history", plugin=NAME, not_enabled=OFF)
+def find_account_history(state: State, show: Show, /, account: AccountName, start: UInt64, limit: HistoryLimit) -> list[Any]:
+    """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+
+    -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.
+    """
+    require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
+    dump = show.by(RecordedOperation)
+    entries = account_history.history(state, account, start, limit)
+    return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
+
+
+@method("account_history_api.get_ops_in_block", plugin=NAME)
+def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> BlockOperations:
+    """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none."""
+    return {"ops": find_ops_in_block(state, show, block_num, only_virtual)}
+
+
+@method("condenser_api.get_ops_in_block", plugin=NAME, not_enabled=OFF)
+def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
+    """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none.
+
+    Operations on tokens are left out.
+    """
+    return shown_operations(show, account_history.operations_in_block(state, block_num, only_virtual))
+
+
+@method("account_history_api.enum_virtual_ops", plugin=NAME)
+def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
+    """What the chain itself reported in the blocks from `block_range_begin` to before `block_range_end`.
+
+    `next_block_range_begin` is the first block from there on with such operations, 0 when there is none.
+    """
+    is_range = block_range_end > block_range_begin
+    require(is_range, "Block range must be upward", condition="blockRangeEnd > blockRangeBegin")
+    found, following = account_history.virtual_operations(state, block_range_begin, block_range_end)
+    return {"ops": shown_operations(show, found), "next_block_range_begin": following}
+
+
+@method("account_history_api.get_transaction", plugin=NAME)
+def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> TransactionJson:
+    """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
+    place = account_history.locate_transaction(state, id_)
+    if place is None:
+        raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
+    number, index = place
+    block = chain.block_by_number(number)
+    assert block is not None, f"block {number} has a transaction and isn't there"
+    shown: Json = show(StoredTransaction, TransactionView(block.transactions[index], number, index))
+    return shown
+
+
+@method("condenser_api.get_transaction", plugin=NAME, not_enabled=OFF)
+def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160) -> TransactionJson:
+    """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
+    return get_transaction(state, chain, show, trx_id)
+
+
+def shown_operations(show: Show, records: Iterable[OperationRecord]) -> list[Json]:
+    """Operations in the form of the method."""
+    dump = show.by(RecordedOperation)
+    return [dump(record) for record in records if is_shown(show, record)]
+
+
+def is_shown(show: Show, record: OperationRecord) -> bool:
+    """Whether an operation has the form of the method: the condenser has none for operations on tokens."""
+    return not show.legacy or record.operation.TAG not in SMT_TAGS

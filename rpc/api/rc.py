@@ -1,0 +1,100 @@
+"""Resource credits: what resources there are, what is left of them, and what accounts have. Source: rpc-api.md §5.3."""
+
+from functools import lru_cache
+from typing import Annotated, TypedDict
+
+from rpc.records.plugins import Credits, CreditsView
+from rpc.service.arguments import AccountName, Text
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.plugins import rc
+from state.plugins.rc_prices import Resource
+from state.plugins.rc_usage import EXECUTION_TIMES, SIZES, STATE_BYTES_SCALE
+from state.protocol.convert import json_int
+from state.protocol.errors import require
+from state.protocol.operation import OPERATIONS, SMT_TAGS
+from state.tables import State
+
+ACCOUNTS_MAX = 1000
+
+CreditsJson = Annotated[Json, Of(Credits)]
+
+
+class ResourceParameters(TypedDict):
+    """The resources, how their pools fill and what they cost; and what operations use of them."""
+
+    resource_names: list[Text]
+    resource_params: Json
+    size_info: Json
+
+
+class ResourcePools(TypedDict):
+    """What is left of each resource."""
+
+    resource_pool: Json
+
+
+class CreditsOfAccounts(TypedDict):
+    """Credits of accounts under their name."""
+
+    rc_accounts: list[CreditsJson]
+
+
+@method("rc_api.get_resource_params", plugin=rc.NAME)
+def get_resource_params(state: State) -> ResourceParameters:
+    """The five resources, how their pools fill and what they cost, and what operations use of them."""
+    resources = rc.resources(state)
+    return {
+        "resource_names": [resource.name for resource in resources],
+        "resource_params": {resource.name: resource_json(resource) for resource in resources},
+        "size_info": size_info(state.spec.smt),
+    }
+
+
+@method("rc_api.get_resource_pool", plugin=rc.NAME)
+def get_resource_pool(state: State) -> ResourcePools:
+    """What is left of each resource."""
+    left = zip(rc.resources(state), rc.pools(state), strict=True)
+    return {"resource_pool": {resource.name: {"pool": json_int(pool)} for resource, pool in left}}
+
+
+@method("rc_api.find_rc_accounts", plugin=rc.NAME)
+def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> CreditsOfAccounts:
+    """The credits of accounts as they were when they changed last, in the order of the names; unknown ones are left out."""
+    require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
+    rows = [row for name in accounts if (row := rc.find_rc_account(state, name)) is not None]
+    views = (CreditsView(row, rc.maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
+    return {"rc_accounts": show.each(Credits, views)}
+
+
+def resource_json(resource: Resource) -> Json:
+    """How a resource's pool fills, and the curve of its price."""
+    return {
+        "resource_dynamics_params": {
+            "resource_unit": json_int(resource.unit),
+            "budget_per_time_unit": json_int(resource.budget),
+            "pool_eq": json_int(resource.pool_eq),
+            "max_pool_size": json_int(resource.max_pool),
+            "decay_params": {
+                "decay_per_time_unit": json_int(resource.decay),
+                "decay_per_time_unit_denom_shift": resource.decay_shift,
+            },
+            "min_decay": json_int(resource.min_decay),
+        },
+        "price_curve_params": {
+            "coeff_a": json_int(resource.coeff_a),
+            "coeff_b": json_int(resource.coeff_b),
+            "shift": resource.shift,
+        },
+    }
+
+
+@lru_cache
+def size_info(smt: bool) -> Json:
+    """What the state keeps of each thing, and the time that each operation takes, on chains with tokens or without."""
+    of_tokens = {OPERATIONS[tag].NAME for tag in SMT_TAGS}
+    times = {name: time for name, time in EXECUTION_TIMES.items() if smt or name not in of_tokens}
+    return {
+        "resource_state_bytes": {**SIZES, "STATE_BYTES_SCALE": STATE_BYTES_SCALE},
+        "resource_execution_time": {f"{name}_operation_exec_time": time for name, time in times.items()},
+    }

@@ -1,0 +1,56 @@
+"""rewards_api: what another reward curve would pay; for experiments, never in production. Source: rpc-api.md §3.13."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Annotated
+
+from rpc.records.plugins import Payout, Simulation
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.effects.curves import curve_value
+from state.protocol.asset import INT64_MAX
+from state.protocol.constants import TIME_MAX
+from state.protocol.errors import require
+from state.protocol.kinds import Curve, UInt128
+from state.tables import State
+from state.tables.content import Comment
+
+PLUGIN = "rewards_api"
+FUND = "post"
+CLAIMS_MAX = 2**127
+
+SimulationJson = Annotated[Json, Of(Simulation)]
+
+
+@method("rewards_api.simulate_curve_payouts", plugin=PLUGIN)
+def simulate_curve_payouts(state: State, show: Show, /, curve: Curve, var1: UInt128) -> SimulationJson:
+    """What the comments that wait for their payout would get out of the fund with another curve, whose constant is `var1`."""
+    simulation: Json = show(Simulation, simulate(state, curve, var1))
+    return simulation
+
+
+def simulate(state: State, curve: int, constant: int) -> Simulation:
+    """Divide the fund as `curve` has it, with its claims so far brought to the same scale."""
+    comments = list(pending_comments(state))
+    if not comments:
+        return Simulation(0, ())
+    fund = state.reward_funds.by_name.get(FUND)
+    require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
+    assert fund is not None
+    simulated = [curve_value(curve, comment.net_rshares, constant) for comment in comments]
+    current = sum(curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant) for comment in comments)
+    require(current > 0, "The pending comments have no claims on the fund", condition="sum_current_curve_vshares > 0")
+    claims = (fund.recent_claims + current) * sum(simulated) // current
+    require(claims > 0, "The pending comments would have no claims on the fund", condition="simulated_recent_claims > 0")
+    fits = "( simulated_recent_claims_u256 >> 64 ) <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )"
+    require(claims < CLAIMS_MAX, condition=fits)
+    amounts = [fund.reward_balance * value // claims for value in simulated]
+    require(max(amounts) <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
+    payouts = [Payout(comment.author, comment.permlink, amount) for comment, amount in zip(comments, amounts, strict=True)]
+    return Simulation(claims - sum(simulated), tuple(payouts))
+
+
+def pending_comments(state: State) -> Iterator[Comment]:
+    """The comments that will be paid, by the time of that."""
+    waiting = takewhile(lambda comment: comment.cashout_time < TIME_MAX, state.comments.by_cashout_time)
+    return (comment for comment in waiting if comment.net_rshares > 0)

@@ -1,0 +1,31 @@
+"""Where a transaction is. Source: rpc-api.md §5.3, §6.9."""
+
+from typing import Annotated, NotRequired, TypedDict
+
+from rpc.service.arguments import Among, Hash160, Timestamp, UInt32
+from rpc.service.method import method
+from state.plugins import transaction_status
+from state.tables import State
+
+
+Known = Annotated[str, Among(tuple(status.value for status in transaction_status.Status))]
+
+
+class Found(TypedDict):
+    """What is known of a transaction; with the block, when it is in one."""
+
+    status: Known
+    block_num: NotRequired[UInt32]
+
+
+@method("transaction_status_api.find_transaction", plugin=transaction_status.NAME)
+def find_transaction(state: State, transaction_id: Hash160, expiration: Timestamp | None = None) -> Found:
+    """Whether a transaction waits, in which block it is, or, of an unknown one with its expiration, whether that has passed."""
+
+    def time_of_block(number: int) -> int:
+        time = state.time_of_block(number)
+        assert time is not None, f"block {number} isn't there"
+        return time
+
+    status, block = transaction_status.find_transaction(state, transaction_id, expiration, time_of_block)
+    return {"status": status.value} if block is None else {"status": status.value, "block_num": block}

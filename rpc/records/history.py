@@ -1,0 +1,42 @@
+"""Records of what has happened: operations with where they stand in the chain, transactions of blocks. Source: rpc-api.md §2.1."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from rpc.records.blocks import Transaction
+from state.protocol.kinds import Hash160, Time, UInt32
+from state.protocol.operation import Operation, OperationKind
+from state.protocol.shown import At
+from state.protocol.transaction import SignedTransaction
+
+
+class RecordedOperation(Struct):
+    """R-op-item, of a record of the plugin account_history."""
+
+    trx_id: Hash160
+    block: UInt32
+    trx_in_block: UInt32
+    op_in_trx: UInt32
+    virtual_op: UInt32
+    timestamp: Time
+    op: Annotated[Operation, At("operation", OperationKind())]
+
+
+class TransactionView(Struct):
+    """A transaction of the main branch, its block and its place in that."""
+
+    trx: SignedTransaction
+    block_num: int
+    transaction_num: int
+
+
+class StoredTransaction(Transaction):
+    """R-trx-stored, of a `TransactionView`, in both groups."""
+
+    ROOT: ClassVar[str] = "trx"
+    APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ()
+
+    transaction_id: Annotated[bytes, At("trx.id", Hash160)]
+    block_num: Annotated[int, At("block_num", UInt32)]
+    transaction_num: Annotated[int, At("transaction_num", UInt32)]
