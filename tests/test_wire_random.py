@@ -193,6 +193,40 @@ def test_canonical_bytes_are_those_that_packing_gives(data: bytes) -> None:
     assert WIRE.pack_transaction(WIRE.seal(trx)) == data[:end]
 
 
+VOTE = b"\0\3bob\3ann\1x" + bytes(2)
+HEAD_OF_REPORT = bytes(24) + b"\3bob" + bytes(20)
+REPORT = b"\x10\3bob" + HEAD_OF_REPORT + b"\1\2%b" + bytes(4) + bytes(65) + HEAD_OF_REPORT + b"\0" + bytes(65)
+NOT_CANONICAL = {
+    "count": b"\x81\0" + VOTE + b"\0\0",
+    "count of signatures": b"\1" + VOTE + b"\0\x80\0",
+    "tag": b"\1\x80\0" + VOTE[1:] + b"\0\0",
+    "length of a name": b"\1\0\x83\0" + VOTE[2:] + b"\0\0",
+    "length of a text": b"\1" + VOTE[:-4] + b"\x81\0x\0\0\0\0",
+    "name too long": b"\1\0\x11" + b"a" * 17 + VOTE[5:] + b"\0\0",
+    "name with a NUL": b"\1\0\4bo\0b" + VOTE[5:] + b"\0\0",
+    "set out of order": b"\1\x12\2\3bob\3ann" + bytes(3) + b"\0\0",
+    "twice in a set": b"\1\x12\2\3bob\3bob" + bytes(3) + b"\0\0",
+    "map out of order": b"\1\x2a\3bob\2\1b\0\1a\0\0\0\0",
+    "twice in a map": b"\1\x2a\3bob\2\1a\0\1a\1x\0\0\0",
+    "extension twice": b"\0\2\0\0\0",
+    "tag of an extension": b"\0\1\x80\0\0",
+    "release of a hardfork": b"\1" + REPORT % b"\1\0\x17\0" + b"\0\0",
+}
+
+
+@pytest.mark.parametrize("name", NOT_CANONICAL)
+def test_bytes_that_packing_does_not_give(name: str) -> None:
+    """All that wire-format.md §1.2 lists: packed again they come out otherwise, and it is that which is hashed."""
+    data = bytes(10) + NOT_CANONICAL[name]
+    with pytest.raises(NotCanonical):
+        WIRE._read_canonical(data, 0)
+    trx = WIRE.unpack_transaction(data)
+    assert trx.body == WIRE.pack_body(trx)
+    again = WIRE.pack_transaction(trx)
+    assert again != data
+    assert WIRE._read_canonical(again, 0)[0].id == trx.id
+
+
 TEXTS = st.text(max_size=8) | st.sampled_from(("", "0", "-1", "1.000 COIN", "2020-01-01T00:00:00", "00"))
 NUMBERS = st.integers(-(2**70), 2**70) | st.floats()
 JSON = st.recursive(
