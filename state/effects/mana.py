@@ -19,7 +19,9 @@ def wrapped(value: int) -> int:
 
 def saturated(value: int) -> int:
     """A sum as a saturating int64 holds it."""
-    return max(-INT64_MAX - 1, min(INT64_MAX, value))
+    if -INT64_MAX - 1 <= value <= INT64_MAX:
+        return value
+    return INT64_MAX if value > 0 else -INT64_MAX - 1
 
 
 def regenerated(

@@ -3,7 +3,6 @@ Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
 
 from state.effects.comments import comment_of, find_comment
 from state.operations.content import Comment, DeleteComment
@@ -11,19 +10,16 @@ from state.operations.custom import CustomBinary, CustomJson
 from state.plugins import reputation
 from state.plugins.follow_operations import FollowOperation, Inner, read_bare, read_operations
 from state.plugins.follow_operations import ReblogOperation as Reblog
+from state.plugins.follow_posts import BlogEntry, Blogs, FeedEntry, Feeds
 from state.protocol.errors import ChainError, require
-from state.store import Ordered, Row, Table, Unique
+from state.store import Lists, Ordered, Row, Table, Unique
 from state.tables import State
-from state.tables.content import Comment as CommentRow
 
 NAME = "follow"
 BLOG, IGNORE = 2, 4
 WORDS = {"blog": BLOG, "ignore": IGNORE}
-FEED_SIZE_MAX = 500  # Older entries go when a new one comes, so that one more is kept.
 REBLOGGERS_MAX = 2000
 GUESTS_MAX = 2000
-
-EntryT = TypeVar("EntryT", bound="Entry")
 
 
 class Follow(Row):
@@ -38,7 +34,7 @@ class Follows(Table[Follow]):
     """All relations that there ever were."""
 
     by_pair = Unique("follower", "following")
-    by_following = Ordered("following", "follower")
+    by_following = Ordered("following", "follower", lazy=True)
     by_follower = Ordered("follower", "following", lazy=True)
 
 
@@ -56,69 +52,6 @@ class FollowCounts(Table[FollowCount]):
     by_account = Unique("account")
 
 
-class Entry(Row):
-    """A post in a blog or a feed, with its number there."""
-
-    account: str = ""
-    comment: int = 0
-    number: int = 0
-
-
-class BlogEntry(Entry):
-    """A post in somebody's blog, own (`reblogged_on` is 0) or reblogged."""
-
-    reblogged_on: int = 0
-
-
-class Blogs(Table[BlogEntry]):
-    """All blogs; each bounded when its account posts."""
-
-    by_number = Unique("account", "number")
-    by_comment = Ordered("comment", "account", unique=True)
-
-
-class FeedEntry(Entry):
-    """A post in somebody's feed; `first_*` is who brought it there, "" when its author did."""
-
-    reblogged_by: tuple[str, ...] = ()
-    first_reblogged_by: str = ""
-    first_reblogged_on: int = 0
-
-
-class Feeds(Table[FeedEntry]):
-    """All feeds, each bounded."""
-
-    by_number = Unique("account", "number")
-    by_comment = Unique("comment", "account")
-
-
-class Span(Row):
-    """The oldest and the newest number in an account's blog or feed, both of which are there."""
-
-    account: str = ""
-    oldest: int = 0
-    newest: int = 0
-
-
-class Spans(Table[Span]):
-    """Spans of what isn't empty."""
-
-    by_account = Unique("account")
-
-
-class Audience(Row):
-    """The feeds that a post has come into, those that it has left too."""
-
-    comment: int = 0
-    accounts: tuple[tuple[str, ...], ...] = ()
-
-
-class Audiences(Table[Audience]):
-    """Audiences by post; as many as there are posts in feeds."""
-
-    by_comment = Unique("comment")
-
-
 class BlogAuthor(Row):
     """How many posts of a guest an account has reblogged."""
 
@@ -133,68 +66,6 @@ class BlogAuthors(Table[BlogAuthor]):
     by_pair = Ordered("blogger", "guest", unique=True)
 
 
-class Numbered(Generic[EntryT]):
-    """Numbered entries per account, in one table with a span for each account that has some."""
-
-    def __init__(self, entries: Any, spans: Spans) -> None:
-        self.entries = entries
-        self.spans = spans
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def find(self, account: str, comment: int) -> EntryT | None:
-        """The entry of a post, if it is there."""
-        entry: EntryT | None = self.entries.by_comment.get(comment, account)
-        return entry
-
-    def add(self, entry: EntryT) -> None:
-        """Give an entry the next number of its account."""
-        span = self.spans.by_account.get(entry.account)
-        if span is None:
-            self.spans.insert(Span(account=entry.account))
-        else:
-            entry.number = span.newest + 1
-            self.spans.modify(span, newest=entry.number)
-        self.entries.insert(entry)
-
-    def remove(self, entry: EntryT) -> None:
-        """Take an entry out; its number is given again if it was the newest."""
-        span = self.spans.by_account.find(entry.account)
-        self.entries.remove(entry)
-        if span.oldest == span.newest:
-            self.spans.remove(span)
-        elif entry.number == span.newest:
-            self.spans.modify(span, newest=self._next(entry, -1))
-        elif entry.number == span.oldest:
-            self.spans.modify(span, oldest=self._next(entry, 1))
-
-    def prune(self, account: str) -> None:
-        """Make room for a new entry: those go that would lie too far behind it."""
-        span = self.spans.by_account.get(account)
-        while span is not None and span.newest + 1 - span.oldest > FEED_SIZE_MAX:
-            self.remove(self.entries.by_number.find(account, span.oldest))
-            span = self.spans.by_account.get(account)
-
-    def newest_first(self, account: str, start: int = -1) -> Iterator[EntryT]:
-        """An account's entries from number `start` on, downwards; -1 is the newest."""
-        span = self.spans.by_account.get(account)
-        if span is None:
-            return
-        first = span.newest if start < 0 else min(start, span.newest)
-        for number in range(first, span.oldest - 1, -1):
-            entry = self.entries.by_number.get(account, number)
-            if entry is not None:
-                yield entry
-
-    def _next(self, entry: EntryT, step: int) -> int:
-        """The number next to an entry that has gone; there is one."""
-        number = entry.number + step
-        while self.entries.by_number.get(entry.account, number) is None:
-            number += step
-        return number
-
-
 class FollowPlugin:
     """What the plugin keeps."""
 
@@ -202,9 +73,10 @@ class FollowPlugin:
         journal = state.journal
         self.follows = Follows(journal)
         self.counts = FollowCounts(journal)
-        self.blogs: Numbered[BlogEntry] = Numbered(Blogs(journal), Spans(journal))
-        self.feeds: Numbered[FeedEntry] = Numbered(Feeds(journal), Spans(journal))
-        self.audiences = Audiences(journal)
+        # The ids of the relations to an account; a relation stays for ever.
+        self.relations: Lists[str, int] = Lists(journal)
+        self.blogs = Blogs(journal)
+        self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)
         # One table for both plugins: that of `reputation`, which is initialised before, if it is enabled.
         shared: reputation.Reputations | None = state.plugins.get(reputation.NAME)
@@ -276,7 +148,7 @@ def feed_entry(state: State, account: str, comment: int) -> FeedEntry | None:
 
 def reblogged_by(state: State, comment: int) -> list[str]:
     """Whose blogs a post is in, its author's too, by name; at most 2,000."""
-    rows = plugin(state).blogs.entries.by_comment.equal(comment)
+    rows = plugin(state).blogs.of_comment(comment)
     return [row.account for row, _ in zip(rows, range(REBLOGGERS_MAX), strict=False)]
 
 
@@ -330,7 +202,8 @@ def apply_follow(state: State, operation: FollowOperation) -> None:
     row = kept.follows.by_pair.get(operation.follower, operation.following)
     before = 0 if row is None else row.what
     if row is None:
-        kept.follows.insert(Follow(follower=operation.follower, following=operation.following, what=what))
+        row = kept.follows.insert(Follow(follower=operation.follower, following=operation.following, what=what))
+        kept.relations.append(operation.following, row.id)
     else:
         kept.follows.modify(row, what=what)
     change = bool(what & BLOG) - bool(before & BLOG)
@@ -359,23 +232,14 @@ def apply_reblog(state: State, operation: Reblog) -> None:
     )
 
     now = state.head_time
-    kept.blogs.add(BlogEntry(account=operation.account, comment=comment.id, reblogged_on=now))
+    kept.blogs.add(operation.account, comment.id, now)
     guest = kept.authors.by_pair.get(operation.account, comment.author)
     if guest is None:
         kept.authors.insert(BlogAuthor(blogger=operation.account, guest=comment.author, count=1))
     else:
         kept.authors.modify(guest, count=guest.count + 1)
-    reached = []
     for follower in blog_followers(kept, operation.account):
-        kept.feeds.prune(follower)
-        entry = kept.feeds.find(follower, comment.id)
-        if entry is not None:
-            kept.feeds.entries.modify(entry, reblogged_by=(*entry.reblogged_by, operation.account))
-            continue
-        by = operation.account
-        kept.feeds.add(FeedEntry(account=follower, comment=comment.id, reblogged_by=(by,), first_reblogged_by=by, first_reblogged_on=now))
-        reached.append(follower)
-    note_audience(kept, comment.id, reached)
+        kept.feeds.reblog(follower, comment.id, operation.account, now)
 
 
 # ------------------------------------------------------------------ posts
@@ -390,32 +254,19 @@ def spread(state: State, operation: Comment) -> None:
     if comment is None or comment.created != state.head_time:
         return
     kept = plugin(state)
-    reached = []
+    known = kept.blogs.find(operation.author, comment.id) is not None
     for follower in blog_followers(kept, operation.author):
-        if kept.feeds.find(follower, comment.id) is None:
-            kept.feeds.prune(follower)
-            kept.feeds.add(FeedEntry(account=follower, comment=comment.id))
-            reached.append(follower)
-    note_audience(kept, comment.id, reached)
-    if kept.blogs.find(operation.author, comment.id) is None:
+        if not known or not kept.feeds.holds(follower, comment.id):
+            kept.feeds.add(follower, comment.id)
+    if not known:
         kept.blogs.prune(operation.author)
-        kept.blogs.add(BlogEntry(account=operation.author, comment=comment.id))
+        kept.blogs.add(operation.author, comment.id)
 
 
 def blog_followers(kept: FollowPlugin, account: str) -> list[str]:
-    """Who follows an account's blog, by name."""
-    return [row.follower for row in kept.follows.by_following.equal(account) if row.what & BLOG]
-
-
-def note_audience(kept: FollowPlugin, comment: int, reached: list[str]) -> None:
-    """Remember into which feeds a post has come."""
-    if not reached:
-        return
-    row = kept.audiences.by_comment.get(comment)
-    if row is None:
-        kept.audiences.insert(Audience(comment=comment, accounts=(tuple(reached),)))
-    else:
-        kept.audiences.modify(row, accounts=(*row.accounts, tuple(reached)))
+    """Who follows an account's blog, in the order in which they came."""
+    rows = map(kept.follows.find, kept.relations.get(account))
+    return [row.follower for row in rows if row.what & BLOG]
 
 
 def forget_deleted(state: State, operation: DeleteComment) -> None:
@@ -424,19 +275,6 @@ def forget_deleted(state: State, operation: DeleteComment) -> None:
     if comment is None or comment.parent_author:
         return
     kept = plugin(state)
-    for entry in list(kept.blogs.entries.by_comment.equal(comment.id)):
+    for entry in list(kept.blogs.of_comment(comment.id)):
         kept.blogs.remove(entry)
-    forget_audience(kept, comment)
-
-
-def forget_audience(kept: FollowPlugin, comment: CommentRow) -> None:
-    """Take a post out of all feeds."""
-    row = kept.audiences.by_comment.get(comment.id)
-    if row is None:
-        return
-    for accounts in row.accounts:
-        for account in accounts:
-            entry = kept.feeds.find(account, comment.id)
-            if entry is not None:
-                kept.feeds.remove(entry)
-    kept.audiences.remove(row)
+    kept.feeds.forget(comment.id)

@@ -10,6 +10,9 @@ from state.tables.globals import SubsidyParams
 NEW_ACCOUNTS = 1
 
 
+Rates = tuple[tuple[int, int], ...]  # Of each resource a numerator and a denominator; none at all: free.
+
+
 class Resource(Struct, frozen=True):
     """How a resource's pool fills and what its price is: its budget is per block, its decay a fraction `decay / 2**decay_shift`."""
 
@@ -36,15 +39,24 @@ RESOURCES = (
 NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
-def cost(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int, usage: Usage) -> int:
-    """What a usage costs while all credits together regenerate so much per block; nothing regenerates: everything is free."""
+def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
+    """The prices of all resources while all credits together regenerate so much per block; nothing regenerates: everything is free."""
     if regeneration <= 0:
-        return 0
+        return ()
+    return tuple(
+        [
+            (((regeneration * resource.coeff_a >> resource.shift) + 1) * resource.unit, resource.coeff_b + max(pool, 0))
+            for resource, pool in zip(resources, pools, strict=True)
+        ]
+    )
+
+
+def cost(rates: Rates, usage: Usage) -> int:
+    """What a usage costs, in credits."""
     total = 0
-    for resource, pool, count in zip(resources, pools, usage, strict=True):
+    for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
-            numerator = ((regeneration * resource.coeff_a >> resource.shift) + 1) * count * resource.unit
-            total += numerator // (resource.coeff_b + max(pool, 0)) + 1
+            total += numerator * count // denominator + 1
     return total
 
 

@@ -18,6 +18,8 @@ from state.plugins.tags_rows import (
     AuthorTags,
     Notes,
     Place,
+    StaleRoot,
+    StaleRoots,
     TagCounter,
     TagCounters,
     Tagged,
@@ -33,7 +35,7 @@ from state.protocol.asset import SBD
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.convert import to_array, to_text
 from state.protocol.errors import ChainError
-from state.protocol.virtual import CommentPayoutUpdate, CommentReward
+from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
@@ -54,6 +56,7 @@ class Tags:
         self.authors = AuthorTags(journal)
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
+        self.stale = StaleRoots(journal)
         self.notes = Notes(journal)
         self.view = View(self.tagged, self.rests, self.notes)
 
@@ -63,9 +66,11 @@ def install(state: State) -> Tags:
     on = state.listeners.on_operation
     on(forget_deleted, DeleteComment, after=False)
     on(follow_comment, Comment)
-    on(follow_vote, Vote, CommentPayoutUpdate)
+    on(follow_vote, Vote)
+    on(follow_payout, CommentPayoutUpdate)
     on(follow_reward, CommentReward)
     on(promote, Transfer)
+    on(follow_hardfork, Hardfork)
     return Tags(state)
 
 
@@ -193,18 +198,31 @@ def follow_comment(state: State, operation: Comment) -> None:
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
+    kept = plugin(state)
     if operation.json_metadata:
-        retag(state, comment)
-        update_above(state, comment)
+        retag(state, kept, comment)
+        update_above(state, kept, comment)
     else:
-        update(state, comment)
+        update(state, kept, comment)
 
 
-def follow_vote(state: State, operation: Vote | CommentPayoutUpdate) -> None:
-    """A comment was voted on, or its payout is over."""
+def follow_vote(state: State, operation: Vote) -> None:
+    """A comment was voted on. Before hardfork 17 that moved the payout of its whole discussion."""
+    comment = find_comment(state, operation.author, operation.permlink)
+    if comment is None:
+        return
+    kept = plugin(state)
+    refresh(state, kept, comment)
+    # What it replies to is shown as it is, but for few discussions: a vote changes nothing there.
+    if comment.parent_author and (state.hardfork < 17 or kept.stale.by_root.get(comment.root_comment) is not None):
+        update_above(state, kept, comment)
+
+
+def follow_payout(state: State, operation: CommentPayoutUpdate) -> None:
+    """A comment's payout is over."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
-        update(state, comment)
+        update(state, plugin(state), comment)
 
 
 def follow_reward(state: State, operation: CommentReward) -> None:
@@ -212,8 +230,8 @@ def follow_reward(state: State, operation: CommentReward) -> None:
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    update(state, comment)
     kept = plugin(state)
+    update(state, kept, comment)
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
         kept.rests.modify(rest, total_payout=rest.total_payout + operation.payout.amount)
@@ -238,37 +256,48 @@ def promote(state: State, operation: Transfer) -> None:
         kept.notes.comment(comment.id)
 
 
+def follow_hardfork(state: State, operation: Hardfork) -> None:
+    """Hardfork 17 moved the payout of every comment."""
+    if operation.hardfork_id == 17:
+        kept = plugin(state)
+        for row in kept.tagged:
+            note_stale(kept, state.comments.find(row.comment))
+
+
 def forget_deleted(state: State, operation: DeleteComment) -> None:
     """A comment that is about to be deleted leaves all tags, which go on counting it."""
     comment = find_comment(state, operation.author, operation.permlink)
+    if comment is None:
+        return
     kept = plugin(state)
-    row = None if comment is None else kept.tagged.by_comment.get(comment.id)
+    row = kept.tagged.by_comment.get(comment.id)
     if row is not None:
         count_on(kept, row, row.tags)
         drop(kept, row)
+    if comment.parent_author:
+        note_stale(kept, comment)
 
 
 # ------------------------------------------------------------------ rules
 
 
-def update(state: State, comment: CommentRow) -> None:
+def update(state: State, kept: Tags, comment: CommentRow) -> None:
     """Show a comment, and all above it, as they are now."""
-    refresh(state, comment)
-    update_above(state, comment)
+    refresh(state, kept, comment)
+    update_above(state, kept, comment)
 
 
-def update_above(state: State, comment: CommentRow) -> None:
+def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
     """Show all that a comment replies to as it is now."""
     above: CommentRow | None = comment
     while above is not None and above.parent_author:
         above = find_comment(state, above.parent_author, above.parent_permlink)
         if above is not None:
-            refresh(state, above)
+            refresh(state, kept, above)
 
 
-def refresh(state: State, comment: CommentRow) -> None:
+def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
     """Show a comment under its tags as it is now; one that is paid leaves them."""
-    kept = plugin(state)
     row = kept.tagged.by_comment.get(comment.id)
     if row is None:
         return
@@ -276,6 +305,12 @@ def refresh(state: State, comment: CommentRow) -> None:
         drop(kept, row)
     else:
         show(state, kept, row, comment)
+
+
+def note_stale(kept: Tags, comment: CommentRow) -> None:
+    """Something in a comment's discussion is not shown as it is."""
+    if kept.stale.by_root.get(comment.root_comment) is None:
+        kept.stale.insert(StaleRoot(root=comment.root_comment))
 
 
 def show(state: State, kept: Tags, row: Tagged, comment: CommentRow) -> None:
@@ -302,14 +337,16 @@ def shown(state: State, comment: CommentRow) -> dict[str, int]:
     }
 
 
-def retag(state: State, comment: CommentRow) -> None:
+def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     """Give a comment the tags that its metadata names now."""
-    kept = plugin(state)
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)
     old = () if row is None else row.tags
-    # A paid comment's entries go when they are updated; entries that are new are made all the same.
-    stay = [] if comment.cashout_time == TIME_MAX else [place for place in old if place[0] in wanted]
+    stay = [place for place in old if place[0] in wanted]
+    if comment.cashout_time == TIME_MAX:
+        # A paid comment's entries go when they are updated; those that are new stay until the next time.
+        stay = []
+        note_stale(kept, comment)
     gone = [place for place in old if place[0] not in wanted]
     known = {tag for tag, _, _ in old}
     fresh = [stored(tag) for tag in wanted if tag not in known]
@@ -396,7 +433,7 @@ def wanted_tags(state: State, comment: CommentRow) -> list[str]:
     tags = set() if content is None or not content.json_metadata else named_tags(content.json_metadata)
     if comment.net_rshares >= 0:
         tags.add("")
-    return sorted(tags, key=text.encode)
+    return in_order(tags)
 
 
 def named_tags(metadata: str) -> set[str]:
@@ -406,8 +443,12 @@ def named_tags(metadata: str) -> set[str]:
         named = {to_text(tag) for tag in to_array(value.get("tags", []))} if type(value) is dict else set()
     except ChainError:
         return set()
-    first = sorted(named, key=text.encode)[:TAGS_MAX]
-    return {tag.translate(SMALL_LETTERS) for tag in first if tag}
+    return {tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}
+
+
+def in_order(tags: set[str]) -> list[str]:
+    """Tags as their bytes are ordered."""
+    return sorted(tags) if all(map(str.isascii, tags)) else sorted(tags, key=text.encode)
 
 
 def stored(tag: str) -> str:

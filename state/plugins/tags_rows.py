@@ -80,6 +80,18 @@ class TagCounters(Table[TagCounter]):
     """The one counter."""
 
 
+class StaleRoot(Row):
+    """A discussion, by its root's id, in which a comment may show what it no longer is until something below it changes."""
+
+    root: int = 0
+
+
+class StaleRoots(Table[StaleRoot]):
+    """Such discussions; at most as many as there are with deleted replies."""
+
+    by_root = Unique("root")
+
+
 class Notes:
     """Which comments and tags have changed since somebody looked; an undone change is one as well."""
 
