@@ -10,7 +10,9 @@ from state.operations.custom import CustomBinary, CustomJson
 from state.plugins import reputation
 from state.plugins.follow_operations import FollowOperation, Inner, read_bare, read_operations
 from state.plugins.follow_operations import ReblogOperation as Reblog
-from state.plugins.follow_posts import BlogEntry, Blogs, FeedEntry, Feeds
+from state.plugins.follow_posts import BlogEntry as BlogEntry
+from state.plugins.follow_posts import Blogs, Feeds
+from state.plugins.follow_posts import FeedEntry as FeedEntry
 from state.protocol.errors import ChainError, require
 from state.store import Lists, Ordered, Row, Table, Unique
 from state.tables import State
