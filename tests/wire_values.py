@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from state.operations.content import CommentOption
 from state.operations.mining import SharedForm
 from state.protocol import asset as assets
 from state.protocol.asset import Asset, Price
@@ -20,6 +19,7 @@ from state.protocol.kinds import (
     AssetKind,
     Blob,
     Bounded,
+    ChainVariant,
     Choice,
     CoinFee,
     CoinFeeKind,
@@ -42,7 +42,7 @@ from state.protocol.kinds import (
 from state.protocol.kinds.containers import ordered, pair_key, sort_key
 from state.protocol.operation import OperationKind, by_wire_tag
 from state.protocol.text import cut, decode
-from state.protocol.transaction import HardforkVote, HardforkVoteKind, HeaderExtension
+from state.protocol.transaction import HardforkVote, HardforkVoteKind
 
 Form = Literal["bytes", "json", "legacy"]
 FORMS: tuple[Form, ...] = ("bytes", "json", "legacy")
@@ -93,7 +93,7 @@ class Values:
             (Variant, self.variants),
             (type(HardforkVoteKind), lambda _: self.of(HardforkVote)),
             (SharedForm, lambda kind: self.of(kind.element)),
-            ((HeaderExtension, CommentOption), lambda kind: self.variants(kind._variant(self.codecs))),
+            (ChainVariant, lambda kind: self.variants(kind.variant(self.codecs))),
             (OperationKind, lambda _: st.sampled_from(self.operations()).flatmap(self.of)),
         ]
 

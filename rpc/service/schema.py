@@ -16,6 +16,7 @@ from state.protocol.kinds import (
     AssetKind,
     Blob,
     Bounded,
+    ChainVariant,
     Choice,
     CoinFeeKind,
     Flag,
@@ -136,17 +137,17 @@ class Schemas:
             case Choice(names=names):
                 return {"type": "string", "enum": list(names)}
             case Hash(size=size):
-                return {"type": "string", "pattern": f"^[0-9a-f]{{{2 * size}}}$"}
+                return text(f"{2 * size} hex digits", f"^[0-9a-f]{{{2 * size}}}$")
             case Blob():
-                return {"type": "string", "pattern": "^([0-9a-f]{2})*$"}
+                return text("bytes as hex digits", "^([0-9a-f]{2})*$")
             case Release():
-                return {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
+                return text("a version like 0.23.1", r"^\d+\.\d+\.\d+$")
             case Bounded(size=size):
                 return {"type": "string", "maxLength": size}
             case String():
                 return {"type": "string"}
             case Real():
-                return {"type": "string", "pattern": r"^-?\d+\.\d{17}$"}
+                return text("a real number as text", r"^-?\d+\.\d{17}$")
             case Always(value=value):
                 return {"const": value}
         return None
@@ -187,7 +188,9 @@ class Schemas:
                 return array(row(self.declared(key, legacy), self.declared(value, legacy)))
             case Variant():
                 return self._variant(kind, legacy and kind.legacy_pairs)
-        return {} if kind.default is None else alike(self.codecs.blank(kind, legacy))
+            case ChainVariant():
+                return self._holding(kind.variant(self.codecs), legacy)
+        return alike(self.codecs.blank(kind, legacy))
 
     def _variant(self, kind: Variant, pairs: bool) -> Schema:
         values = [(self.spell(name), self.declared(inner, pairs)) for name, inner in kind.members]
@@ -256,7 +259,7 @@ def described(cls: type[Struct], schema: Schema) -> Schema:
 
 def alike(value: Any) -> Schema:
     """The JSON type of a value."""
-    return {"type": {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}[type(value)]}
+    return {"type": {bool: "boolean", int: "integer", str: "string", dict: "object"}[type(value)]}
 
 
 NAME = {"type": "string", "description": 'The name of an account; "" for none.', "maxLength": 16}

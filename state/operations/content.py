@@ -36,18 +36,14 @@ from state.protocol.errors import require
 from state.protocol.kinds import (
     AccountName,
     Bool,
-    Dump,
+    ChainVariant,
     Int16,
-    Kind,
     Many,
-    Pack,
     Pairs,
-    Parse,
     Share,
     SymbolKind,
     Text,
     UInt16,
-    Unpack,
     Variant,
 )
 from state.protocol.operation import Operation, operation
@@ -276,28 +272,16 @@ class AllowedVoteAssets(Struct, frozen=True):
         )
 
 
-class CommentOption(Kind):
+class CommentOption(ChainVariant):
     """A member of comment_options' extensions; vote assets exist on chains with SMTs only."""
 
     default = CommentPayoutBeneficiaries()
 
-    def _variant(self, codecs: Codecs) -> Variant:
+    def variant(self, codecs: Codecs) -> Variant:
         members: list[tuple[str, Any]] = [("comment_payout_beneficiaries", CommentPayoutBeneficiaries)]
         if codecs.spec.smt:
             members.append(("allowed_vote_assets", AllowedVoteAssets))
         return Variant(*members, legacy_pairs=True)
-
-    def packer(self, codecs: Codecs) -> Pack:
-        return self._variant(codecs).packer(codecs)
-
-    def unpacker(self, codecs: Codecs) -> Unpack:
-        return self._variant(codecs).unpacker(codecs)
-
-    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        return self._variant(codecs).dumper(codecs, legacy)
-
-    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        return self._variant(codecs).parser(codecs, legacy)
 
 
 @operation(19, posting="author")

@@ -20,6 +20,7 @@ from state.protocol.fields import kind_of_hint
 from state.protocol.keys import ripemd160
 from state.protocol.kinds import (
     AccountName,
+    ChainVariant,
     Dump,
     Extensions,
     HardforkVersion,
@@ -105,7 +106,7 @@ RequiredAction = Variant(("example_required_action", ExampleRequiredAction))
 OptionalAction = Variant(("example_optional_action", ExampleOptionalAction))
 
 
-class HeaderExtension(Kind):
+class HeaderExtension(ChainVariant):
     """A member of a block header's extensions; the two kinds of actions exist in the test build only.
 
     The reference spells the types of the latter so by accident (wire-format.md §1.13).
@@ -113,23 +114,11 @@ class HeaderExtension(Kind):
 
     default = None
 
-    def _variant(self, codecs: Codecs) -> Variant:
+    def variant(self, codecs: Codecs) -> Variant:
         members: list[tuple[str, Any]] = [("void_t", Void), ("version", Release()), ("hardfork_version_vote", HardforkVoteKind)]
         if codecs.spec.is_test:
             members += [("required_automated_action>", Many(RequiredAction)), ("optional_automated_action>", Many(OptionalAction))]
         return Variant(*members, legacy_pairs=True)
-
-    def packer(self, codecs: Codecs) -> Pack:
-        return self._variant(codecs).packer(codecs)
-
-    def unpacker(self, codecs: Codecs) -> Unpack:
-        return self._variant(codecs).unpacker(codecs)
-
-    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        return self._variant(codecs).dumper(codecs, legacy)
-
-    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        return self._variant(codecs).parser(codecs, legacy)
 
 
 class _HardforkVoteKind(Kind):

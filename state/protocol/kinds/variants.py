@@ -88,6 +88,26 @@ class Variant(Kind):
         return parse
 
 
+class ChainVariant(Kind):
+    """A variant whose members depend on the chain."""
+
+    def variant(self, codecs: Codecs) -> Variant:
+        """The variant that it is on this chain."""
+        raise TypeError(f"{type(self).__name__} has no members")
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return self.variant(codecs).packer(codecs)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return self.variant(codecs).unpacker(codecs)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self.variant(codecs).dumper(codecs, legacy)
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return self.variant(codecs).parser(codecs, legacy)
+
+
 def untagged(value: Any) -> tuple[int, Any]:
     """Tag and content of a variant's value."""
     return (value.tag, value.value) if type(value) is Tagged else (type(value).TAG, value)
