@@ -5,7 +5,7 @@ Credits are kept per account as a manabar whose maximum follows the account's VE
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn
 
 from state.effects.balances import coin_to_vests
 from state.effects.mana import regenerated, saturated, truncated, used, wrapped
@@ -184,7 +184,7 @@ def charge(state: State, trx: SignedTransaction) -> None:
     name = payer(trx.operations)
     if not name:
         if state.is_producing:
-            raise PluginRefused("Tried to execute transaction with no resource user")
+            raise told(PluginRefused("Tried to execute transaction with no resource user"))
         return
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is not None and account is not None:
@@ -208,17 +208,22 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
-def refuse(account: str, mana: int, price: int) -> None:
+def refuse(account: str, mana: int, price: int) -> NoReturn:
     """A payer can't pay."""
-    refused = PluginRefused(
-        "Account: ${account} has ${rc_current} RC, needs ${rc_needed} RC. Please wait to transact, or power up COIN.",
-        account=account,
-        rc_needed=price,
-        rc_current=mana,
+    raise told(
+        PluginRefused(
+            "Account: ${account} has ${rc_current} RC, needs ${rc_needed} RC. Please wait to transact, or power up COIN.",
+            account=account,
+            rc_needed=price,
+            rc_current=mana,
+        )
     )
-    # The reference logs it on its way, which its text shows.
+
+
+def told(refused: PluginRefused) -> PluginRefused:
+    """A refusal as the reference logs it on its way, which its text shows."""
     refused.context = "rethrow"
-    raise refused
+    return refused
 
 
 def payer(operations: Iterable[Operation]) -> str:
