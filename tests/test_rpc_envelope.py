@@ -256,10 +256,16 @@ async def test_methods_of_plugins_that_are_off() -> None:
     method("condenser_api.other", plugin=("follow", "reputation"), registry=registry)(function)
     method("condenser_api.always", registry=registry)(function)
     off, half, on = (serving(registry, plugins=plugins) for plugins in ((), ("reputation",), None))
-    assert "Could not find API follow_api" in (await call(off, "follow_api.get"))["error"]["message"]
+    error = (await call(off, "follow_api.get"))["error"]
+    assert "Could not find API follow_api" in error["message"]
+    assert error["data"]["hint"] == "this needs the plugin follow, which is off; start the node with --enable follow"
     error = (await call(off, "condenser_api.get"))["error"]
     assert (error["code"], error["message"]) == (-32003, "Assert Exception:_follow_api: follow_api_plugin not enabled.")
-    assert "Could not find method other" in (await call(off, "condenser_api.other"))["error"]["message"]
+    assert error["data"]["hint"] == "this needs the plugin follow, which is off; start the node with --enable follow"
+    error = (await call(off, "condenser_api.other"))["error"]
+    assert "Could not find method other" in error["message"]
+    assert error["data"]["hint"].endswith("follow or reputation, which is off; start the node with --enable follow or --enable reputation")
+    assert "hint" not in (await call(off, "follow_api.nothing"))["error"]["data"]
     assert off.method_names == ["condenser_api.always", "condenser_api.get"]
     assert "result" in await call(half, "condenser_api.other")
     assert on.method_names == ["condenser_api.always", "condenser_api.get", "condenser_api.other", "follow_api.get"]

@@ -7,7 +7,6 @@ from rpc.service.method import method
 from state.plugins import transaction_status
 from state.tables import State
 
-
 Known = Annotated[str, Among(tuple(status.value for status in transaction_status.Status))]
 
 
