@@ -1,6 +1,6 @@
 """Chains for tests of rules: rows are put there directly, operations come without signatures, and a refusal must change nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import structs
@@ -13,6 +13,7 @@ from state.chain.genesis import new_state
 from state.chain.hardforks import set_hardfork
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction
+from state.plugins import enable
 from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import VESTS_PER_COIN_SATOSHI
 from state.protocol.errors import ChainError
@@ -38,9 +39,9 @@ TEST_SPEC = load_spec("testnet")
 MAIN_SPEC = structs.replace(TEST_SPEC, build="main", constants=structs.replace(MAIN_BUILD, TREASURY_AT_GENESIS=True))
 
 
-def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 1000) -> Chain:
-    """A chain with the hardforks up to one applied, whose head block has this number and lies at `NOW`."""
-    fresh = new_state(spec)
+def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 1000, plugins: Iterable[str] = ()) -> Chain:
+    """A chain with the hardforks up to one applied, whose head block has this number and lies at `NOW`, with these plugins."""
+    fresh = new_state(spec, prepare=lambda state: enable(state, plugins))
     set_hardfork(fresh, hardfork, apply_now=True)
     fresh.set_props(head_block_number=number, time=NOW)
     return Chain(fresh)
