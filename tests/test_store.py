@@ -482,7 +482,9 @@ def test_declarations_are_checked() -> None:
         class Unknown(Table[Order]):
             by_price = Ordered("price", where=(bool, "shut"))
 
-    for wrong in (Unique, Ordered, lambda: Part(ratio), lambda: Ordered("price", unique=True, lazy=True)):
+    partial: dict[str, Any] = {"unique": True, "where": (bool, "open")}
+    computed = Part(ratio, "price", "amount")
+    for wrong in (Unique, Ordered, lambda: Part(ratio), lambda: Ordered("price", **partial), lambda: Ordered(computed, unique=True)):
         with pytest.raises(TypeError):
             wrong()
 

@@ -13,10 +13,12 @@ from rpc.records.chain import (
     RewardFund,
     ScheduledHardfork,
 )
+from rpc.service.arguments import Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.asset import Price
 from state.protocol.config import config_object
+from state.protocol.errors import require
 from state.protocol.spec import ChainSpec
 from state.protocol.text import version_text
 from state.tables import State
@@ -128,3 +130,12 @@ def get_next_scheduled_hardfork(state: State, show: Show, /) -> ScheduledJson:
 def get_reward_funds(state: State, show: Show, /) -> RewardFunds:
     """The funds that pay content."""
     return {"funds": show.each(RewardFund, state.reward_funds)}
+
+
+@method("condenser_api.get_reward_fund")
+def get_reward_fund(state: State, show: Show, /, name: Text) -> FundJson:
+    """A fund that pays content, by its name; an unknown one is refused."""
+    fund = state.reward_funds.by_name.get(name)
+    require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
+    shown: Json = show(RewardFund, fund)
+    return shown

@@ -1,4 +1,4 @@
-"""Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -61,7 +61,19 @@ def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt3
 @method("database_api.find_savings_withdrawals")
 def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> Withdrawals:
     """The pending withdrawals from an account's savings, by their numbers."""
-    return {"withdrawals": show.each(SavingsWithdrawal, few(state.savings_withdraws.by_from_rid, account))}
+    return {"withdrawals": get_savings_withdraw_from(state, show, account)}
+
+
+@method("condenser_api.get_savings_withdraw_from")
+def get_savings_withdraw_from(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
+    """The pending withdrawals from an account's savings, by their numbers."""
+    return show.each(SavingsWithdrawal, few(state.savings_withdraws.by_from_rid, account))
+
+
+@method("condenser_api.get_savings_withdraw_to")
+def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
+    """The pending withdrawals from savings that an account will get, next first."""
+    return show.each(SavingsWithdrawal, state.savings_withdraws.by_to_complete.equal(account))
 
 
 @method("database_api.find_sbd_conversion_requests")

@@ -1,4 +1,4 @@
-"""Account recovery, former owners, declined votes: requests and histories. Source: rpc-api.md §3.7, §3.8."""
+"""Account recovery, former owners, declined votes: requests and histories. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
 from typing import Annotated, Any, TypedDict
@@ -48,6 +48,13 @@ def find_account_recovery_requests(state: State, show: Show, /, accounts: list[A
     return {"requests": show.each(RecoveryRequest, (row for name in accounts if (row := by_account.get(name)) is not None))}
 
 
+@method("condenser_api.get_recovery_request")
+def get_recovery_request(state: State, show: Show, /, account: AccountName) -> RecoveryJson | None:
+    """The pending recovery of an account; null when there is none."""
+    request: Json | None = show.maybe(RecoveryRequest, state.recovery_requests.by_account.get(account))
+    return request
+
+
 @method("database_api.find_change_recovery_account_requests")
 def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> ChangeRecoveryRequests:
     """The pending changes of the recovery partners of these accounts, in their order."""
@@ -67,7 +74,13 @@ def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: l
 @method("database_api.find_owner_histories")
 def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> OwnerHistories:
     """The former owner authorities of an account that are still kept, oldest first."""
-    return {"owner_auths": show.each(OwnerHistory, few(state.owner_histories.by_account, owner))}
+    return {"owner_auths": get_owner_history(state, show, owner)}
+
+
+@method("condenser_api.get_owner_history")
+def get_owner_history(state: State, show: Show, /, account: AccountName) -> list[OwnerHistoryJson]:
+    """The former owner authorities of an account that are still kept, oldest first."""
+    return show.each(OwnerHistory, few(state.owner_histories.by_account, account))
 
 
 OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[AccountName, Timestamp])

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from state.protocol.asset import Asset, Price
 from state.protocol.kinds import AssetKind, CoinFee, CoinFeeKind, Kind, Maybe, PriceKind
-from state.protocol.shown import At
+from state.protocol.shown import At, MaybeAt
 
 BUILT_IN: dict[Any, Kind] = {Asset: AssetKind(), Price: PriceKind(), CoinFee: CoinFeeKind()}
 
@@ -44,7 +44,7 @@ def shown_fields(cls: type, legacy: bool) -> list[Field]:
 
 def place_of(cls: type, field: Field) -> str:
     """Where a dumper reads a field of `v`: its attribute, below the attribute `ROOT` if the class has one, or at its path."""
-    if isinstance(field.kind, At):
+    if isinstance(field.kind, At | MaybeAt):
         path = field.kind.path
     else:
         root = getattr(cls, "ROOT", "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from state.protocol import asset as assets
 from state.protocol.convert import json_int
-from state.protocol.kinds import Dump, Kind
+from state.protocol.kinds import Dump, Kind, Maybe
 
 if TYPE_CHECKING:
     from state.protocol.codec import Codecs
@@ -70,6 +70,14 @@ class At(Kind):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return codecs.dumper(self.kind, legacy)
+
+
+class MaybeAt(Maybe):
+    """An optional field that is read at a path of attributes of what is shown."""
+
+    def __init__(self, path: str, kind: Any) -> None:
+        super().__init__(At(path, kind).kind)
+        self.path = path
 
 
 class Always(Kind):

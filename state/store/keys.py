@@ -50,17 +50,16 @@ def fields_of(part: str | Part) -> tuple[str, ...]:
     return part.fields if isinstance(part, Part) else (part.removeprefix("-"),)
 
 
-def entry_function(parts: tuple[str | Part, ...], where: Where | None, *, unique: bool) -> Callable[[Any], Entry | None]:
+def entry_function(parts: tuple[str | Part, ...], where: Where | None) -> Callable[[Any], Entry | None]:
     """From a row to its entry in an ordered index, None when `where` leaves it out.
 
-    The entry is the tuple of the parts (descending ones negated); unless they are unique alone, the id follows, which
-    decides between equals, and the row itself, which is never compared because the id has decided. It is compiled from
-    source text: a function per part would cost a call for each.
+    The entry is the tuple of the parts (descending ones negated); then the id, which decides between equals, and the
+    row itself, which is never compared because the id has decided. It is compiled from source text: a function per part
+    would cost a call for each.
     """
     names: dict[str, Any] = {}
     terms = [_term(part, f"part_{n}", names) for n, part in enumerate(parts)]
-    terms += [] if unique else ["row.id", "row"]
-    source = f"lambda row: ({', '.join(terms)},)"
+    source = f"lambda row: ({', '.join(terms)}, row.id, row)"
     if where is not None:
         names["where"] = where[0]
         source += f" if where({_values(where[1:])}) else None"

@@ -1,14 +1,13 @@
 """`Ordered`, an index that is read in the order of its parts. It knows no chain rule; nothing outside sees how it sorts."""
 
 from collections.abc import Callable, Iterator
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from sortedcontainers import SortedList
 
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.rows import Row
-from state.store.unique import lookups
+from state.store.unique import UniqueIndex
 
 if TYPE_CHECKING:
     from state.store.table import Table
@@ -22,23 +21,24 @@ class Ordered:
     """Declares an order in which rows can be read: see `OrderedIndex`.
 
     A part is a field name (ascending), `"-field"` (descending, integers only) or a computed `Part`. Rows that agree in
-    all parts follow each other by id, or, with `unique`, can't both be there. `where=(function, "field", ...)` leaves
-    out the rows for which the function of these fields is false. A `lazy` index is one that only queries read: changed
-    rows are noted and sorted in at the next read; it can't refuse a row, so it can't be unique.
+    all parts follow each other by id, or, with `unique`, can't both be there; then all parts are fields, and the index
+    finds rows by them as `Unique` does. `where=(function, "field", ...)` leaves out the rows for which the function of
+    these fields is false. A `lazy` index is one that is written far more often than read: changed rows are noted and
+    sorted in at the next read. Its keys, if it is unique, are always up to date.
     """
 
     def __init__(self, *parts: str | Part, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:
         if not parts:
             raise TypeError("Ordered needs a part")
-        if unique and lazy:
-            raise TypeError("a lazy index can't be unique: it would refuse too late")
+        if unique and (where or any(isinstance(part, Part) for part in parts)):
+            raise TypeError("a unique index has all rows, by their fields")
         self.parts = parts
         self.where = where
         self.unique = unique
         self.lazy = lazy
         read = [field for part in parts for field in fields_of(part)]
         self.fields: tuple[str, ...] = tuple(dict.fromkeys([*read, *(where[1:] if where else ())]))
-        self.entry = entry_function(parts, where, unique=unique)
+        self.entry = entry_function(parts, where)
         self.bound = bound_function(parts)
 
     @overload
@@ -55,27 +55,29 @@ class OrderedIndex(Generic[RowT]):
     """Rows in the order of the declared parts.
 
     A prefix is the values of the first parts, in the terms of the declaration: for a descending field its value, for a
-    computed part what its function returns. After all parts the id may follow, unless the index is unique. "Below"
-    and "beyond" mean earlier and later in the order of the index.
+    computed part what its function returns. After all parts the id may follow. "Below" and "beyond" mean earlier and
+    later in the order of the index.
 
     When the index changes while it is walked, the walk raises RuntimeError at its next step, even after its last row.
     Who changes rows as it goes takes a list first, or asks `first` again and again.
+
+    Of a unique index `get(*key)` is the row or None, `find(*key)` the row or the refusal `UnknownKey`; its `keys` are an
+    index of their own to the table.
     """
+
+    unique = False
 
     def __init__(self, declared: Ordered, rows: dict[int, RowT]) -> None:
         self.entry = declared.entry
-        self.unique = declared.unique
         self.lazy = declared.lazy
-        self.by_key: dict[Entry, RowT] = {}  # Of a unique index only; the others hold the row in the entry.
+        self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
+        self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self.changed: set[int] = set()  # Of a lazy index only: ids not yet sorted in, each of a row or of `_sorted`.
         self._sorted: dict[int, Entry] = {}  # Of a lazy index only: what the order holds, by id.
         self._order = SortedList()
         self._rows = rows
         self._bound = declared.bound
-        self._row: Callable[[Entry], RowT] = self.by_key.__getitem__ if declared.unique else itemgetter(-1)
         self._version = 0
-        # Of a unique index only: by all parts, `get` is the row or None, `find` the row or the refusal `UnknownKey`.
-        self.get, self.find = lookups(self.by_key, len(declared.parts) if declared.unique else -1, declared.bound)
 
     def __len__(self) -> int:
         return len(self._settled())
@@ -93,7 +95,8 @@ class OrderedIndex(Generic[RowT]):
         if self.changed:
             self._settle()
         try:
-            return self._row(self._order[0])
+            row: RowT = self._order[0][-1]
+            return row
         except IndexError:
             return None
 
@@ -102,7 +105,8 @@ class OrderedIndex(Generic[RowT]):
         if self.changed:
             self._settle()
         try:
-            return self._row(self._order[-1])
+            row: RowT = self._order[-1][-1]
+            return row
         except IndexError:
             return None
 
@@ -131,12 +135,8 @@ class OrderedIndex(Generic[RowT]):
         self._version += 1
         if new is not None:
             self._order.add(new)
-            if self.unique:
-                self.by_key[new] = row
         if old is not None:
             self._order.remove(old)
-            if self.unique:
-                del self.by_key[old]
 
     def forget(self, row_id: int) -> None:
         """Note, in a lazy index, that a row is gone. Only the table calls this."""
@@ -155,10 +155,8 @@ class OrderedIndex(Generic[RowT]):
             assert all(self._sorted.get(n) == self.entry(row) for n, row in rows.items() if n not in self.changed), "a change was missed"
             assert all(n in rows or n in self.changed for n in self._sorted), "a removal was missed"
             return
-        expected = {entry: row for row in rows.values() if (entry := self.entry(row)) is not None}
+        expected = [entry for row in rows.values() if (entry := self.entry(row)) is not None]
         assert order == sorted(expected), "rows are missing, too many, or out of order"
-        assert all(self._row(entry) is expected[entry] for entry in order), "an entry leads to another row"
-        assert len(self.by_key) == (len(order) if self.unique else 0), "keys and order differ"
         assert not self.changed, "only a lazy index notes changes"
         assert not self._sorted, "only a lazy index keeps what it sorted"
 
@@ -173,10 +171,9 @@ class OrderedIndex(Generic[RowT]):
 
     def _steps(self, entries: Iterator[Entry], version: int) -> Iterator[RowT]:
         """Rows of entries, as long as nothing has changed since the call: `entries` walks the very lists that change."""
-        row_of = self._row
         self._demand_unchanged(version)
         for entry in entries:
-            yield row_of(entry)
+            yield entry[-1]
             if self._version != version or self.changed:
                 self._demand_unchanged(version)
 
@@ -209,3 +206,8 @@ class OrderedIndex(Generic[RowT]):
         self._order = SortedList(entries.values())
         self._sorted = entries
         self.changed.clear()
+
+
+def no_key(*key: Any) -> NoReturn:
+    """Stands for `get` and `find` where there are no keys."""
+    raise AssertionError("only a unique index has keys")

@@ -12,13 +12,12 @@ from state.store.unique import Unique, UniqueIndex
 INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
-NO_READERS: "Readers" = ((), ())
-
 RowT = TypeVar("RowT", bound=Row)
 Changes = dict[str, Any]
 Move = tuple[Any, Any, Any]  # An index, the entry that a row has there, the one that it gets; None is out of the index.
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, that read a field.
-Shift = tuple[Changes, list[Move], tuple[Any, ...]]  # What a modification of indexed fields leaves in the journal.
+
+NO_READERS: Readers = ((), ())
 
 
 class Table(Generic[RowT]):
@@ -59,8 +58,7 @@ class Table(Generic[RowT]):
         self._watched = frozenset(self._readers)
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
-        self._undo_insert, self._undo_remove = self._uninsert, self._unremove
-        self._undo_write, self._undo_shift = self._unwrite, self._unshift
+        self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -81,15 +79,8 @@ class Table(Generic[RowT]):
         """Give a new row its id, enter it into all indices and return it; refuses one that clashes in a unique index."""
         assert row.id == -1, "the row is in a table already"
         row_id = row.id = self.next_id
-        moves: list[Move] = []
         try:
-            for index in self._eager:
-                entry = index.entry(row)
-                if entry is not None:
-                    if index.unique and entry in index.by_key:
-                        raise NotUnique(INSERT_CLASH)
-                    moves.append((index, None, entry))
-            _perform(moves, row)
+            self._move_in(row)
         except BaseException:
             row.id = -1
             raise
@@ -98,7 +89,7 @@ class Table(Generic[RowT]):
         self._version += 1
         for index in self._lazy:
             index.changed.add(row_id)
-        self._record((self._undo_insert, row, moves))
+        self._record((self._undo_insert, row, None))
         return row
 
     def modify(self, row: RowT, /, **changes: Any) -> None:
@@ -106,21 +97,23 @@ class Table(Generic[RowT]):
         assert self._rows.get(row.id) is row, "the row is not in this table"
         if not self._watched.isdisjoint(changes):
             self._shift(row, changes)
-            return
-        _exchange(row, changes)
-        self._record((self._undo_write, row, changes))
+        else:
+            # The same as `_exchange`, without the call: most writes go through here.
+            try:
+                for field, value in changes.items():
+                    changes[field] = getattr(row, field)
+                    setattr(row, field, value)
+            except AttributeError:
+                _restore(row, changes, field)
+                raise
+        # The changes hold the old values now, which is what undo needs.
+        self._record((self._undo_modify, row, changes))
 
     def remove(self, row: RowT) -> None:
         """Take a row out of the table and all indices. It keeps its values and its id, which nobody else gets."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
-        moves: list[Move] = []
-        for index in self._eager:
-            entry = index.entry(row)
-            if entry is not None:
-                moves.append((index, entry, None))
-        _perform(moves, row)
         self._drop(row)
-        self._record((self._undo_remove, row, moves))
+        self._record((self._undo_remove, row, None))
 
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests, changes nothing."""
@@ -136,18 +129,28 @@ class Table(Generic[RowT]):
         """Make the index of a declaration, and note which fields it reads."""
         index: UniqueIndex[RowT] | OrderedIndex[RowT]
         if isinstance(declared, Unique):
-            index = UniqueIndex(declared)
+            index = UniqueIndex(declared.fields)
+            readers: Readers = ((index,), ())
         else:
             index = OrderedIndex(declared, self._rows)
-        if isinstance(index, OrderedIndex) and index.lazy:
-            self._lazy.append(index)
-            readers: Readers = ((), (index,))
-        else:
-            self._eager.append(index)
-            readers = ((index,), ())
+            keys = (index.keys,) if index.keys else ()
+            readers = (keys, (index,)) if index.lazy else ((*keys, index), ())
+        self._eager += readers[0]
+        self._lazy += readers[1]
         for field in declared.fields:
             self._readers[field] = _merged(self._readers.get(field, NO_READERS), readers)
         return index
+
+    def _move_in(self, row: RowT) -> None:
+        """Enter a row into all indices that are always up to date or, when it clashes or can't be compared, into none."""
+        moves: list[Move] = []
+        for index in self._eager:
+            entry = index.entry(row)
+            if entry is not None:
+                if index.unique and entry in index.by_key:
+                    raise NotUnique(INSERT_CLASH)
+                moves.append((index, None, entry))
+        _perform(moves, row)
 
     def _shift(self, row: RowT, changes: Changes) -> None:
         """Modify fields that indices read; an index whose entry stays the same is left alone."""
@@ -167,12 +170,8 @@ class Table(Generic[RowT]):
         except BaseException:
             _exchange(row, changes)
             raise
-        if moves or lazy:
-            for index in lazy:
-                index.changed.add(row.id)
-            self._record((self._undo_shift, row, (changes, moves, lazy)))
-        else:
-            self._record((self._undo_write, row, changes))
+        for index in lazy:
+            index.changed.add(row.id)
 
     def _touched(self, row: RowT, changes: Changes) -> Readers:
         """The indices that read a field which gets another value, each once; mostly those of one field, as they are noted."""
@@ -184,23 +183,24 @@ class Table(Generic[RowT]):
         return touched
 
     def _drop(self, row: RowT) -> None:
-        """Take a row out of the table itself, when it is out of the indices."""
+        """Take a row out of all indices and the table."""
         row_id = row.id
+        for index in self._eager:
+            entry = index.entry(row)
+            if entry is not None:
+                index.move(entry, None, row)
         del self._rows[row_id]
         self._version += 1
-        for index in self._lazy:
-            index.forget(row_id)
+        for lazy in self._lazy:
+            lazy.forget(row_id)
 
-    def _uninsert(self, row: RowT, moves: list[Move]) -> None:
-        for index, _, entry in moves:
-            index.move(entry, None, row)
+    def _uninsert(self, row: RowT, _: None) -> None:
         self._drop(row)
         self.next_id = row.id
         row.id = -1
 
-    def _unremove(self, row: RowT, moves: list[Move]) -> None:
-        for index, entry, _ in moves:
-            index.move(None, entry, row)
+    def _unremove(self, row: RowT, _: None) -> None:
+        self._move_in(row)
         rows, row_id = self._rows, row.id
         if rows and next(reversed(rows)) > row_id:
             self._in_order = False
@@ -209,18 +209,13 @@ class Table(Generic[RowT]):
         for index in self._lazy:
             index.changed.add(row_id)
 
-    def _unwrite(self, row: RowT, old: Changes) -> None:
-        for field, value in old.items():
-            setattr(row, field, value)
-
-    def _unshift(self, row: RowT, shift: Shift) -> None:
-        old, moves, lazy = shift
-        for field, value in old.items():
-            setattr(row, field, value)
-        for index, before, after in moves:
-            index.move(after, before, row)
-        for index in lazy:
-            index.changed.add(row.id)
+    def _unmodify(self, row: RowT, old: Changes) -> None:
+        """Entries of indices are functions of a row, and what came later is undone by now: they needn't be in the journal."""
+        if self._watched.isdisjoint(old):
+            for field, value in old.items():
+                setattr(row, field, value)
+        else:
+            self._shift(row, old)
 
     def _sort(self) -> None:
         """Bring the rows back into the order of ids, which undoing a removal upsets; in place, others hold the dict."""
@@ -261,11 +256,16 @@ def _exchange(row: Row, changes: Changes) -> None:
             changes[field] = getattr(row, field)
             setattr(row, field, value)
     except AttributeError:
-        for other, old in changes.items():
-            if other == field:
-                break
-            setattr(row, other, old)
+        _restore(row, changes, field)
         raise
+
+
+def _restore(row: Row, changes: Changes, missing: str) -> None:
+    """Take back an exchange that came as far as a field that isn't there."""
+    for field, old in changes.items():
+        if field == missing:
+            break
+        setattr(row, field, old)
 
 
 def _perform(moves: list[Move], row: Row) -> None:

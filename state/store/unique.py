@@ -5,7 +5,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from state.protocol.errors import UnknownKey
-from state.store.keys import Bound
 from state.store.rows import Row
 
 if TYPE_CHECKING:
@@ -40,11 +39,10 @@ class UniqueIndex(Generic[RowT]):
 
     unique = True
 
-    def __init__(self, declared: Unique) -> None:
-        self.entry: Callable[[Any], Any] = attrgetter(*declared.fields)
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self.entry: Callable[[Any], Any] = attrgetter(*fields)
         self.by_key: dict[Any, RowT] = {}
-        size = len(declared.fields)
-        self.get, self.find = lookups(self.by_key, size) if size > 1 else bare_lookups(self.by_key)
+        self.get, self.find = lookups(self.by_key, len(fields))
 
     def move(self, old: Any, new: Any, row: RowT) -> None:
         """Exchange the key of a row, None standing for out of the index. Only the table calls this."""
@@ -62,17 +60,19 @@ class UniqueIndex(Generic[RowT]):
             assert self.by_key.get(key) is row, f"row {row.id} is not under its key"
 
 
-def lookups(by_key: dict[Any, RowT], size: int, bound: Bound | None = None) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """The functions `get` and `find` over a dict of keys with `size` parts; `bound` turns a key into what the dict holds."""
+def lookups(by_key: dict[Any, RowT], size: int) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
+    """The functions `get` and `find` over a dict of keys with `size` parts."""
+    if size == 1:
+        return bare_lookups(by_key)
 
     def get(*key: Any) -> RowT | None:
-        assert len(key) == size, "only a unique index has keys, and a key has all parts"
-        return by_key.get(key if bound is None else bound(key))
+        assert len(key) == size, "a key has all parts"
+        return by_key.get(key)
 
     def find(*key: Any) -> RowT:
-        assert len(key) == size, "only a unique index has keys, and a key has all parts"
+        assert len(key) == size, "a key has all parts"
         try:
-            return by_key[key if bound is None else bound(key)]
+            return by_key[key]
         except KeyError:
             raise UnknownKey from None
 

@@ -75,10 +75,10 @@ class Account(Row):
 
 
 class Accounts(Table[Account]):
-    """All accounts."""
+    """All accounts. Only queries read the lazy orders."""
 
-    by_name = Ordered("name", unique=True)
-    by_proxy = Ordered("proxy", "name", unique=True)
+    by_name = Ordered("name", unique=True, lazy=True)
+    by_proxy = Ordered("proxy", "name", lazy=True)
     by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", unique=True)
 
 

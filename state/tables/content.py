@@ -46,7 +46,7 @@ class Comment(Row):
 class Comments(Table[Comment]):
     """All posts and replies. No rule since hardfork 17 reads the lazy orders."""
 
-    by_permlink = Ordered("author", "permlink", unique=True)
+    by_permlink = Ordered("author", "permlink", unique=True, lazy=True)
     by_cashout_time = Ordered("cashout_time")
     by_root = Ordered("root_comment", lazy=True)
     by_parent = Ordered("parent_author", "parent_permlink", lazy=True)

@@ -26,7 +26,7 @@ class LimitOrders(Table[LimitOrder]):
 
     by_expiration = Ordered("expiration")
     by_price = Ordered(Part(sell_price_key, "sell_price"))
-    by_account = Ordered("seller", "orderid", unique=True)
+    by_account = Ordered("seller", "orderid", unique=True, lazy=True)
 
 
 class ConvertRequest(Row):

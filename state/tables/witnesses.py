@@ -37,11 +37,11 @@ class Witness(Row):
 
 
 class Witnesses(Table[Witness]):
-    """All witnesses."""
+    """All witnesses. Votes move with all VESTS, and their orders are read once in a round."""
 
-    by_name = Ordered("owner", unique=True)
-    by_vote_name = Ordered("-votes", "owner", unique=True)
-    by_schedule_time = Ordered("virtual_scheduled_time")
+    by_name = Ordered("owner", unique=True, lazy=True)
+    by_vote_name = Ordered("-votes", "owner", lazy=True)
+    by_schedule_time = Ordered("virtual_scheduled_time", lazy=True)
     by_pow = Ordered("pow_worker")
     by_work = Ordered("last_work")
 
@@ -57,4 +57,4 @@ class WitnessVotes(Table[WitnessVote]):
     """All witness votes."""
 
     by_account_witness = Ordered("account", "witness", unique=True)
-    by_witness_account = Ordered("witness", "account", unique=True)
+    by_witness_account = Ordered("witness", "account", lazy=True)  # only queries read it

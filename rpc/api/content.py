@@ -1,0 +1,168 @@
+"""Posts and replies one by one, the votes on them, and the tags that they carry. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, TypedDict
+
+from rpc.records.discussions import (
+    NO_COIN,
+    NO_DISCUSSION,
+    AccountVote,
+    AccountVoteView,
+    Discussion,
+    Nowhere,
+    Tag,
+    TagCount,
+    VoteState,
+    discussion_view,
+    shared,
+    vote_views,
+    with_votes,
+)
+from rpc.service.arguments import AccountName, Limit, Text, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.effects.comments import comment_of, find_comment
+from state.plugins import tags
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.content import Comment
+
+NAME = tags.NAME
+OFF = ("_tags_api", "tags_api_plugin not enabled.")
+TAGS_USED_MAX = 1000
+
+DiscussionJson = Annotated[Json, Of(Discussion)]
+VoteStateJson = Annotated[Json, Of(VoteState)]
+AccountVoteJson = Annotated[Json, Of(AccountVote)]
+TagJson = Annotated[Json, Of(Tag)]
+TagCountJson = Annotated[Json, Of(TagCount)]
+TagsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 tags at a time.")]
+FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags at a time.")]
+
+
+class Discussions(TypedDict):
+    """Discussions under their name."""
+
+    discussions: list[DiscussionJson]
+
+
+class Votes(TypedDict):
+    """Votes under their name."""
+
+    votes: list[VoteStateJson]
+
+
+class Tags(TypedDict):
+    """Tags under their name."""
+
+    tags: list[TagJson]
+
+
+class TagCounts(TypedDict):
+    """Tags with a number each under their name."""
+
+    tags: list[TagCountJson]
+
+
+# ------------------------------------------------------------------ one discussion
+
+
+@method("condenser_api.get_content")
+def get_content(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
+    """A post or a reply with the votes on it; an empty one when there is none of that name."""
+    row = find_comment(state, author, permlink)
+    if row is None:
+        return nothing(show) | {"promoted": show(Nowhere, Nowhere())["max_accepted_payout"]}
+    known = shared(state)
+    content: Json = show(Discussion, with_votes(known, discussion_view(known, row, NO_COIN)))
+    return content
+
+
+@method("tags_api.get_discussion", plugin=NAME)
+def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
+    """A post or a reply with the votes on it; an empty one when there is none of that name."""
+    row = find_comment(state, author, permlink)
+    if row is None:
+        return nothing(show)
+    known = shared(state)
+    discussion: Json = show(Discussion, with_votes(known, discussion_view(known, row)))
+    return discussion
+
+
+def nothing(show: Show) -> Json:
+    """A discussion that isn't there."""
+    shown: Json = show(Discussion, NO_DISCUSSION)
+    shown |= show(Nowhere, Nowhere())
+    return shown
+
+
+@method("condenser_api.get_content_replies")
+def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
+    """The direct replies to a post or a reply, oldest first, without the votes on them."""
+    known = shared(state)
+    return show.each(Discussion, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
+
+
+@method("tags_api.get_content_replies", plugin=NAME)
+def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> Discussions:
+    """The direct replies to a post or a reply, oldest first, without the votes on them."""
+    known = shared(state)
+    views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
+    return {"discussions": show.each(Discussion, views)}
+
+
+def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
+    """The direct replies to a comment, oldest first."""
+    return state.comments.by_parent.equal(author, permlink)
+
+
+# ------------------------------------------------------------------ votes
+
+
+@method("tags_api.get_active_votes", plugin=NAME)
+def list_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> Votes:
+    """The votes on a comment, those of the oldest accounts first; an unknown comment is refused."""
+    return {"votes": get_active_votes(state, show, author, permlink)}
+
+
+@method("condenser_api.get_active_votes")
+def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
+    """The votes on a comment, those of the oldest accounts first; an unknown comment is refused."""
+    return show.each(VoteState, vote_views(shared(state), comment_of(state, author, permlink)))
+
+
+@method("condenser_api.get_account_votes")
+def get_account_votes(state: State, show: Show, /, account: AccountName) -> list[AccountVoteJson]:
+    """All votes of an account that are still kept, those on the oldest comments first; an unknown account is refused."""
+    find = state.comments.find
+    votes = state.comment_votes.by_voter_comment.equal(state.account(account).id)
+    return show.each(AccountVote, (AccountVoteView(row, find(row.comment)) for row in votes))
+
+
+# ------------------------------------------------------------------ tags
+
+
+@method("tags_api.get_trending_tags", plugin=NAME)
+def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> Tags:
+    """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
+    return {"tags": show.each(Tag, tags.trending_tags(state, tags.stored(start_tag), limit))}
+
+
+@method("condenser_api.get_trending_tags", plugin=NAME, not_enabled=OFF)
+def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
+    """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
+    return show.each(Tag, tags.trending_tags(state, tags.stored(start_tag), limit))
+
+
+@method("tags_api.get_tags_used_by_author", plugin=NAME)
+def list_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> TagCounts:
+    """The tags that an account has used, most often used first, at most 1,000."""
+    return {"tags": get_tags_used_by_author(state, show, author)}
+
+
+@method("condenser_api.get_tags_used_by_author", plugin=NAME, not_enabled=OFF)
+def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
+    """The tags that an account has used, most often used first, at most 1,000."""
+    require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
+    return show.each(TagCount, islice(tags.tags_by_author(state, author), TAGS_USED_MAX))

@@ -1,0 +1,302 @@
+"""Lists of posts and replies: under a tag, in blogs and feeds, by author and parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Annotated
+
+from msgspec import Struct
+
+from rpc.api.content import NAME, OFF, DiscussionJson, Discussions
+from rpc.records.discussions import NO_COIN, Discussion, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
+from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
+from rpc.service.method import method
+from rpc.service.show import Show
+from state.effects.comments import comment_of, find_comment
+from state.plugins import follow, tags
+from state.protocol import text
+from state.protocol.asset import SBD, Asset
+from state.protocol.constants import TIME_MAX
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.content import Comment
+
+NAME_BYTES_MAX = 16
+DISCUSSIONS_MAX = 100
+NEWEST = -1
+OVERDUE_SECONDS = 3600
+"""For how long payouts that should have been made are still listed."""
+
+QueryLimit = Annotated[UInt32, Limit(DISCUSSIONS_MAX, condition="limit <= 100")]
+ArgumentLimit = Annotated[UInt32, Limit(DISCUSSIONS_MAX)]
+
+
+class DiscussionQuery(Struct):
+    """Which discussions are wanted.
+
+    `tag`: those that carry it, "" for all; in blogs and feeds the account. `filter_tags` may not hold it, and does nothing
+    else. Of blogs only posts by `select_authors`, and only those with one of `select_tags`. `truncate_body`: so many bytes of
+    bodies. `start_*`: the discussion to begin at. `parent_*`: replies to this comment instead of posts.
+    """
+
+    tag: Text = ""
+    limit: QueryLimit = 0
+    filter_tags: list[Text] = []
+    select_authors: list[Text] = []
+    select_tags: list[Text] = []
+    truncate_body: UInt32 = 0
+    start_author: Text | None = None
+    start_permlink: Text | None = None
+    parent_author: Text | None = None
+    parent_permlink: Text | None = None
+
+
+Find = Callable[[Shared, DiscussionQuery], list[DiscussionView]]
+
+
+def declare_discussions(method_name: str, about: str, find: Find) -> None:
+    """Declare a list of discussions in both groups: under one name, with the query as an object or by its members."""
+
+    def by_query(state: State, show: Show, /, query: DiscussionQuery) -> list[DiscussionJson]:
+        return show.each(Discussion, find(shared(state), query))
+
+    def by_members(
+        state: State,
+        show: Show,
+        /,
+        tag: Text = "",
+        limit: QueryLimit = 0,
+        filter_tags: list[Text] = [],  # noqa: B006 - nobody changes it
+        select_authors: list[Text] = [],  # noqa: B006
+        select_tags: list[Text] = [],  # noqa: B006
+        truncate_body: UInt32 = 0,
+        start_author: Text | None = None,
+        start_permlink: Text | None = None,
+        parent_author: Text | None = None,
+        parent_permlink: Text | None = None,
+    ) -> Discussions:
+        selected = (filter_tags, select_authors, select_tags)
+        query = DiscussionQuery(tag, limit, *selected, truncate_body, start_author, start_permlink, parent_author, parent_permlink)
+        return {"discussions": by_query(state, show, query)}
+
+    by_query.__doc__ = by_members.__doc__ = about
+    method(f"condenser_api.{method_name}", plugin=NAME, not_enabled=OFF)(by_query)
+    method(f"tags_api.{method_name}", plugin=NAME)(by_members)
+
+
+# ------------------------------------------------------------------ under a tag
+
+
+def in_order(order: str) -> Find:
+    """How the discussions of a tag are found in one of the orders of the tags plugin."""
+
+    def find(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+        require_proper(query)
+        state, parent, start = known.state, None, None
+        if not order.endswith("_payout"):
+            parent = given_comment(state, query.parent_author, query.parent_permlink)
+        start = given_comment(state, query.start_author, query.start_permlink)
+        entries = tags.discussions(
+            state,
+            order,
+            as_tag(query.tag),
+            query.limit,
+            parent=0 if parent is None else parent.id,
+            start=None if start is None else start.id,
+            since=max(0, state.head_time - OVERDUE_SECONDS),
+        )
+        views = []
+        for entry in entries:
+            view = listed_view(known, state.comments.find(entry.comment), query.truncate_body)
+            view.promoted = Asset(entry.promoted, SBD)
+            views.append(view)
+        return views
+
+    return find
+
+
+declare_discussions("get_discussions_by_trending", "Posts with votes under a tag, those that are trending first.", in_order("trending"))
+declare_discussions("get_discussions_by_hot", "Posts with votes under a tag, those that are hot first.", in_order("hot"))
+declare_discussions("get_discussions_by_created", "Posts under a tag, newest first.", in_order("created"))
+declare_discussions("get_discussions_by_active", "Posts under a tag, those with the latest reply first.", in_order("active"))
+declare_discussions("get_discussions_by_votes", "Posts under a tag, those with the most votes first.", in_order("votes"))
+declare_discussions("get_discussions_by_children", "Posts under a tag, those with the most replies first.", in_order("children"))
+declare_discussions("get_discussions_by_promoted", "Promoted posts under a tag, those that were paid most for first.", in_order("promoted"))
+declare_discussions("get_discussions_by_cashout", "Posts under a tag by the time of their payout, next first.", in_order("cashout"))
+declare_discussions("get_post_discussions_by_payout", "Posts under a tag, those that will be paid most for first.", in_order("post_payout"))
+declare_discussions(
+    "get_comment_discussions_by_payout", "Replies under a tag, those that will be paid most for first.", in_order("comment_payout")
+)
+
+
+# ------------------------------------------------------------------ of an account
+
+
+def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+    """The posts in an account's blog."""
+    require_proper(query)
+    require_follow(known.state, "blog")
+    state, account, start = known.state, named_account(known.state, query.tag), NEWEST
+    if query.start_author or query.start_permlink:
+        found = follow.blog_entry(state, account, start_comment(state, query).id)
+        require(found is not None, "Comment is not in account's blog", condition="start_c != c_idx.end()")
+        assert found is not None
+        start = found.number
+    views: list[DiscussionView] = []
+    for entry in follow.blog(state, account, start):
+        if len(views) == query.limit:
+            break
+        row = state.comments.find(entry.comment)
+        if is_selected(state, row, query):
+            view = listed_view(known, row, query.truncate_body)
+            view.first_reblogged_on = entry.reblogged_on or None
+            views.append(view)
+    return views
+
+
+def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+    """The posts in an account's feed; their bodies are never cut."""
+    require_proper(query)
+    require_follow(known.state, "feed")
+    state, account, start = known.state, named_account(known.state, query.tag), NEWEST
+    if query.start_author or query.start_permlink:
+        found = follow.feed_entry(state, account, start_comment(state, query).id)
+        require(found is not None, "Comment is not in account's feed", condition="start_c != c_idx.end()")
+        assert found is not None
+        start = found.number
+    entries = islice(follow.feed(state, account, start), query.limit)
+    return [brought(listed_view(known, state.comments.find(entry.comment)), entry) for entry in entries]
+
+
+def brought(view: DiscussionView, entry: follow.FeedEntry) -> DiscussionView:
+    """A post with who has brought it into a feed, unless its author did."""
+    if entry.first_reblogged_by:
+        view.reblogged_by = entry.reblogged_by
+        view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
+    return view
+
+
+def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+    """An author's replies; their bodies are never cut."""
+    require_proper(query)
+    require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
+    state, author = known.state, text.cut(query.start_author or "", NAME_BYTES_MAX)
+    start = None
+    if query.start_permlink:
+        start = find_comment(state, author, query.start_permlink)
+        require(start is not None, "Comment is not in account's comments", condition="start_c != c_idx.end()")
+    rows = (row for row in latest_of(state, author, start) if row.parent_author)
+    return [listed_view(known, row) for row in islice(rows, query.limit)]
+
+
+declare_discussions("get_discussions_by_blog", "What an account has posted and reblogged, newest first.", in_blog)
+declare_discussions("get_discussions_by_feed", "What those have posted and reblogged whom an account follows, newest first.", in_feed)
+declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
+
+
+@method("tags_api.get_discussions_by_author_before_date", plugin=NAME)
+def list_discussions_by_author_before_date(
+    state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
+) -> Discussions:
+    """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
+    return {"discussions": get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)}
+
+
+@method("condenser_api.get_discussions_by_author_before_date", plugin=NAME, not_enabled=OFF)
+def get_discussions_by_author_before_date(
+    state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
+) -> list[DiscussionJson]:
+    """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
+    start = comment_of(state, author, start_permlink) if start_permlink else None
+    if start is not None and start.created >= (before_date or TIME_MAX):
+        start = None
+    rows = islice((row for row in latest_of(state, author, start) if not row.parent_author), limit)
+    known = shared(state)
+    return show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])
+
+
+@method("tags_api.get_replies_by_last_update", plugin=NAME)
+def list_replies_by_last_update(
+    state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
+) -> Discussions:
+    """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
+    known = shared(state)
+    rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
+    return {"discussions": show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])}
+
+
+@method("condenser_api.get_replies_by_last_update")
+def get_replies_by_last_update(
+    state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
+) -> list[DiscussionJson]:
+    """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
+    known = shared(state)
+    rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
+    return show.each(Discussion, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
+
+
+def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:
+    """What an author has written, last changed first, from one on."""
+    order = state.comments.by_author_last_update
+    rows = order.starting(author) if start is None else order.starting(author, start.last_update, start.id)
+    for row in rows:
+        if row.author != author:
+            return
+        yield row
+
+
+def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
+    """Replies to an author, last changed first; with a permlink the pair names the reply to begin at. "" has all posts."""
+    order = state.comments.by_last_update
+    rows = order.starting(parent_author)
+    if permlink:
+        start = comment_of(state, parent_author, permlink)
+        parent_author = start.parent_author
+        rows = order.starting(parent_author, start.last_update, start.id)
+    for row in rows:
+        if row.parent_author != parent_author:
+            return
+        yield row
+
+
+# ------------------------------------------------------------------ what queries say
+
+
+def require_proper(query: DiscussionQuery) -> None:
+    """Refuse a query that asks for a tag that it filters, or for too much."""
+    require(query.tag not in query.filter_tags, condition="filter_tags.find(tag) == filter_tags.end()")
+    require(query.limit <= DISCUSSIONS_MAX, condition="limit <= 100")
+
+
+def require_follow(state: State, what: str) -> None:
+    """Refuse what needs the plugin that keeps blogs and feeds."""
+    has_index = f"_db.has_index< follow::{what}_index >()"
+    require(follow.NAME in state.plugins, "Node is not running the follow plugin", condition=has_index)
+
+
+def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
+    """The comment that both members of a query name, None unless both are given; an unknown one is refused."""
+    if author is None or permlink is None:
+        return None
+    return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
+
+
+def start_comment(state: State, query: DiscussionQuery) -> Comment:
+    """The comment to begin at; an unknown one is refused."""
+    return comment_of(state, text.cut(query.start_author or "", NAME_BYTES_MAX), query.start_permlink or "")
+
+
+def named_account(state: State, name: str) -> str:
+    """The name of the account that a query is about; an unknown one is refused."""
+    return state.account(text.cut(name, NAME_BYTES_MAX)).name
+
+
+def is_selected(state: State, row: Comment, query: DiscussionQuery) -> bool:
+    """Whether a post has one of the authors and one of the tags that a query asks for."""
+    if query.select_authors and row.author not in query.select_authors:
+        return False
+    return not query.select_tags or not set(query.select_tags).isdisjoint(tags.tags_of(state, row.id))
+
+
+def as_tag(name: str) -> str:
+    """A tag as it is kept: in small letters, and not too long."""
+    return tags.stored(name.translate(tags.SMALL_LETTERS))

@@ -1,0 +1,303 @@
+"""condenser_api.get_state: all that a website needs for one of its pages. Source: rpc-api.md §5.1."""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Annotated, Any, TypedDict, cast
+
+from msgspec import Struct
+
+from rpc.api.content import TAGS_USED_MAX, DiscussionJson, TagJson, replies_to
+from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, latest_replies
+from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
+from rpc.api.witnesses import ScheduleJson, WitnessJson
+from rpc.records.accounts import account_view
+from rpc.records.chain import WitnessSchedule
+from rpc.records.discussions import Discussion, DiscussionView, Shared, Tag, discussion_view, shared, vote_views
+from rpc.records.pages import PageAccount, PageAccountView
+from rpc.records.witnesses import Witness
+from rpc.service.arguments import Text
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.effects.comments import find_comment
+from state.plugins import account_history, follow, tags
+from state.plugins.tags_view import TagStats
+from state.protocol import text
+from state.protocol.asset import Price
+from state.protocol.operation import SMT_TAGS
+from state.tables import State
+from state.tables.witnesses import Witness as WitnessRow
+
+START_PAGE = "trending"
+PARTS = 4
+NAME_BYTES_MAX = 16
+TAGS_SHOWN, ALL_TAGS_SHOWN = 50, 250
+DISCUSSIONS_SHOWN, BODY_BYTES_SHOWN = 20, 1024
+ENTRIES_SHOWN, REPLIES_SHOWN = 20, 50
+HISTORY_SHOWN = 1000
+NEWEST = -1
+WITNESSES_SHOWN = 100
+
+# Pages with a list of discussions: the order, and the member that holds their names.
+LISTS = {
+    "trending": ("trending", "trending"),
+    "payout": ("post_payout", "payout"),
+    "payout_comments": ("comment_payout", "payout_comments"),
+    "promoted": ("promoted", "promoted"),
+    "responses": ("children", "responses"),
+    "hot": ("hot", "hot"),
+    "": ("hot", "hot"),
+    "votes": ("votes", "votes"),
+    "cashout": ("cashout", "cashout"),
+    "active": ("active", "active"),
+    "created": ("created", "created"),
+    "recent": ("created", "created"),
+}
+
+MONEY = frozenset({
+    "transfer_to_vesting", "withdraw_vesting", "interest", "transfer", "liquidity_reward", "author_reward", "curation_reward",
+    "comment_benefactor_reward", "transfer_to_savings", "transfer_from_savings", "cancel_transfer_from_savings", "escrow_transfer",
+    "escrow_approve", "escrow_dispute", "escrow_release", "fill_convert_request", "fill_order", "claim_reward_balance",
+})  # fmt: skip
+"""Operations that stand in the history of transfers."""
+
+PASSED_OVER = frozenset({
+    "comment", "limit_order_create", "limit_order_cancel", "vote", "account_witness_vote", "account_witness_proxy",
+})  # fmt: skip
+"""Operations that stand in no history; all others stand in that of other things."""
+
+
+class TagIndex(TypedDict):
+    """Names of tags."""
+
+    trending: list[str]
+
+
+class DiscussionIndex(TypedDict):
+    """Names of discussions by what they were looked up for; `category` was never used, nor were some of the others."""
+
+    category: str
+    trending: list[str]
+    payout: list[str]
+    payout_comments: list[str]
+    trending30: list[str]
+    updated: list[str]
+    created: list[str]
+    responses: list[str]
+    active: list[str]
+    votes: list[str]
+    maturing: list[str]
+    best: list[str]
+    hot: list[str]
+    promoted: list[str]
+    cashout: list[str]
+
+
+AccountJson = Annotated[Json, Of(PageAccount)]
+
+
+class PageState(TypedDict):
+    """A page: the chain as it is, and what the page is about, by names."""
+
+    current_route: str
+    props: PropertiesJson
+    tag_idx: TagIndex
+    tags: dict[str, TagJson]
+    content: dict[str, DiscussionJson]
+    accounts: dict[str, AccountJson]
+    witnesses: dict[str, WitnessJson]
+    discussion_idx: dict[str, DiscussionIndex]
+    witness_schedule: ScheduleJson
+    feed_price: PriceJson
+    error: str
+
+
+class Page(Struct):
+    """A page while it is filled; `names` are the lists of discussions, by their tag and member."""
+
+    state: State
+    known: Shared
+    trending: list[str] = []
+    tags: dict[str, TagStats] = {}
+    content: dict[str, DiscussionView] = {}
+    accounts: dict[str, PageAccountView] = {}
+    witnesses: dict[str, WitnessRow] = {}
+    names: dict[str, tuple[str, list[str]]] = {}
+    error: str = ""
+
+    def has(self, plugin: str) -> bool:
+        """Whether a plugin is enabled; what it knows is left out otherwise."""
+        return plugin in self.state.plugins
+
+    def add_authors(self) -> None:
+        """Tell of the authors of all that is on the page."""
+        for view in self.content.values():
+            if view.row.author not in self.accounts:
+                self.accounts[view.row.author] = page_account(self.state, view.row.author)
+
+    def add(self, view: DiscussionView) -> str:
+        """Put a discussion on the page; its name."""
+        self.content[view.name] = view
+        return view.name
+
+
+@method("condenser_api.get_state")
+def get_state(state: State, show: Show, /, path: Text) -> PageState:
+    """What a page of a website shows, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
+
+    Nothing is refused: what is wrong with the path stands in `error`.
+    """
+    page = Page(state, shared(state))
+    fill(page, path)
+    for view in page.content.values():
+        view.active_votes = vote_views(page.known, view.row)
+    return {
+        "current_route": path,
+        "props": get_dynamic_global_properties(state, show),
+        "tag_idx": {"trending": page.trending},
+        "tags": by_name(show, Tag, page.tags),
+        "content": by_name(show, Discussion, page.content),
+        "accounts": by_name(show, PageAccount, page.accounts),
+        "witnesses": by_name(show, Witness, page.witnesses),
+        "discussion_idx": {tag: discussion_index(member, names) for tag, (member, names) in page.names.items()},
+        "witness_schedule": show(WitnessSchedule, state.schedule),
+        "feed_price": show(Price, state.feed.current_median_history),
+        "error": page.error,
+    }
+
+
+def by_name(show: Show, record: type, views: Mapping[str, object]) -> dict[str, Json]:
+    """What is shown of each, in the order of their names."""
+    dump = show.by(record)
+    return {name: dump(views[name]) for name in sorted(views)}
+
+
+def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
+    """The lists of a tag, of which one is filled."""
+    index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
+    return cast(DiscussionIndex, index | {"category": "", member: names})
+
+
+def fill(page: Page, path: str) -> None:
+    """Fill a page by its path."""
+    parts = (path.removeprefix("/") or START_PAGE).split("/")
+    first, second, third, *_ = parts + [""] * PARTS
+    if page.has(tags.NAME):
+        page.trending = [stats.tag for stats in tags.trending_tags(page.state, "", TAGS_SHOWN)]
+    if first.startswith("@"):
+        fill_account(page, first[1:], second)
+    elif second.startswith("@"):
+        fill_discussion(page, second[1:], third)
+    elif first in ("witnesses", "~witnesses"):
+        page.witnesses = {row.owner: row for row in islice(page.state.witnesses.by_vote_name, WITNESSES_SHOWN)}
+    elif first in LISTS and page.has(tags.NAME):
+        fill_list(page, *LISTS[first], second.translate(tags.SMALL_LETTERS))
+    elif first == "tags" and page.has(tags.NAME):
+        page.tags = {stats.tag: stats for stats in tags.trending_tags(page.state, "", ALL_TAGS_SHOWN)}
+        page.trending = list(page.tags)
+
+
+# ------------------------------------------------------------------ lists and discussions
+
+
+def fill_list(page: Page, order: str, member: str, tag: str) -> None:
+    """A list of discussions under a tag, and their authors."""
+    query = DiscussionQuery(tag=tag, limit=DISCUSSIONS_SHOWN, truncate_body=BODY_BYTES_SHOWN)
+    page.names[tag] = member, [page.add(view) for view in in_order(order)(page.known, query)]
+    page.add_authors()
+
+
+def fill_discussion(page: Page, author: str, permlink: str) -> None:
+    """A post or a reply with all below it, and all their authors."""
+    state, known = page.state, page.known
+    if not page.has(tags.NAME):
+        return
+    top = find_comment(state, text.cut(author, NAME_BYTES_MAX), permlink)
+    if top is None:
+        page.error = f"there is no post @{author}/{permlink}"
+        return
+    view = discussion_view(known, top)
+    page.add(view)
+    waiting = [view]
+    while waiting:
+        view = waiting.pop()
+        replies = [discussion_view(known, row) for row in replies_to(state, view.row.author, view.row.permlink)]
+        view.replies = tuple([page.add(reply) for reply in replies])
+        waiting += replies
+    page.add_authors()
+
+
+# ------------------------------------------------------------------ accounts
+
+
+def fill_account(page: Page, name: str, section: str) -> None:
+    """An account, and one section of its pages, if the plugin that knows about it is enabled."""
+    state = page.state
+    row = state.accounts.by_name.get(text.cut(name, NAME_BYTES_MAX))
+    if row is None:
+        page.error = f"there is no account {name}"
+        return
+    account = page.accounts[name] = page_account(state, row.name)
+    if page.has(tags.NAME):
+        account.tags_usage = tuple(islice(tags.tags_by_author(state, row.name), TAGS_USED_MAX))
+    if page.has(follow.NAME):
+        account.guest_bloggers = tuple(follow.blog_authors(state, row.name))
+    if section in SECTIONS:
+        plugin, fill_section = SECTIONS[section]
+        if plugin is None or page.has(plugin):
+            fill_section(page, account)
+
+
+def page_account(state: State, name: str) -> PageAccountView:
+    """What a page tells of an account, which is there."""
+    known = account_view(state, state.account(name))
+    return PageAccountView(known.row, known.authority, known.metadata, state)
+
+
+def fill_blog(page: Page, account: PageAccountView) -> None:
+    """The newest entries of an account's blog."""
+    account.blog = []
+    for entry in islice(follow.blog(page.state, account.row.name), ENTRIES_SHOWN):
+        view = discussion_view(page.known, page.state.comments.find(entry.comment))
+        view.first_reblogged_on = entry.reblogged_on or None
+        account.blog.append(page.add(view))
+
+
+def fill_feed(page: Page, account: PageAccountView) -> None:
+    """The newest entries of an account's feed."""
+    account.feed = []
+    for entry in islice(follow.feed(page.state, account.row.name), ENTRIES_SHOWN):
+        view = discussion_view(page.known, page.state.comments.find(entry.comment))
+        account.feed.append(page.add(brought(view, entry)))
+
+
+def fill_comments(page: Page, account: PageAccountView) -> None:
+    """An account's latest replies; the page of posts has them, too."""
+    rows = (row for row in latest_of(page.state, account.row.name) if row.parent_author)
+    account.comments = [page.add(discussion_view(page.known, row)) for row in islice(rows, ENTRIES_SHOWN)]
+
+
+def fill_replies(page: Page, account: PageAccountView) -> None:
+    """The latest replies to an account."""
+    rows = islice(latest_replies(page.state, account.row.name), REPLIES_SHOWN)
+    account.recent_replies = [page.add(discussion_view(page.known, row)) for row in rows]
+
+
+def fill_transfers(page: Page, account: PageAccountView) -> None:
+    """An account's newest operations: those about money, and most of the others. The condenser has no form of some."""
+    history = account_history.history(page.state, account.row.name, NEWEST, HISTORY_SHOWN)
+    shown = [(number, record) for number, record in history if record.operation.TAG not in SMT_TAGS]
+    account.transfer_history = tuple([pair for pair in shown if pair[1].operation.NAME in MONEY])
+    account.other_history = tuple([pair for pair in shown if pair[1].operation.NAME not in MONEY | PASSED_OVER])
+
+
+Section = tuple[str | None, Callable[[Page, PageAccountView], None]]
+SECTIONS: dict[str, Section] = {
+    "": (follow.NAME, fill_blog),
+    "blog": (follow.NAME, fill_blog),
+    "feed": (follow.NAME, fill_feed),
+    "posts": (None, fill_comments),
+    "comments": (None, fill_comments),
+    "recent-replies": (tags.NAME, fill_replies),
+    "transfers": (account_history.NAME, fill_transfers),
+}
+"""The sections of an account's pages: the plugin that each needs, and what fills it."""

@@ -1,0 +1,262 @@
+"""R-discussion: a post or a reply with all that is told of it, the votes on it, and the tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from rpc.records.comments import NO_COMMENT, NO_CONTENT, Comment, CommentView
+from state.effects.comments import payout_time
+from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
+from state.effects.voting import post_fund
+from state.plugins import tags
+from state.plugins.reputation import Reputations, known_reputations, reputation_of
+from state.protocol import text
+from state.protocol.asset import COIN, INT64_MAX, SBD, Asset, convert
+from state.protocol.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
+from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
+from state.tables import State, content
+
+FUND_HARDFORK = 17
+WORD64 = 2**64
+POST_BYTES_MAX, REPLY_BYTES_MAX = 128 * 1024, 16 * 1024
+PRUNED_POST, PRUNED_REPLY = "body pruned due to size", "comment pruned due to size"
+NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
+
+
+class VoteView(Struct):
+    """What is shown of a vote on a discussion: its row, who voted, and what he is worth."""
+
+    row: content.CommentVote
+    voter: str
+    reputation: int
+
+
+class VoteState(Struct):
+    """R-vote-state, of a `VoteView`."""
+
+    ROOT: ClassVar[str] = "row"
+
+    voter: Annotated[str, At("voter", AccountName)]
+    weight: BigText
+    rshares: BigText
+    percent: Annotated[int, At("row.vote_percent", Int16)]
+    reputation: Annotated[int, At("reputation", Big)]
+    time: Annotated[int, At("row.last_update", Time)]
+
+
+class AccountVoteView(Struct):
+    """What is shown of an account's vote: its row, and the comment."""
+
+    row: content.CommentVote
+    comment: content.Comment
+
+    @property
+    def authorperm(self) -> str:
+        """The name of the comment."""
+        return f"{self.comment.author}/{self.comment.permlink}"
+
+
+class AccountVote(Struct):
+    """R-account-vote, of an `AccountVoteView`."""
+
+    ROOT: ClassVar[str] = "row"
+
+    authorperm: Annotated[str, At("authorperm", Text)]
+    weight: BigText
+    rshares: BigText
+    percent: Annotated[int, At("row.vote_percent", Int16)]
+    time: Annotated[int, At("row.last_update", Time)]
+
+
+class DiscussionView(CommentView):
+    """What is shown of a discussion. `body` may have been cut; `pending_payout` is in COIN while there is no median price."""
+
+    body: str
+    cashout_time: int
+    url: str
+    root_title: str = ""
+    pending_payout: Asset = NO_COIN
+    author_reputation: int = 0
+    promoted: Asset = NO_DEBT
+    body_length: int = 0
+    active_votes: tuple[VoteView, ...] = ()
+    replies: tuple[str, ...] = ()
+    reblogged_by: tuple[str, ...] = ()
+    first_reblogged_by: str | None = None
+    first_reblogged_on: int | None = None
+
+    @property
+    def total_pending_payout(self) -> int:
+        """What the reference never computed."""
+        return 0
+
+    @property
+    def name(self) -> str:
+        """Author and permlink in one text."""
+        return f"{self.row.author}/{self.row.permlink}"
+
+
+class Discussion(Comment):
+    """R-discussion, of a `DiscussionView`."""
+
+    body: Annotated[str, At("body", Text)]
+    cashout_time: Annotated[int, At("cashout_time", Time)]
+    url: Annotated[str, At("url", Text)]
+    root_title: Annotated[str, At("root_title", Text)]
+    pending_payout_value: Annotated[Asset, At("pending_payout", Asset)]
+    total_pending_payout_value: Annotated[int, At("total_pending_payout", CoinAmount)]
+    active_votes: Annotated[tuple[VoteView, ...], At("active_votes", Many(VoteState))]
+    replies: Annotated[tuple[str, ...], At("replies", Many(String()))]
+    author_reputation: Annotated[int, At("author_reputation", Big)]
+    promoted: Annotated[Asset, At("promoted", Asset)]
+    body_length: Annotated[int, At("body_length", UInt32)]
+    reblogged_by: Annotated[tuple[str, ...], At("reblogged_by", Many(Bounded(16)))]
+    first_reblogged_by: Annotated[str | None, MaybeAt("first_reblogged_by", AccountName)]
+    first_reblogged_on: Annotated[int | None, MaybeAt("first_reblogged_on", Time)]
+
+
+class Nowhere(Struct):
+    """The amounts of a discussion that isn't there, of this record itself: they have never been SBD."""
+
+    total_payout_value: CoinAmount = 0
+    curator_payout_value: CoinAmount = 0
+    max_accepted_payout: CoinAmount = 0
+
+
+class Tag(Struct):
+    """R-tag, of what a tag counts."""
+
+    name: Annotated[str, At("tag", Text)]
+    total_payouts: Annotated[int, At("total_payout", DebtAmount)]
+    net_votes: UInt32
+    top_posts: UInt32
+    comments: UInt32
+    trending: Annotated[int, At("total_trending", UInt128)]
+
+
+class TagCount(Struct):
+    """How often an author has used a tag, of its row."""
+
+    tag: Text
+    count: Annotated[int, At("total_posts", UInt32)]
+
+
+# ------------------------------------------------------------------ how views are made
+
+
+class Shared(Struct):
+    """What all discussions of a reply have in common: the fund that will pay them, and who knows reputations and tags.
+
+    `pot` is what is in the fund, in SBD if there is a median price; `claims` are those of all comments.
+    """
+
+    state: State
+    pot: Asset
+    claims: int
+    curve: int
+    constant: int
+    reputations: Reputations | None
+    has_tags: bool
+
+    def reputation(self, account: str) -> int:
+        """An account's reputation, 0 where no plugin knows it."""
+        return 0 if self.reputations is None else reputation_of(self.reputations, account)
+
+
+def shared(state: State) -> Shared:
+    """What discussions are read with, as it is now. Before hardfork 17 there was one fund for all rewards."""
+    if state.hardfork >= FUND_HARDFORK:
+        fund = post_fund(state)
+        pot, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
+    else:
+        props = state.props
+        pot, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
+    price = state.feed.current_median_history
+    worth = Asset(pot) if price.is_null else convert(Asset(pot), price)
+    return Shared(state, worth, claims, curve, constant, known_reputations(state), tags.NAME in state.plugins)
+
+
+def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
+    """What is told of a comment everywhere, without votes; `unpromoted` is shown of a comment that has no tags."""
+    state = known.state
+    texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
+    root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
+    view = DiscussionView(row, texts, root, shown_body(row, texts.body), payout_time(state, row), url_of(row, root))
+    view.root_title = texts.title if root is row else title_of(state, root)
+    promoted = tags.promoted(state, row.id) if known.has_tags else None
+    view.promoted = unpromoted if promoted is None else Asset(promoted, SBD)
+    if known.claims:
+        view.pending_payout = pending_payout(known, row.net_rshares)
+        view.author_reputation = known.reputation(row.author)
+    return view
+
+
+def with_votes(known: Shared, view: DiscussionView) -> DiscussionView:
+    """The same with the votes."""
+    view.active_votes = vote_views(known, view.row)
+    return view
+
+
+def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
+    """What lists of discussions show: votes and the length of the body, which is cut to so many bytes unless they are 0."""
+    view = with_votes(known, discussion_view(known, row))
+    view.body_length = text.size(view.body)
+    if body_bytes:
+        view.body = text.encode(view.body)[:body_bytes].decode("utf-8", "ignore")
+    return view
+
+
+def vote_views(known: Shared, row: content.Comment) -> tuple[VoteView, ...]:
+    """The votes on a comment, those of the oldest accounts first."""
+    find = known.state.accounts.find
+    votes = []
+    for vote in known.state.comment_votes.by_comment_voter.equal(row.id):
+        voter = find(vote.voter).name
+        votes.append(VoteView(vote, voter, known.reputation(voter)))
+    return tuple(votes)
+
+
+def pending_payout(known: Shared, net_rshares: int) -> Asset:
+    """The part of the fund that a comment would get now, as a 64-bit integer."""
+    if net_rshares <= 0:
+        return Asset(0, known.pot.symbol)
+    value = curve_value(known.curve, net_rshares, known.constant) * known.pot.amount // known.claims % WORD64
+    return Asset(value if value <= INT64_MAX else value - WORD64, known.pot.symbol)
+
+
+def shown_body(row: content.Comment, body: str) -> str:
+    """A body, or what stands for one that is too large to be shown."""
+    size = text.size(body)
+    if row.parent_author and size > REPLY_BYTES_MAX and size <= POST_BYTES_MAX:
+        return PRUNED_REPLY
+    return PRUNED_POST if size > POST_BYTES_MAX else body
+
+
+def url_of(row: content.Comment, root: content.Comment) -> str:
+    """Where a website shows a comment: on the page of its post."""
+    url = f"/{root.category}/@{root.author}/{root.permlink}"
+    return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
+
+
+def title_of(state: State, row: content.Comment) -> str:
+    """The title of a comment."""
+    return (state.comment_contents.by_comment.get(row.id) or NO_CONTENT).title
+
+
+NO_DISCUSSION = DiscussionView(
+    content.Comment(
+        id=0,
+        max_cashout_time=0,
+        max_accepted_payout=0,
+        percent_coin_dollars=0,
+        allow_replies=False,
+        allow_votes=False,
+        allow_curation_rewards=False,
+    ),
+    NO_CONTENT,
+    NO_COMMENT,
+    body="",
+    cashout_time=0,
+    url="",
+)
+"""What is shown of a discussion that isn't there."""

@@ -1,0 +1,43 @@
+"""Records of what condenser_api.get_state tells of a page of a website. Source: rpc-api.md §2.2, §5.1."""
+
+from typing import Annotated, Any
+
+from rpc.records.accounts import AccountView, ExtendedAccount
+from rpc.records.discussions import TagCount
+from rpc.records.follow import AuthorCount
+from rpc.records.history import RecordedOperation
+from state.plugins.account_history import OperationRecord
+from state.plugins.follow import BlogAuthor
+from state.plugins.tags_rows import AuthorTag
+from state.protocol.kinds import Int, Many, Pairs, String
+from state.protocol.shown import Always, At, MaybeAt
+
+Numbered = tuple[tuple[int, OperationRecord], ...]
+Names = Many(String())
+
+
+class PageAccountView(AccountView):
+    """What is shown of an account on a page: what accounts show, and what the page is about."""
+
+    transfer_history: Numbered = ()
+    other_history: Numbered = ()
+    tags_usage: tuple[AuthorTag, ...] = ()
+    guest_bloggers: tuple[BlogAuthor, ...] = ()
+    comments: list[str] | None = None
+    feed: list[str] | None = None
+    blog: list[str] | None = None
+    recent_replies: list[str] | None = None
+
+
+class PageAccount(ExtendedAccount):
+    """R-account extended, of a `PageAccountView`. The witnesses that it votes for are told by get_accounts only."""
+
+    transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), RecordedOperation))]
+    other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), RecordedOperation))]
+    witness_votes: Annotated[list[Any], Always([])]
+    tags_usage: Annotated[list[Any], At("tags_usage", Many(TagCount))]
+    guest_bloggers: Annotated[list[Any], At("guest_bloggers", Many(AuthorCount))]
+    comments: Annotated[list[str] | None, MaybeAt("comments", Names)]
+    feed: Annotated[list[str] | None, MaybeAt("feed", Names)]
+    blog: Annotated[list[str] | None, MaybeAt("blog", Names)]
+    recent_replies: Annotated[list[str] | None, MaybeAt("recent_replies", Names)]
