@@ -1,6 +1,6 @@
 """`Ordered`, an index that is read in the order of its parts. It knows no chain rule; nothing outside sees how it sorts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from sortedcontainers import SortedList
@@ -64,8 +64,6 @@ class OrderedIndex(Generic[RowT]):
     Of a unique index `get(*key)` is the row or None, `find(*key)` the row or the refusal `UnknownKey`; its `keys` are an
     index of their own to the table.
     """
-
-    unique = False
 
     def __init__(self, declared: Ordered, rows: dict[int, RowT]) -> None:
         self.entry = declared.entry

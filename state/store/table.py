@@ -147,7 +147,7 @@ class Table(Generic[RowT]):
         for index in self._eager:
             entry = index.entry(row)
             if entry is not None:
-                if index.unique and entry in index.by_key:
+                if isinstance(index, UniqueIndex) and entry in index.by_key:
                     raise NotUnique(INSERT_CLASH)
                 moves.append((index, None, entry))
         _perform(moves, row)
@@ -163,7 +163,7 @@ class Table(Generic[RowT]):
             for index, old in entered:
                 new = index.entry(row)
                 if new != old:
-                    if new is not None and index.unique and new in index.by_key:
+                    if isinstance(index, UniqueIndex) and new in index.by_key:
                         raise NotUnique(MODIFY_CLASH)
                     moves.append((index, old, new))
             _perform(moves, row)

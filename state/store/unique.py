@@ -37,8 +37,6 @@ class UniqueIndex(Generic[RowT]):
     `get(*key)` is the row or None, `find(*key)` the row or the refusal `UnknownKey`.
     """
 
-    unique = True
-
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.entry: Callable[[Any], Any] = attrgetter(*fields)
         self.by_key: dict[Any, RowT] = {}
