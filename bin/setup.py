@@ -137,6 +137,8 @@ def clear() -> None:
 @contextmanager
 def locked() -> Iterator[int]:
     """Hold the lock of .venv, waiting for whoever has it; yields its descriptor."""
+    if VENV.is_symlink():
+        VENV.unlink()  # what a link leads to belongs to another checkout, and isn't emptied from here
     VENV.mkdir(exist_ok=True)
     with LOCK.open("ab") as file:
         try:
