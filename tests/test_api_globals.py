@@ -87,3 +87,11 @@ def test_reward_funds(site: Site) -> None:
     site.state.reward_funds.insert(RewardFund(name="post", reward_balance=5, recent_claims=2**70, author_reward_curve=4))
     (fund,) = site.call("database_api.get_reward_funds")["funds"]
     assert (fund["recent_claims"], fund["author_reward_curve"]) == (str(2**70), "convergent_linear")
+
+
+def test_one_reward_fund(site: Site) -> None:
+    site.state.reward_funds.insert(RewardFund(name="post", reward_balance=1500, recent_claims=2**70))
+    fund = site.call("condenser_api.get_reward_fund", "post")
+    assert (fund["reward_balance"], fund["recent_claims"]) == ("1.500 COIN", str(2**70))
+    unknown = "Assert Exception:fund != nullptr: Invalid reward fund name"
+    assert site.refused("condenser_api.get_reward_fund", "none") == (-32003, unknown)

@@ -128,3 +128,12 @@ def test_starts_of_lists_that_are_refused(site: Site) -> None:
     assert refused("list_escrows", "by_from_id", None) == "Bad Cast:Invalid cast from null_type to Array"
     assert refused("list_escrows", "by_account", []) == "Assert Exception:false: Unknown or unsupported sort order"
     assert site.refused("database_api.list_escrows", limit=1001) == (-32003, LIMIT)
+
+
+def test_withdrawals_from_savings_in_the_condenser(site: Site) -> None:
+    first, second = site.call("condenser_api.get_savings_withdraw_from", "alice")
+    assert (first["request_id"], second["request_id"], first["amount"], second["to"]) == (3, 9, "1.000 COIN", "bob")
+    assert site.call("condenser_api.get_savings_withdraw_from", "carol") == []
+    to_bob = site.call("condenser_api.get_savings_withdraw_to", "bob")
+    assert [(row["from"], row["request_id"]) for row in to_bob] == [("alice", 9), ("bob", 1)]
+    assert site.call("condenser_api.get_savings_withdraw_to", "carol") == []

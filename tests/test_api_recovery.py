@@ -72,3 +72,12 @@ def test_owner_histories(site: Site) -> None:
     assert listed(start=["alice", "1970-01-01T00:00:21"]) == [0, 1]
     assert listed(start=["alice"], limit=1) == [2]
     assert site.refused("database_api.list_owner_histories", start="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
+
+
+def test_the_condenser_asks_for_one_account(site: Site) -> None:
+    assert site.call("condenser_api.get_recovery_request", "bob")["expires"] == "1970-01-01T00:01:30"
+    assert site.call("condenser_api.get_recovery_request", "nobody") is None
+    found = site.call("condenser_api.get_owner_history", "alice")
+    assert found == site.call("database_api.find_owner_histories", owner="alice")["owner_auths"]
+    assert [row["last_valid_time"] for row in found] == ["1970-01-01T00:00:20", "1970-01-01T00:00:50"]
+    assert site.call("condenser_api.get_owner_history", "carol") == []

@@ -7,14 +7,17 @@ from msgspec import Struct
 from rpc.records.comments import Comment, CommentView
 from state.plugins import follow
 from state.protocol.codec import Codecs
-from state.protocol.kinds import AccountName, Bounded, Dump, Kind, Many, Text, Time, UInt32
+from state.protocol.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
 from state.protocol.shown import At
 
 
-class Relations(Kind):
-    """What an account is to another, as a list of words."""
+class Relations(Many):
+    """What an account is to another: a mask, shown as a list of words."""
 
-    default = 0
+    default = 0  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__(String())
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return lambda what: [word for word, bit in follow.WORDS.items() if what & bit]
