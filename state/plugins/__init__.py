@@ -7,7 +7,7 @@ listeners and returns them, and functions that read them. `enable` puts what it 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from state.plugins import account_by_key, account_history, follow, market_history, rc, reputation, tags, transaction_status
+from state.plugins import account_by_key, account_history, communities, follow, market_history, rc, reputation, tags, transaction_status
 from state.tables import State
 
 # In the order in which they are initialised; listeners are told in that order.
@@ -20,6 +20,7 @@ PLUGINS: dict[str, Callable[[State], Any]] = {
     reputation.NAME: reputation.install,
     follow.NAME: follow.install,
     tags.NAME: tags.install,
+    communities.NAME: communities.install,
 }
 
 

@@ -2,7 +2,7 @@
 Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from state.effects.comments import comment_of, find_comment
 from state.operations.content import Comment, DeleteComment
@@ -83,6 +83,8 @@ class FollowPlugin:
         # One table for both plugins: that of `reputation`, which is initialised before, if it is enabled.
         shared: reputation.Reputations | None = state.plugins.get(reputation.NAME)
         self.reputations = reputation.install(state) if shared is None else shared
+        # Who is told of relations that may have changed: what they were, and what they are.
+        self.on_change: list[Callable[[State, FollowOperation, int, int], None]] = []
 
 
 def install(state: State) -> FollowPlugin:
@@ -211,6 +213,8 @@ def apply_follow(state: State, operation: FollowOperation) -> None:
     change = bool(what & BLOG) - bool(before & BLOG)
     add_to_counts(kept.counts, operation.follower, following=change)
     add_to_counts(kept.counts, operation.following, followers=change)
+    for told in kept.on_change:
+        told(state, operation, before, what)
 
 
 def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, following: int = 0) -> None:

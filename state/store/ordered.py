@@ -125,6 +125,10 @@ class OrderedIndex(Generic[RowT]):
         """The rows below the prefix, backwards: from the one before the lower bound to the first of the index."""
         return self._walk(self._settled().irange(None, self._bound(prefix), inclusive=(True, False), reverse=True))
 
+    def position(self, *prefix: Any) -> int:
+        """How many rows are below the prefix."""
+        return int(self._settled().bisect_left(self._bound(prefix)))
+
     def move(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
         """Exchange the entry of a row, None standing for out of the index. Only the table calls this.
 

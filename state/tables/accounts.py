@@ -3,7 +3,15 @@
 from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys import NULL_KEY
-from state.store import Ordered, Row, Table, Unique
+from state.store import Ordered, Part, Row, Table, Unique
+
+
+def vote_weight(own: int, received: int, delegated: int) -> int:
+    """The VESTS by which an account's votes on comments go."""
+    return own + received - delegated
+
+
+VESTS_FIELDS = ("vesting_shares", "received_vesting_shares", "delegated_vesting_shares")
 
 
 class Account(Row):
@@ -66,6 +74,11 @@ class Account(Row):
         return self.vesting_shares + sum(self.proxied_vsf_votes)
 
     @property
+    def vote_weight(self) -> int:
+        """What this account's votes on comments go by: own and received VESTS, less delegated ones."""
+        return vote_weight(self.vesting_shares, self.received_vesting_shares, self.delegated_vesting_shares)
+
+    @property
     def effective_vests(self) -> int:
         """VESTS that count for mana: own and received, less delegated and less the next power-down payment."""
         vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
@@ -80,6 +93,7 @@ class Accounts(Table[Account]):
     by_name = Ordered("name", unique=True, lazy=True)
     by_proxy = Ordered("proxy", "name", lazy=True)
     by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", unique=True)
+    by_vote_weight = Ordered(Part(vote_weight, *VESTS_FIELDS, descending=True), lazy=True)  # only the social index reads it
 
 
 class AccountMetadata(Row):
