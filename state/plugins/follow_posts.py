@@ -145,7 +145,10 @@ class Feeds:
 
     def add(self, account: str, comment: int) -> None:
         """Give a post the next number in a feed; those go that lie too far behind then."""
-        following = self._following(account)
+        places = self.places.get(account)
+        newest = places[-1] if places else (-1, -1)
+        # Mostly the newest is not deleted.
+        following = newest[0] + 1 if self._comments.get(newest[1]) is not None else self._following(account)
         if following > FEED_SIZE_MAX:
             self.prune(account, following)
         self.places.append(account, (following, comment))
