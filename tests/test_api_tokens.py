@@ -49,6 +49,7 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
 def test_nai_pool(site: Site) -> None:
     site.state.nai_pools.modify(site.state.nai_pool, nais=(THIRD, FIRST))
     assert site.call("database_api.get_nai_pool") == {"nai_pool": [shown(THIRD), shown(FIRST)]}
+    assert site.call("condenser_api.get_nai_pool") == [shown(THIRD), shown(FIRST)]
 
 
 def test_find_smt_tokens(site: Site) -> None:

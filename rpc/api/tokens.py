@@ -74,7 +74,13 @@ class Contributions(TypedDict):
 @method("database_api.get_nai_pool")
 def get_nai_pool(state: State, show: Show, /) -> NaiPool:
     """The names that new tokens may take, in the order of the pool."""
-    return {"nai_pool": show.each(SYMBOL, state.nai_pool.nais)}
+    return {"nai_pool": list_free_names(state, show)}
+
+
+@method("condenser_api.get_nai_pool")
+def list_free_names(state: State, show: Show, /) -> list[SymbolJson]:
+    """The names that new tokens may take, in the order of the pool."""
+    return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens")
