@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +13,17 @@ from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError, DuplicateSignature, MissingOtherAuthority, UnknownKey
 from state.protocol.keys import public_key_from_text, public_key_text
 from state.protocol.operation import Needed
-from state.protocol.signing import LIMITS, Limits, Lookups, is_satisfied, minimal_signatures, required_signatures, verify
+from state.protocol.signing import (
+    LIMITS,
+    Limits,
+    Lookups,
+    SignState,
+    is_satisfied,
+    minimal_signatures,
+    one_key_is_enough,
+    required_signatures,
+    verify,
+)
 from tests.wire_examples import ANY, VECTOR_CODECS, vectors
 
 PREFIX = "STM"
@@ -99,3 +110,25 @@ def test_the_last_member_within_the_limit_counts() -> None:
     assert is_satisfied(needed, [keys[39]], lookups)
     assert not is_satisfied(needed, [keys[40]], lookups)
     verify(needed, [keys[40]], lookups, replace(LIMITS, members=0))
+
+
+def test_what_is_soon_seen_is_what_the_whole_walk_finds() -> None:
+    """Random authorities of up to four keys and two other accounts: a key that is enough alone passes the walk, all used."""
+    random = Random(22)
+    keys = [bytes([2]) + n.to_bytes(32, "big") for n in range(4)]
+    enough = others = 0
+    for _ in range(3000):
+        members = sorted((key, random.randrange(4)) for key in random.sample(keys, random.randrange(5)))
+        accounts = sorted((name, random.randrange(3)) for name in random.sample(["bob", "temp"], random.randrange(3)))
+        authority = Authority(random.randrange(5), tuple(accounts), tuple(members))
+        lookups = Lookups(*[lambda name, found=authority: found] * 3)
+        limits, name = Limits(members=random.randrange(4)), random.choice(["alice", "alice", "temp"])
+        needed = Needed({name}, set(), set(), []) if random.random() < 0.5 else Needed(set(), {name}, set(), [])
+        walk = SignState((keys[0],), lookups.active, limits)
+        if one_key_is_enough(needed, keys[0], lookups, limits):
+            assert walk.by_name(name)
+            assert not walk.has_unused
+            enough += 1
+        else:
+            others += 1
+    assert min(enough, others) > 300

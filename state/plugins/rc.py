@@ -238,6 +238,9 @@ def payer(operations: Iterable[Operation]) -> str:
 
 def payer_of(operation: Operation) -> str:
     """The account that pays for an operation; "" when it needs none."""
+    if operation.SIGNER:
+        name: str = getattr(operation, operation.SIGNER)
+        return name
     if isinstance(operation, RecoverAccount):
         for authority in (operation.new_owner_authority, operation.recent_owner_authority):
             for name, _ in authority.account_auths:

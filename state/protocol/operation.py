@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
@@ -68,6 +69,8 @@ class Operation(Struct, frozen=True):
     TAG: ClassVar[int] = -1
     NAME: ClassVar[str] = ""
     VIRTUAL: ClassVar[bool] = False
+    SIGNER: ClassVar[str] = ""
+    """The field with the one account whose authority must sign; "" if it isn't as simple as that."""
 
     def validate(self, codecs: Codecs) -> None:
         """What can be refused without state, in the reference's order and words.
@@ -121,11 +124,16 @@ def operation(
     def declare(cls: Op) -> Op:
         assert tag not in OPERATIONS, f"two operations with tag {tag}"
         cls.TAG, cls.NAME = tag, snake_case(cls.__name__)
+        touched = impacted
         for role, field in (("posting", posting), ("active", active), ("owner", owner)):
             if field is not None:
-                cls.authorities = signer(role, field, many=is_many(cls, field))  # type: ignore[method-assign, assignment]
-        if impacted:
-            cls.impacted = touching(impacted)  # type: ignore[method-assign, assignment]
+                many = is_many(cls, field)
+                cls.authorities = signer(role, field, many)  # type: ignore[method-assign, assignment]
+                if not many:
+                    cls.SIGNER = field
+                    touched = impacted or (field,)
+        if touched and "impacted" not in vars(cls):
+            cls.impacted = touching(touched)  # type: ignore[method-assign, assignment]
         OPERATIONS[tag] = cls
         return cls
 
@@ -146,7 +154,10 @@ def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
 
 def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
     """The `impacted` of an operation that touches the accounts in these fields."""
-    return lambda self: {getattr(self, field) for field in fields}
+    get: Callable[[Any], Any] = attrgetter(*fields)
+    if len(fields) == 1:
+        return lambda self: {get(self)}
+    return lambda self: set(get(self))
 
 
 class OperationKind(Kind):

@@ -48,7 +48,8 @@ class Table(Generic[RowT]):
         self._rows: dict[int, RowT] = {}
         self._in_order = True
         self._version = 0
-        self._eager: list[UniqueIndex[RowT] | OrderedIndex[RowT]] = []
+        self._keys: list[UniqueIndex[RowT]] = []
+        self._orders: list[OrderedIndex[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in _declarations(type(self)):
@@ -122,35 +123,40 @@ class Table(Generic[RowT]):
         for row_id, row in self._rows.items():
             assert row.id == row_id, "a row under another id"
             assert 0 <= row_id < self.next_id, "an id that was never given"
-        for index in (*self._eager, *self._lazy):
-            index.check(self._rows)
+        for keys in self._keys:
+            keys.check(self._rows)
+        for order in (*self._orders, *self._lazy):
+            order.check(self._rows)
 
     def _bind(self, declared: Unique | Ordered) -> UniqueIndex[RowT] | OrderedIndex[RowT]:
         """Make the index of a declaration, and note which fields it reads."""
         index: UniqueIndex[RowT] | OrderedIndex[RowT]
+        keys: UniqueIndex[RowT] | None
+        readers: Readers
         if isinstance(declared, Unique):
-            index = UniqueIndex(declared.fields)
-            readers: Readers = ((index,), ())
+            index = keys = UniqueIndex(declared.fields)
+            readers = (keys,), ()
         else:
-            index = OrderedIndex(declared, self._rows)
-            keys = (index.keys,) if index.keys else ()
-            readers = (keys, (index,)) if index.lazy else ((*keys, index), ())
-        self._eager += readers[0]
-        self._lazy += readers[1]
+            index = order = OrderedIndex(declared, self._rows)
+            keys = order.keys
+            own = (keys,) if keys else ()
+            readers = (own, (order,)) if order.lazy else ((*own, order), ())
+            (self._lazy if order.lazy else self._orders).append(order)
+        if keys is not None:
+            self._keys.append(keys)
         for field in declared.fields:
             self._readers[field] = _merged(self._readers.get(field, NO_READERS), readers)
         return index
 
     def _move_in(self, row: RowT) -> None:
         """Enter a row into all indices that are always up to date or, when it clashes or can't be compared, into none."""
-        moves: list[Move] = []
-        for index in self._eager:
-            entry = index.entry(row)
-            if entry is not None:
-                if isinstance(index, UniqueIndex) and entry in index.by_key:
-                    raise NotUnique(INSERT_CLASH)
-                moves.append((index, None, entry))
-        _perform(moves, row)
+        for keys in self._keys:
+            if keys.entry(row) in keys.by_key:
+                raise NotUnique(INSERT_CLASH)
+        if self._orders:
+            _perform([(order, None, entry) for order in self._orders if (entry := order.entry(row)) is not None], row)
+        for keys in self._keys:
+            keys.by_key[keys.entry(row)] = row
 
     def _shift(self, row: RowT, changes: Changes) -> None:
         """Modify fields that indices read; an index whose entry stays the same is left alone."""
@@ -185,10 +191,12 @@ class Table(Generic[RowT]):
     def _drop(self, row: RowT) -> None:
         """Take a row out of all indices and the table."""
         row_id = row.id
-        for index in self._eager:
-            entry = index.entry(row)
+        for keys in self._keys:
+            del keys.by_key[keys.entry(row)]
+        for order in self._orders:
+            entry = order.entry(row)
             if entry is not None:
-                index.move(entry, None, row)
+                order.move(entry, None, row)
         del self._rows[row_id]
         self._version += 1
         for lazy in self._lazy:
