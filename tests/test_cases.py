@@ -13,15 +13,19 @@ from tests.play import Play, Player
 SHORT = 200
 EVERY = 50
 
-# What the reference says while it reads a request; there is no request here.
-READ_BY_HTTP = "object graph too deep"
+# What is decided otherwise (docs/differences.md), by a part of the line that tells it; and what needs a request to be read.
+DECIDED = (
+    "object graph too deep",  # said while a body is read
+    "Cannot retrieve more than 1000 tags at a time.",  # the specification allows 100
+    'condenser_api.get_state ["/payout_comments/"]',  # the reference runs on into posts
+)
 
 
 @pytest.mark.parametrize("case", case_names())
 def test_everything_is_answered_as_recorded(case: str) -> None:
     played = Play(CASES / case, ("",))
     played.run()
-    assert [line for line in played.wrong if READ_BY_HTTP not in line] == []
+    assert [line for line in played.wrong if not any(part in line for part in DECIDED)] == []
     assert played.tally["broadcasts"] + played.tally["queries"] > 0
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict, cast
 
 from msgspec import Struct
 
-from rpc.api.content import TAGS_USED_MAX, DiscussionJson, TagJson, replies_to
+from rpc.api.content import DiscussionJson, TagJson, replies_to
 from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, latest_replies
 from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
 from rpc.api.witnesses import ScheduleJson, WitnessJson
@@ -237,8 +237,6 @@ def fill_account(page: Page, name: str, section: str) -> None:
         page.error = f"there is no account {name}"
         return
     account = page.accounts[name] = page_account(state, row.name)
-    if page.has(tags.NAME):
-        account.tags_usage = tuple(islice(tags.tags_by_author(state, row.name), TAGS_USED_MAX))
     if page.has(follow.NAME):
         account.guest_bloggers = tuple(follow.blog_authors(state, row.name))
     if section in SECTIONS:

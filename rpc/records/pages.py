@@ -3,12 +3,10 @@
 from typing import Annotated, Any
 
 from rpc.records.accounts import AccountView, ExtendedAccount
-from rpc.records.discussions import TagCount
 from rpc.records.follow import AuthorCount
 from rpc.records.history import RecordedOperation
 from state.plugins.account_history import OperationRecord
 from state.plugins.follow import BlogAuthor
-from state.plugins.tags_rows import AuthorTag
 from state.protocol.kinds import Int, Many, Pairs, String
 from state.protocol.shown import Always, At, MaybeAt
 
@@ -21,7 +19,6 @@ class PageAccountView(AccountView):
 
     transfer_history: Numbered = ()
     other_history: Numbered = ()
-    tags_usage: tuple[AuthorTag, ...] = ()
     guest_bloggers: tuple[BlogAuthor, ...] = ()
     comments: list[str] | None = None
     feed: list[str] | None = None
@@ -35,7 +32,6 @@ class PageAccount(ExtendedAccount):
     transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), RecordedOperation))]
     other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), RecordedOperation))]
     witness_votes: Annotated[list[Any], Always([])]
-    tags_usage: Annotated[list[Any], At("tags_usage", Many(TagCount))]
     guest_bloggers: Annotated[list[Any], At("guest_bloggers", Many(AuthorCount))]
     comments: Annotated[list[str] | None, MaybeAt("comments", Names)]
     feed: Annotated[list[str] | None, MaybeAt("feed", Names)]
