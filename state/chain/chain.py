@@ -175,15 +175,19 @@ class Chain:
         head = self.head
         require(head is not None, "there is no block to pop", condition="head_block.valid()")
         assert head is not None
+        self._require_reversible()
         if self.forks.head is head:
             self.forks.pop()
-        require(bool(self._marks), "popping block would leave head block null", condition="prev")
         number, mark = self._marks.pop()
         assert number == head.number
         self.state.journal.undo(mark)
         self._popped.extendleft(reversed(head.transactions))
         for told in self.on_popped:
             told(head)
+
+    def _require_reversible(self) -> None:
+        """The head block can be undone."""
+        require(bool(self._marks), "the head block is irreversible", condition="head_block_num > last_irreversible_block_num")
 
     # -------------------------------------------------------------- transactions
 
@@ -258,7 +262,7 @@ class Chain:
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
         assert head is not None
-        require(self.forks.get(head.previous) is not None, "popping block would leave head block null", condition="prev")
+        self._require_reversible()
         self._updates.setdefault(head.id, []).append(change)
         waiting = self._set_pending_aside()
         try:

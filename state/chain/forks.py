@@ -39,11 +39,6 @@ class ForkTree:
         assert self.head is not None
         return self.head
 
-    def start_at(self, block: SignedBlock) -> None:
-        """Forget everything but this block."""
-        self._by_id, self._by_number = {block.id: block}, {block.number: [block]}
-        self.head = block
-
     def get(self, block_id: bytes) -> SignedBlock | None:
         """The block with this id, on whatever branch."""
         return self._by_id.get(block_id)

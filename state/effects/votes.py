@@ -38,9 +38,7 @@ def voted_witnesses(state: State, account: Account) -> list[Witness]:
 
 
 def propagate(state: State, account: Account, delta: int) -> None:
-    """Add weight to what an account votes for, or to its proxy's, up to four steps away."""
-    if delta == 0:
-        return
+    """Add weight to what an account votes for, or to its proxy's, up to four steps away; even none moves witnesses in time."""
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
             for witness in voted_witnesses(state, account):

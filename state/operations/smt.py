@@ -274,12 +274,12 @@ class SmtContribute(Operation, frozen=True):
     def apply(self, state: State) -> None:
         require_tokens(state)
         ico, amount = self._require_ico(state), self.contribution.amount
-        contributed = share(ico.contributed + amount)
         require(
             ico.contributed < ico.coin_units_hard_cap,
             "SMT ICO has reached its hard cap and no longer accepts contributions",
             condition="token_ico->contributed.amount < token_ico->coin_units_hard_cap",
         )
+        contributed = share(ico.contributed + amount)
         require(
             contributed <= ico.coin_units_hard_cap,
             "The proposed contribution would exceed the ICO hard cap, maximum possible contribution: ${c}",

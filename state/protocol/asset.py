@@ -135,9 +135,8 @@ def ratio(amount: int, numerator: int, denominator: int) -> int:
     A quotient of 2^63 and more turns negative, as it does there.
     """
     require(denominator > 0, condition="divisor > 0")
-    require(amount >= 0, condition="amount >= 0")
     result = amount * numerator // denominator
-    require(result < 2**64, condition="result.hi == 0")
+    require(0 <= result < 2**64, condition="result.hi == 0")
     return result if result <= INT64_MAX else result - 2**64
 
 
@@ -147,7 +146,7 @@ def convert(asset: Asset, price: Price) -> Asset:
         return Asset(ratio(asset.amount, price.quote.amount, price.base.amount), price.quote.symbol)
     if asset.symbol == price.quote.symbol:
         return Asset(ratio(asset.amount, price.base.amount, price.quote.amount), price.base.symbol)
-    raise Refused("invalid asset * price", condition="false", asset=asset, price=price)
+    raise Refused("invalid asset * price", asset=asset, price=price)
 
 
 def price_key(price: Price) -> tuple[int, int, int]:

@@ -147,6 +147,18 @@ class Refused(ChainError):
         return f"{self.condition}: {self.text}" if self.condition else self.text
 
 
+class IntegerOverflow(ChainError):
+    """A number becomes greater than 64 bits hold."""
+
+    CODE, NAME, WHAT = 19, "overflow_exception", "Integer Overflow"
+
+
+class IntegerUnderflow(ChainError):
+    """A number becomes smaller than 64 bits hold."""
+
+    CODE, NAME, WHAT = 20, "underflow_exception", "Integer Underflow"
+
+
 class InvalidTransaction(ChainError):
     """A transaction can't be applied, whatever its operations do."""
 
