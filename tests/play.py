@@ -21,6 +21,7 @@ from node.specs import load_spec
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
+from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.plugins import PLUGINS, enable
 from state.protocol.errors import ChainError
@@ -73,15 +74,22 @@ class Player:
             self.chain.push_block(self.wire.unpack_block(self.log, start)[0])
 
     def broadcast(self, event: dict[str, Any]) -> str | None:
-        """Push a recorded transaction; what is wrong with the outcome, or None."""
+        """Push a recorded transaction; what is wrong with the outcome, or None. A refused one may change nothing."""
+        before = None if event["ok"] else self.standing()
         try:
             self.chain.push_transaction(self.wire.transaction_from_json(event["trx"]))
         except ChainError as error:
             if event["ok"]:
                 return f"refused: {error.message(self.chain.state.spec.spell)}"
+            if self.standing() != before:
+                return "refused, but not without a change"
             text, wanted = error.message(self.chain.state.spec.spell), run.tail(event["error"])
             return None if wanted in text else f"text: wanted {wanted!r}, is {text!r}"
         return None if event["ok"] else f"accepted, wanted: {event['error']['message'][:200]}"
+
+    def standing(self) -> tuple[str, int]:
+        """What a refusal leaves as it was: the state, and how many transactions wait."""
+        return state_digest(self.chain.state), len(self.chain.pending)
 
     def feed(self, event: dict[str, Any]) -> str | None:
         """Push a block as broadcast_block would; what is wrong with the outcome, or None."""
