@@ -15,6 +15,8 @@ VECTORS = ROOT / "tests" / "vectors"
 CASES = ROOT / "tests" / "cases"
 MAINNET = ROOT / "tests" / "mainnet"
 METHODS = ROOT / "tests" / "methods.json"
+# What social.md says of `bridge` wins: order of arguments, members beyond the specification, methods that only it has.
+BRIDGE_METHODS = ROOT / "tests" / "methods_bridge.json"
 
 # `ci` is what everybody runs: the same examples each time, no clock. HYPOTHESIS_PROFILE=search looks for new ones.
 SLOW = [HealthCheck.too_slow]
@@ -26,6 +28,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     return json.loads(path.read_bytes())
+
+
+def described_methods() -> dict[str, Any]:
+    """The descriptions of all methods, by name."""
+    return {entry["method"]: entry for path in (METHODS, BRIDGE_METHODS) for entry in read_json(path)}
 
 
 def read_json_lines(path: Path) -> Iterator[Any]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.conftest import METHODS, read_json
+from tests.conftest import described_methods
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 TEXTS = {
@@ -12,6 +12,7 @@ TEXTS = {
     "hex64": re.compile(r"[0-9a-f]{64}"),
     "hex130": re.compile(r"[0-9a-f]{130}"),
     "uint128_string": re.compile(r"\d{1,39}"),
+    "decimal_string": re.compile(r"-?\d+"),
     "decimal_string17": re.compile(r"-?\d+\.\d{17}"),
     "timestamp": TIMES,
     "public_key": re.compile(r"TST[1-9A-HJ-NP-Za-km-z]{36,51}"),
@@ -32,7 +33,7 @@ BUCKET_SYMBOL = {"symbol": {"nai": "string", "decimals": "int"}}
 
 def shapes() -> dict[str, Any]:
     """The shape of each method's result."""
-    described = {entry["method"]: entry["result"] for entry in read_json(METHODS)}
+    described = {name: entry["result"] for name, entry in described_methods().items()}
     described["condenser_api.get_market_history"][0] |= BUCKET_SYMBOL
     described["market_history_api.get_market_history"]["buckets"][0] |= BUCKET_SYMBOL
     return described
@@ -43,6 +44,8 @@ def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
     if isinstance(shape, dict) and "$or_null" in shape:
         if value is not None:
             yield from mismatches(shape["$or_null"], value, path)
+    elif isinstance(shape, dict) and "$map" in shape:
+        yield from _object(dict.fromkeys(value, shape["$map"]), value, path)
     elif isinstance(shape, dict):
         yield from _object(shape, value, path)
     elif isinstance(shape, list) and len(shape) > 1:
@@ -104,6 +107,10 @@ def _is_plain(shape: str, value: Any) -> bool:
             return type(value) is int and value <= WORD_MAX
         case "bigint":
             return (type(value) is int and value <= WORD_MAX) or (isinstance(value, str) and value.isdigit() and int(value) > WORD_MAX)
+        case "number":
+            return type(value) in (int, float)
+        case "any":
+            return True
         case "bool":
             return isinstance(value, bool)
         case "array":

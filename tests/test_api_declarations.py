@@ -10,11 +10,10 @@ import pytest
 from rpc.service.method import METHODS, Method
 from rpc.service.signature import signature
 from tests.api_site import Site
-from tests.conftest import METHODS as METHODS_FILE
-from tests.conftest import ROOT, read_json
+from tests.conftest import ROOT, described_methods
 from tests.shapes import mismatches
 
-DESCRIBED = {entry["method"]: entry for entry in read_json(METHODS_FILE)}
+DESCRIBED = described_methods()
 OWN = sorted(name for name in METHODS if name in DESCRIBED)
 # What the reference doesn't have.
 BEYOND = ["rpc.discover"]

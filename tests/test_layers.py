@@ -45,7 +45,10 @@ MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})
 ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 # Where the reference computes with doubles, and so do we. A path stands for everything that begins with it.
-FLOATS = {"state/plugins/tags": "the scores hot and trending are doubles in the reference"}
+FLOATS = {
+    "state/plugins/tags": "the scores hot and trending are doubles in the reference",
+    "state/plugins/social_scores": "scores and shown reputations are doubles in the indexer",
+}
 
 
 def layer_of(module: str) -> str | None:

@@ -3,6 +3,9 @@
 from rpc.api import (
     accounts,
     blocks,
+    bridge_accounts,
+    bridge_communities,
+    bridge_posts,
     broadcast,
     chain,
     comments,
@@ -33,6 +36,9 @@ from rpc.api import (
 __all__ = [
     "accounts",
     "blocks",
+    "bridge_accounts",
+    "bridge_communities",
+    "bridge_posts",
     "broadcast",
     "chain",
     "comments",

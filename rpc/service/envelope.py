@@ -25,12 +25,14 @@ from rpc.service.refusal import (
     PARSE_ERROR,
     SERVER_ERROR,
     Clock,
+    InvalidParameters,
     NotEnabled,
     NotServed,
     PushFailed,
     code_of,
     error_object,
     internal_error,
+    invalid_parameters,
     plain_error,
     plugin_hint,
 )
@@ -197,6 +199,8 @@ class Service:
         """The answer to a call that raised."""
         if isinstance(error, PushFailed):
             return self._refused(request_id, error.error, SERVER_ERROR)
+        if isinstance(error, InvalidParameters):
+            return _error(request_id, invalid_parameters(error))
         if isinstance(error, NotServed):
             return self._refused(request_id, error.error, DISPATCH_ERROR)
         if isinstance(error, NotEnabled):

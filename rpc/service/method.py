@@ -11,13 +11,14 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
-from rpc.service.refusal import NotEnabled
+from rpc.service.refusal import InvalidParameters, NotEnabled
 from rpc.service.show import Show
 from state.protocol.convert import to_array
 from state.protocol.errors import Refused
 from state.protocol.transaction import Wire
 
 POSITIONAL_GROUP = "condenser_api"
+UNCONVERTED_GROUP = "bridge"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Call = Callable[[Any], Any]
@@ -119,6 +120,9 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     function = partial(method.function, *[context[name] for name in method.context])
     if method.raw:
         return function
+    if method.group == UNCONVERTED_GROUP:
+        read_unconverted = _unconverted(method)
+        return lambda params: function(*read_unconverted(params))
     members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
     read = _positional(method, members) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
@@ -200,6 +204,30 @@ def _positional(method: Method, members: list[Argument[Any]]) -> Callable[[Any],
         return values
 
     return read_positional
+
+
+def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
+    """Arguments by name or by position, as they came; other names, and too few or too many, are refused (social.md §3.1)."""
+    names = [parameter.name for parameter in method.parameters]
+
+    def read(params: Any) -> list[Any]:
+        if type(params) is list:
+            if len(params) > len(names):
+                raise InvalidParameters("too many positional arguments")
+            params = dict(zip(names, params, strict=False))
+        elif params is None:
+            params = {}
+        elif type(params) is not dict:
+            raise InvalidParameters("parameters must be an object or an array")
+        unknown = next((name for name in params if name not in names), None)
+        missing = next((one.name for one in method.parameters if one.required and one.name not in params), None)
+        if missing is not None:
+            raise InvalidParameters(f"missing a required argument: '{missing}'")
+        if unknown is not None:
+            raise InvalidParameters(f"got an unexpected keyword argument '{unknown}'")
+        return [params.get(one.name, one.default) for one in method.parameters]
+
+    return read
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from state.protocol.transaction import Wire
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 SERVER_ERROR = -32000
+INVALID_PARAMETERS = -32602
 NO_PARAMS = -32001
 DISPATCH_ERROR = -32002
 CALL_ERROR = -32003
@@ -45,6 +46,14 @@ class NotServed(Exception):
         self.error = error
 
 
+class InvalidParameters(Exception):
+    """What a method of `bridge` doesn't take, as its own clients are told (social.md §3.1)."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
 class NotEnabled(Exception):
     """A method whose plugins, of which it needs one, are off."""
 
@@ -62,6 +71,11 @@ def code_of(error: ChainError, assertion: int) -> int:
 def plain_error(code: int, message: str) -> dict[str, Any]:
     """An error object of the envelope itself."""
     return {"code": code, "message": message}
+
+
+def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
+    """The error object of `bridge`."""
+    return {"code": INVALID_PARAMETERS, "message": "Invalid parameters", "data": error.text}
 
 
 def plugin_hint(plugins: tuple[str, ...]) -> str:

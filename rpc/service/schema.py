@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
-from rpc.service.shape import Anything, Declared, Listed, Mapped, Members, Names, Nullable, OneOf, Row, Shape
+from rpc.service.shape import Anything, Declared, Listed, Mapped, Members, Names, Nullable, Number, OneOf, Row, Shape
 from state.protocol.fields import BUILT_IN, shown_fields
 from state.protocol.kinds import (
     AssetKind,
@@ -77,6 +77,8 @@ class Schemas:
                 return one_of(*[self.of(each, legacy) for each in several])
             case Names(names=names):
                 return {"type": "string", "enum": list(names)}
+            case Number():
+                return {"type": "number"}
             case Anything():
                 return {}
 

@@ -20,6 +20,10 @@ class Anything(Struct, frozen=True):
     """A JSON value that nothing is declared of; an object unless something else is said."""
 
 
+class Number(Struct, frozen=True):
+    """A JSON number that need not be whole; only the social index tells such."""
+
+
 class Declared(Struct, frozen=True):
     """A value of a declared type or kind."""
 
@@ -69,7 +73,7 @@ class Names(Struct, frozen=True):
     names: tuple[str, ...]
 
 
-Shape = Anything | Declared | Listed | Row | Mapped | Members | Nullable | OneOf | Names
+Shape = Anything | Number | Declared | Listed | Row | Mapped | Members | Nullable | OneOf | Names
 
 
 def shape_of(annotation: Any) -> Shape:
@@ -86,6 +90,8 @@ def shape_of(annotation: Any) -> Shape:
     bare = PLAIN.get(bare, bare)
     if bare in NONE or bare in UNREAD:
         return Anything()
+    if bare is float:
+        return Number()
     if isinstance(bare, type) and issubclass(bare, enum.Enum):
         return Names(tuple(member.name for member in bare))
     if bare in CONVERTERS:

@@ -9,7 +9,7 @@ import msgspec
 
 from rpc.service.arguments import LEGACY, Form, argument, shown_default
 from rpc.service.method import Method, Parameter, default_of
-from rpc.service.shape import Declared, Listed, Members, Names, Nullable, Row, Shape, shape_of
+from rpc.service.shape import Declared, Listed, Members, Names, Nullable, Number, Row, Shape, shape_of
 from state.protocol.transaction import Wire
 
 
@@ -39,6 +39,8 @@ def blank(shape: Shape, wire: Wire, form: Form) -> Any:
             return None
         case Names(names=names):
             return names[0]
+        case Number():
+            return 0
     return {}
 
 

@@ -1,0 +1,79 @@
+"""A post of another chain, or one that is gone, as `bridge` would show it: made of what get_content told. Source: social.md §2.2, §3.8."""
+
+from typing import Any
+
+from rpc.records.bridge import NO_CATEGORY, debt, number
+from rpc.service.refusal import InvalidParameters
+from rpc.service.show import Json
+from state.plugins.communities_kept import Social
+from state.plugins.social_posts_texts import blacklists, flag_weight, is_gray, shown_metadata
+from state.plugins.social_scores import shown_reputation
+from state.tables import State
+
+UNSET_YEAR = "1969"
+AMOUNTS = ("total_payout_value", "curator_payout_value", "pending_payout_value")
+
+
+def unknown_post(state: State, kept: Social, told: Json) -> Json:
+    """The record of a post that nobody here knows; what wasn't told is empty."""
+    try:
+        return converted(state, kept, told)
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        raise InvalidParameters("post can't be read") from None
+
+
+def converted(state: State, kept: Social, told: Json) -> Json:
+    """The same, as long as all that was told is what get_content tells."""
+    author, category = told["author"], told.get("category") or NO_CATEGORY
+    votes = [{"voter": str(vote["voter"]), "rshares": str(int(vote["rshares"]))} for vote in told.get("active_votes", [])]
+    rshares = [int(vote["rshares"]) for vote in votes]
+    total, curators, pending = (amount_of(told.get(name, "0.000")) for name in AMOUNTS)
+    payout, is_paid = total + curators + pending, told.get("cashout_time", "").startswith(UNSET_YEAR)
+    reputation = shown_reputation(int(told.get("author_reputation", 0)))
+    is_bad = author in kept.irredeemables
+    lists = blacklists(reputation, is_bad)
+    found: Json = {
+        "post_id": None,
+        "author": author,
+        "permlink": told["permlink"],
+        "category": category,
+        "title": f"RE: {told.get('root_title', '')}" if told.get("parent_author") else told.get("title", ""),
+        "body": told.get("body", "").replace("\0", "[NUL]"),
+        "json_metadata": shown_metadata(told.get("json_metadata", "")),
+        "created": told.get("created", ""),
+        "updated": told.get("last_update", ""),
+        "depth": int(told.get("depth", 0)),
+        "children": int(told.get("children", 0)),
+        "net_rshares": sum(rshares),
+        "is_paidout": is_paid,
+        "payout_at": told.get("last_payout" if is_paid else "cashout_time", ""),
+        "payout": number(payout),
+        "pending_payout_value": debt(state, 0 if is_paid else payout),
+        "author_payout_value": debt(state, payout - curators if is_paid else 0),
+        "curator_payout_value": debt(state, curators if is_paid else 0),
+        "promoted": debt(state, amount_of(told.get("promoted", "0.000"))),
+        "replies": [],
+        "active_votes": votes,
+        "author_reputation": reputation,
+        "stats": {
+            "hide": is_bad,
+            "gray": is_gray(is_bad, lists),
+            "total_votes": sum(value != 0 for value in rshares),
+            "flag_weight": flag_weight(rshares),
+        },
+        "beneficiaries": told.get("beneficiaries", []),
+        "max_accepted_payout": told.get("max_accepted_payout", debt(state, 0)),
+        "url": told.get("url") or f"/{category}/@{author}/{told['permlink']}",
+        "blacklists": lists,
+    }
+    percent = state.spec.spell("percent_coin_dollars")
+    found[percent] = int(told.get(percent, 0))
+    if told.get("parent_author"):
+        found |= {"parent_author": told["parent_author"], "parent_permlink": told.get("parent_permlink", "")}
+    return found
+
+
+def amount_of(text: Any) -> int:
+    """The number in an amount of SBD, in thousandths."""
+    whole, _, fraction = str(text).split()[0].partition(".")
+    return int(whole) * 1000 + int(fraction[:3].ljust(3, "0"))
