@@ -12,6 +12,7 @@ from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.hardforks import apply_hardfork, process_hardforks
 from state.chain.heads import update_global_data
+from state.chain.money import process_funds
 from state.chain.skip import Skip
 from state.chain.slots import slot_time
 from state.chain.withdrawals import process_vesting_withdrawals
@@ -190,6 +191,15 @@ def test_a_payout_fits_into_64_bits() -> None:
     assert payout_of(state, comment, Pot(2**61, 1, LINEAR, 0, 0)) == 1_000_000_000  # all that it accepts
     text = refused_by(state, lambda: payout_of(state, comment, Pot(2**63 - 1, 1, LINEAR, 0, 0)))
     assert text == "Assert Exception:payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) ): "
+
+
+def test_inflation_of_too_large_a_supply() -> None:
+    state = chain_at().state
+    most = (2**63 - 1) // 978
+    state.set_props(virtual_supply=most)
+    process_funds(state, BLOCK)
+    state.set_props(virtual_supply=most + 1)
+    assert refused_by(state, lambda: process_funds(state, BLOCK)) == "Integer Overflow:"
 
 
 def test_routes_of_more_than_everything() -> None:

@@ -2,6 +2,7 @@
 Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
+from state.chain.medians import median
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -59,17 +60,16 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
             feeds.append(witness.sbd_exchange_rate)
     if len(feeds) < COIN_MIN_FEEDS:
         return
-    feeds.sort(key=price_key)
     # Since hardfork 16 the history holds half as many prices.
     window = COIN_FEED_HISTORY_WINDOW if state.hardfork >= 16 else COIN_FEED_HISTORY_WINDOW_PRE_HF_16
-    history = (*state.feed.price_history, feeds[len(feeds) // 2])[-window:]
-    median = sorted(history, key=price_key)[len(history) // 2]
+    history = (*state.feed.price_history, median(feeds))[-window:]
+    current = median(history)
     if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
         # Since hardfork 14 SBD can't be worth more than a tenth of all COIN.
         props = state.props
         floor = Price(Asset(9 * props.current_sbd_supply, SBD), Asset(props.current_supply, COIN))
-        median = max(median, floor, key=price_key)
-    state.feed_histories.modify(state.feed, price_history=history, current_median_history=median)
+        current = max(current, floor, key=price_key)
+    state.feed_histories.modify(state.feed, price_history=history, current_median_history=current)
 
 
 def update_virtual_supply(state: State, block: SignedBlock) -> None:
@@ -171,7 +171,7 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     rate = max(
         COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
     )
-    new = props.virtual_supply * rate // (10000 * COIN_BLOCKS_PER_YEAR)
+    new = share(props.virtual_supply * rate) // (10000 * COIN_BLOCKS_PER_YEAR)
     content = new * props.content_reward_percent // 10000
     if state.hardfork >= 17:
         content = pay_reward_funds(state, content)
