@@ -81,9 +81,8 @@ class AccountHistory:
         virtual_op = here.virtual_op if operation.VIRTUAL else 0
         record = OperationRecord(here.trx_id, here.block, here.trx_in_block, here.op_in_trx, virtual_op, now, operation)
         self._log.append(None, record)
-        append = self.accounts.append
-        for account in accounts:
-            if append(account, record) % KEPT_ENTRIES == 0:
+        for account, number in zip(accounts, self.accounts.append_to_each(accounts, record), strict=True):
+            if number % KEPT_ENTRIES == 0:
                 self._prune(account)
 
     def _prune(self, account: str) -> None:

@@ -341,7 +341,8 @@ def regenerate_before(state: State, operation: Any) -> None:
         most, now = maximum_rc(account, row.adjustment), state.head_time
         if most >= 0:
             mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
-            rc.accounts.modify(row, mana=mana, mana_time=now)
+            if mana != row.mana or now != row.mana_time:
+                rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
 def update_after(state: State, operation: Any) -> None:
@@ -376,8 +377,9 @@ def follow_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is not None and account is not None:
         most = maximum_rc(account, row.adjustment)
-        added = max(most - row.last_max, 0) if gain else 0
-        rc.accounts.modify(row, last_max=most, mana=row.mana + added)
+        if most != row.last_max:
+            added = max(most - row.last_max, 0) if gain else 0
+            rc.accounts.modify(row, last_max=most, mana=row.mana + added)
 
 
 def create_account(state: State, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:

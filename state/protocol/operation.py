@@ -63,7 +63,7 @@ class Needed(Struct):
         return needed
 
 
-class Operation(Struct, frozen=True):
+class Operation(Struct, frozen=True, gc=False):
     """Base of all operations. Subclasses declare fields, `validate`, and `apply`."""
 
     TAG: ClassVar[int] = -1

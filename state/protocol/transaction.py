@@ -61,7 +61,7 @@ OPERATIONS = Many(OPERATION)
 EXTENSIONS = kind_of_hint(Extensions)
 
 
-class SignedTransaction(Struct, eq=False):
+class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
     Behind the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
@@ -153,7 +153,7 @@ class BlockHeader(Struct):
     extensions: HeaderExtensions = ()
 
 
-class SignedBlock(Struct, eq=False):
+class SignedBlock(Struct, eq=False, gc=False):
     """A block. Behind the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`."""
 
     previous: Hash160 = ZERO_ID
@@ -297,8 +297,10 @@ class Wire:
 
     def pack_block(self, block: SignedBlock) -> bytes:
         """The bytes of a block."""
-        transactions = [self.pack_transaction(trx) for trx in block.transactions]
-        return block.packed_header + pack_length(len(transactions)) + b"".join(transactions)
+        parts = [block.packed_header, pack_length(len(block.transactions))]
+        for trx in block.transactions:
+            parts += (trx.body, pack_length(len(trx.signatures)), *trx.signatures)
+        return b"".join(parts)
 
     def unpack_block(self, data: bytes, start: int = 0) -> tuple[SignedBlock, int]:
         """A block from its bytes, and where it ends; bad bytes end in one ChainError."""

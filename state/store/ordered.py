@@ -129,6 +129,20 @@ class OrderedIndex(Generic[RowT]):
         """How many rows are below the prefix."""
         return int(self._settled().bisect_left(self._bound(prefix)))
 
+    def enter(self, row: RowT) -> None:
+        """Sort a row in, unless it is left out. Only the table calls this."""
+        entry = self.entry(row)
+        if entry is not None:
+            self._version += 1
+            self._order.add(entry)
+
+    def leave(self, row: RowT) -> None:
+        """Take a row out that `enter` has sorted in. Only the table calls this."""
+        entry = self.entry(row)
+        if entry is not None:
+            self._version += 1
+            self._order.remove(entry)
+
     def move(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
         """Exchange the entry of a row, None standing for out of the index. Only the table calls this.
 

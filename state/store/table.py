@@ -153,8 +153,15 @@ class Table(Generic[RowT]):
         for keys in self._keys:
             if keys.entry(row) in keys.by_key:
                 raise NotUnique(INSERT_CLASH)
-        if self._orders:
-            _perform([(order, None, entry) for order in self._orders if (entry := order.entry(row)) is not None], row)
+        try:
+            for order in self._orders:
+                order.enter(row)
+        except BaseException:
+            for other in self._orders:
+                if other is order:
+                    break
+                other.leave(row)
+            raise
         for keys in self._keys:
             keys.by_key[keys.entry(row)] = row
 
@@ -194,9 +201,7 @@ class Table(Generic[RowT]):
         for keys in self._keys:
             del keys.by_key[keys.entry(row)]
         for order in self._orders:
-            entry = order.entry(row)
-            if entry is not None:
-                order.move(entry, None, row)
+            order.leave(row)
         del self._rows[row_id]
         self._version += 1
         for lazy in self._lazy:
