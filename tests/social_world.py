@@ -108,7 +108,7 @@ class World:
         """A post or reply that has just been written or edited; the fields are those of the operation."""
         state, operation = self.state, Comment(**fields)
         row = state.comments.by_permlink.get(operation.author, operation.permlink)
-        texts = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
+        texts: dict[str, Any] = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
         now = state.head_time
         if row is None:
             parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
@@ -117,7 +117,7 @@ class World:
                 place = {"category": parent.category, "root_comment": parent.root_comment, "depth": parent.depth + 1}
                 place |= {"parent_author": parent.author, "parent_permlink": parent.permlink}
                 self.count(parent, 1)
-            times = {"created": now, "last_update": now, "cashout_time": now + PAYOUT_SECONDS}
+            times: dict[str, Any] = {"created": now, "last_update": now, "cashout_time": now + PAYOUT_SECONDS}
             row = state.comments.insert(CommentRow(author=operation.author, permlink=operation.permlink, **place, **times))
             state.comment_contents.insert(CommentContent(comment=row.id, **texts))
         else:
