@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rpc.service.arguments import (
     APPBASE,
+    ARRAY_SIZE_MAX,
     CONVERTERS,
     LEGACY,
     AccountName,
@@ -24,7 +25,7 @@ from rpc.service.arguments import (
     argument,
     register_converter,
 )
-from rpc.service.reading import read_json
+from rpc.service.reading import MARKS_MAX, read_json
 from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused
 from state.protocol.transaction import SignedTransaction, Wire
 from tests.rpc_fakes import fake_wire
@@ -79,6 +80,7 @@ def test_first_value_is_read(body: bytes, value: Any) -> None:
         (b'{"a":' * 100 + b"1" + b"}" * 100, Refused, "Assert Exception:open_object"),
         (b'"' + b"{" * 100 + b'"', Refused, "Assert Exception:open_object"),
         (b"[" * 1_000_000, Refused, "Assert Exception:open_object"),
+        (b"[" + b"[]," * (MARKS_MAX // 3) + b"[]]", Refused, "Assert Exception:commas + brackets <= 6000000: The request holds too many"),
     ],
 )
 def test_what_is_no_json_is_refused(body: bytes, error: type[ChainError], text: str) -> None:
@@ -166,6 +168,7 @@ def test_argument_is_converted(annotation: Any, given: Any, value: Any) -> None:
         (int, "", "Parse Error:Couldn't parse int64_t"),
         (AccountName, [], "Bad Cast:Invalid cast from array_type to string"),
         (Bool, "x", 'Bad Cast:Cannot convert string to bool (only "true" or "false" can be converted)'),
+        (list[Text], [""] * (ARRAY_SIZE_MAX + 1), "Assert Exception:size <= 10000: An array may have at most 10000 members here"),
         (list[Text], "x", "Bad Cast:Invalid cast from string_type to Array"),
         (list[Text], [[]], "Bad Cast:Invalid cast from array_type to string"),
         (tuple[Text, Text], None, "Bad Cast:Invalid cast from null_type to Array"),

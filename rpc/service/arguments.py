@@ -66,6 +66,8 @@ __all__ = [
 
 MISSING: Any = object()
 TIME_MAX = 2**32 - 1
+# The reference takes whatever fits into a request; millions of names would make a reply of many gigabytes.
+ARRAY_SIZE_MAX = 10_000
 Value = TypeVar("Value")
 Read = Callable[[Any], Any]
 Default = Callable[[], Any]
@@ -262,7 +264,14 @@ def _optional(annotation: Any, wire: Wire, form: Form) -> Argument[Any]:
 
 def _list(element: Any, wire: Wire, form: Form) -> Argument[Any]:
     read = argument(element, wire, form).read
-    return Argument(lambda value: [read(item) for item in to_array(value)], list, list)
+
+    def read_list(value: Any) -> list[Any]:
+        given = to_array(value)
+        text = "An array may have at most ${most} members here"
+        require(len(given) <= ARRAY_SIZE_MAX, text, condition=f"size <= {ARRAY_SIZE_MAX}", most=ARRAY_SIZE_MAX)
+        return [read(item) for item in given]
+
+    return Argument(read_list, list, list)
 
 
 def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
