@@ -3,7 +3,7 @@
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,13 @@ class Processor:
         except ChainError as error:
             _log.warning("a block of a file was refused", block=first + pushed, reason=error.message(self.chain.state.spec.spell))
         return pushed
+
+    async def take_steps(self, steps: Iterator[object]) -> int:
+        """Take the steps of something that changes the chain, others in between; returns how many there were. Raises what they raise."""
+        taken = 0
+        while await self._in_turn(lambda: next(steps, steps)) is not steps:
+            taken += 1
+        return taken
 
     async def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
         """Make a block of what is pending. Raises ChainError."""

@@ -1,5 +1,6 @@
 """What methods that change the chain ask of the node: the interface of its processor, which owns the chain."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -36,4 +37,10 @@ class Processor(Protocol):
         """Push the blocks head + 1 to head + count of a block file; returns how many of them were applied.
 
         It stops at the first that is refused. A file that cannot be read is refused.
+        """
+
+    async def take_steps(self, steps: Iterator[object]) -> int:
+        """Take the steps of something that changes the chain, each when it is its turn; returns how many there were.
+
+        What a step raises comes as it is.
         """

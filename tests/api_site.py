@@ -1,7 +1,7 @@
 """A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import trio
@@ -75,6 +75,10 @@ class DirectProcessor:
         """Note what was asked for."""
         self.files.append((path, count, skip))
         return count
+
+    async def take_steps(self, steps: Iterator[object]) -> int:
+        """Take them all at once."""
+        return sum(1 for _ in steps)
 
 
 class Site:

@@ -15,6 +15,7 @@ from node.processor import Processor
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
+from state.chain.debug import BLOCKS_MAX, generate_blocks
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.node_help import DEV, START, dev_chain, make_block, transfer
@@ -65,6 +66,39 @@ async def test_others_get_their_turn_between_two_jobs(nursery: trio.Nursery) -> 
     # trio runs each task once a turn, in any order.
     assert max(after - before for before, after in pairwise(seen)) <= 2
     assert seen[-1] == 10
+
+
+async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: trio.Nursery) -> None:
+    chain = dev_chain()
+    make_block(chain)
+    processor = processor_of(chain)
+    nursery.start_soon(processor.run)
+    made: list[int] = []
+
+    async def make() -> None:
+        made.append(await processor.take_steps(generate_blocks(chain, DEV.witness_keys[0], 20)))
+
+    async with trio.open_nursery() as asking:
+        asking.start_soon(make)
+        while chain.state.props.head_block_number < 3:
+            await trio.lowlevel.checkpoint()
+        assert made == []
+        await processor.push_transaction(transfer(chain))
+    assert made == [20]
+    assert sum(len(block.transactions) for number in range(22) if (block := chain.block_by_number(number))) == 1
+    with pytest.raises(Refused, match="unable to parse private key"):
+        await processor.take_steps(generate_blocks(chain, "no key", 1))
+
+
+async def test_blocks_are_made_for_those_only_who_wait_for_them(nursery: trio.Nursery) -> None:
+    chain = dev_chain()
+    processor = processor_of(chain)
+    nursery.start_soon(processor.run)
+    with trio.move_on_after(0.05):
+        await processor.take_steps(generate_blocks(chain, DEV.witness_keys[0], BLOCKS_MAX))
+    head = chain.state.props.head_block_number
+    await trio.testing.wait_all_tasks_blocked()
+    assert 0 < chain.state.props.head_block_number <= head + 1
 
 
 async def test_a_refusal_is_for_the_one_who_pushed(nursery: trio.Nursery) -> None:

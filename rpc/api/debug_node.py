@@ -49,17 +49,29 @@ async def debug_push_blocks(processor: Processor, src_filename: Text, count: UIn
 
 
 @method("debug_node_api.debug_generate_blocks", loopback_only=True)
-def debug_generate_blocks(
-    chain: Chain, debug_key: Text, count: UInt32 = 0, skip: UInt32 = 0, miss_blocks: UInt32 = 0, edit_if_needed: Bool = True
+async def debug_generate_blocks(
+    chain: Chain,
+    processor: Processor,
+    /,
+    debug_key: Text,
+    count: UInt32 = 0,
+    skip: UInt32 = 0,
+    miss_blocks: UInt32 = 0,
+    edit_if_needed: Bool = True,
 ) -> Made:
-    """Produce blocks with a private key, missing so many slots before each; the witness is given the key where needed."""
-    return {"blocks": generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed)}
+    """Produce blocks with a private key, missing so many slots before each; the witness is given the key where needed.
+
+    Others are answered in between.
+    """
+    return {"blocks": await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))}
 
 
 @method("debug_node_api.debug_generate_blocks_until", loopback_only=True)
-def debug_generate_blocks_until(chain: Chain, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True) -> Made:
+async def debug_generate_blocks_until(
+    chain: Chain, processor: Processor, /, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True
+) -> Made:
     """Produce blocks until a time: two of them with nothing in between, or one in every slot."""
-    return {"blocks": generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely)}
+    return {"blocks": await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))}
 
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)

@@ -1,5 +1,7 @@
 """Making blocks by hand, for test nodes: the logic of debug_node. Source: block-processing.md §6.2, §6.3, §6.5."""
 
+from collections.abc import Iterator
+
 from state.chain.chain import Chain
 from state.chain.hardforks import set_hardfork
 from state.chain.skip import Skip
@@ -12,43 +14,43 @@ from state.tables import State
 BLOCKS_MAX = 1_000_000
 
 
-def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> int:
-    """Produce blocks with a private key (WIF), each `missed` slots after the first possible one; returns how many.
+def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> Iterator[None]:
+    """Produce blocks with a private key (WIF), each `missed` slots after the first possible one: one at each step of the iterator.
 
     With `edit` the scheduled witness is given the key where it has another, otherwise that ends it. An empty key makes none.
     """
     if count == 0 or not key:
-        return 0
+        return
     require_bounded(count)
     secret = secret_from_wif(key)
     signing_key = public_key(secret)
     state = chain.state
-    for made in range(count):
+    for _ in range(count):
         slot = missed + 1
         name, when = scheduled_witness(state, slot), slot_time(state, slot)
         if state.witness(name).signing_key != signing_key:
             if not edit:
-                return made
+                return
             give_key(chain, name, signing_key, skip)
         chain.generate_block(when, name, secret, skip)
-    return count
+        yield
 
 
-def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = True) -> int:
-    """Produce blocks until a time (seconds since 1970); returns how many.
+def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = True) -> Iterator[None]:
+    """Produce blocks until a time (seconds since 1970), one at each step.
 
     Sparsely: one now, and one in the last slot before that time; all slots in between are missed.
     """
     state = chain.state
-    if state.head_time >= time:
-        return 0
+    if state.head_time >= time or not key:
+        return
     if not sparsely:
-        return generate_blocks(chain, key, blocks_until(state, time))
-    made = generate_blocks(chain, key, 1)
+        yield from generate_blocks(chain, key, blocks_until(state, time))
+        return
+    yield from generate_blocks(chain, key, 1)
     slots = slot_at_time(state, time)
-    if made and slots > 1:
-        made += generate_blocks(chain, key, 1, missed=slots - 1)
-    return made
+    if slots > 1:
+        yield from generate_blocks(chain, key, 1, missed=slots - 1)
 
 
 def schedule_hardfork(chain: Chain, number: int) -> None:
