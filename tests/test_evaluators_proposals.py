@@ -182,6 +182,14 @@ def test_equal_votes_are_paid_by_number_and_nothing_pays_nothing(chain: Chain) -
     assert len(heard) == 2  # a hundredth of 0.099 SBD is nothing
 
 
+def test_the_largest_daily_pay_takes_all_that_is_left(chain: Chain) -> None:
+    heard = told(chain.state, ProposalPay)
+    apply(chain, structs.replace(MAKE, daily_pay=Asset(2**63 - 1, SBD)), MAKE, vote("vic", 0, 1))
+    chain.state.accounts.modify(chain.state.account(TREASURY), sbd_balance=5_000_000)
+    end_of_block(chain, NOW + HOUR)
+    assert heard == pays(("rita", 2083))
+
+
 def test_the_ratio_wraps_at_32_bits(chain: Chain) -> None:
     heard = told(chain.state, ProposalPay)
     apply(chain, MAKE, vote("vic", 0))

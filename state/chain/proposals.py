@@ -70,6 +70,7 @@ def pay_proposals(state: State, now: int) -> None:
     for proposal in active if left else ():
         if proposal.total_votes == 0:
             return
+        # The reference's chain stops at a daily pay whose product leaves 64 bits; here such a proposal gets all that is left.
         payment = min(ratio * proposal.daily_pay // COIN_100_PERCENT, left)
         pay(state, treasury, proposal, payment)
         left -= payment

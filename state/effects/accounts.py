@@ -11,8 +11,12 @@ FULL_VOTING_POWER = 10000
 
 def require_size(state: State, authority: Authority) -> None:
     """An authority has at most 40 members. Before hardfork 20 only this node's own pushes were held to it."""
-    if state.hardfork < 20 and not state.is_producing:
-        return
+    if state.hardfork >= 20 or state.is_producing:
+        require_few(authority)
+
+
+def require_few(authority: Authority) -> None:
+    """An authority has at most 40 members, keys and accounts together."""
     require(
         authority.members <= COIN_MAX_AUTHORITY_MEMBERSHIP,
         "Authority membership exceeded. Max: ${max} Current: ${n}",

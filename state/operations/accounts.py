@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from state.effects.accounts import create_account, require_accounts, require_members, require_size
+from state.effects.accounts import create_account, require_accounts, require_few, require_members, require_size
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, coin_to_vests, create_vesting
 from state.operations.checks import (
     require_account_name,
-    require_authority_size,
     require_json_metadata,
     require_no_extensions,
 )
@@ -244,7 +243,7 @@ class CreateClaimedAccount(Operation, frozen=True):
         for authority in (self.owner, self.active, self.posting):
             authority.validate()
         for authority in (self.owner, self.active, self.posting):
-            require_authority_size(authority)
+            require_few(authority)
         require_json_metadata(self.json_metadata)
         require_no_extensions(self.extensions, "create_claimed_account")
 

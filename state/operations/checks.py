@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from state.protocol import jsontext, text
-from state.protocol.authority import Authority
 from state.protocol.constants import (
     COIN_100_PERCENT,
-    COIN_MAX_AUTHORITY_MEMBERSHIP,
     COIN_MAX_MEMO_SIZE,
     COIN_MAX_PERMLINK_LENGTH,
     COIN_MAX_WITNESS_URL_LENGTH,
@@ -66,17 +64,6 @@ def require_url(address: str) -> None:
     require(size <= COIN_MAX_WITNESS_URL_LENGTH, "URL is too long", condition="url.size() <= COIN_MAX_WITNESS_URL_LENGTH")
     require(size > 0, "URL size must be greater than 0", condition="url.size() > 0")
     require(text.is_utf8(address), "URL is not valid UTF8", condition="fc::is_utf8( url )")
-
-
-def require_authority_size(authority: Authority) -> None:
-    """An authority of at most 40 members, keys and accounts together."""
-    require(
-        authority.members <= COIN_MAX_AUTHORITY_MEMBERSHIP,
-        "Authority membership exceeded. Max: ${max} Current: ${n}",
-        condition="size <= COIN_MAX_AUTHORITY_MEMBERSHIP",
-        max=COIN_MAX_AUTHORITY_MEMBERSHIP,
-        n=authority.members,
-    )
 
 
 def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
