@@ -219,7 +219,7 @@ def message(told: Told) -> str:
         post=told.post,
         title=told.title,
         payload=told.payload or "null",
-        amount=shown_amount(told.payload),
+        amount=shown_amount(told.payload) if told.type is Type.vote else "",
     )
 
 
