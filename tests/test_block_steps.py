@@ -6,6 +6,8 @@ import pytest
 from msgspec import structs
 
 from state.chain.blocks import require_merkle_root
+from state.chain.digest import state_digest
+from state.chain.hardforks import recount_witness_votes
 from state.chain.heads import count_missed, update_global_data
 from state.chain.invariants import validate_invariants
 from state.chain.money import (
@@ -288,3 +290,18 @@ def test_a_header_that_claims_a_remembered_root_is_not_enough() -> None:
             require_merkle_root(state, block, Skip.NOTHING)
         require_merkle_root(state, block, Skip.MERKLE_CHECK)
     require_merkle_root(state, SignedBlock(number=21, transaction_merkle_root=merkle_root(())), Skip.NOTHING)
+
+
+def test_counting_witness_votes_once_more_changes_nothing() -> None:
+    state = chain_at(1).state
+    for i, name in enumerate(("alice", "bob", "carol"), 1):
+        add_account(state, name, vesting_shares=i * 1_000_000)
+        add_witness(state, name, votes=99, virtual_position=7)
+        for witness in ("alice", "bob", "carol")[:i]:
+            state.witness_votes.insert(WitnessVote(witness=witness, account=name))
+    state.witness_schedules.modify(state.schedule, current_virtual_time=1_000)
+    recount_witness_votes(state)
+    assert [state.witness(name).votes for name in ("alice", "bob", "carol")] == [6_000_000, 5_000_000, 3_000_000]
+    once = state_digest(state)
+    recount_witness_votes(state)
+    assert state_digest(state) == once

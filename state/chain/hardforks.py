@@ -146,7 +146,7 @@ def split_vesting(state: State) -> None:
 
 
 def recount_witness_votes(state: State) -> None:
-    """Hardforks 2 and 3: count the votes for witnesses anew."""
+    """Hardforks 2 and 3: count the votes for witnesses anew. Doing it once more, as hardfork 2 is said to, changes nothing."""
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=0, virtual_position=0)
     for account in list(state.accounts):
@@ -154,12 +154,6 @@ def recount_witness_votes(state: State) -> None:
             continue
         for vote in list(state.witness_votes.by_account_witness.equal(account.name)):
             adjust_witness_vote(state, state.witness(vote.witness), account.witness_vote_weight)
-
-
-def recount_twice(state: State) -> None:
-    """Hardfork 2 counts twice."""
-    recount_witness_votes(state)
-    recount_witness_votes(state)
 
 
 def recount_voted(state: State, only_with_proxy: bool) -> None:
@@ -329,7 +323,7 @@ def enable_tokens(state: State) -> None:
 
 CHANGES: dict[int, Callable[[State], None]] = {
     1: split_vesting,
-    2: recount_twice,
+    2: recount_witness_votes,
     3: recount_witness_votes,
     4: reset_virtual_schedule,
     6: recount_voted_and_children,
