@@ -18,6 +18,7 @@ NAME = account_history.NAME
 OFF = ("_account_history_api", "account_history_api_plugin not enabled.")
 NEWEST = -1
 START_MAX = 2**64 - 1
+SEQUENCE_MAX = 2**32 - 1
 
 OperationJson = Annotated[Json, Of(RecordedOperation)]
 TransactionJson = Annotated[Json, Of(StoredTransaction)]
@@ -60,7 +61,8 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(RecordedOperation)
-    entries = account_history.history(state, account, start, limit)
+    # Numbers have 32 bits, so a start beyond them wraps, and -1 becomes the greatest.
+    entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
 
