@@ -28,9 +28,11 @@ STEPS = SOCIAL["scenario"]["steps"]
 CALLS = SOCIAL["scenario"]["calls"]
 POSTS = SOCIAL["scenario"]["posts"]
 # What a post is told to be that neither rshares nor reputations decide.
-STEADY = ("author", "permlink", "category", "title", "body", "json_metadata", "depth", "children", "promoted", "replies", "beneficiaries")
-STEADY += ("max_accepted_payout", "percent_coin_dollars", "url", "parent_author", "parent_permlink")
-STEADY += ("community", "community_title", "author_role", "author_title")
+STEADY = (
+    *("author", "permlink", "category", "title", "body", "json_metadata", "depth", "children", "promoted", "replies", "beneficiaries"),
+    *("max_accepted_payout", "percent_coin_dollars", "url", "parent_author", "parent_permlink"),
+    *("community", "community_title", "author_role", "author_title"),
+)
 
 
 class Broadcaster:

@@ -1,0 +1,134 @@
+"""What get_ranked_posts takes with few and with many posts, and what the social index adds to operations, as multiples of a key recovery.
+
+Run: .venv/bin/python -m bench.social
+Times are of the processor. The posts are made up: a fifth in ten communities, the rest under fifty tags, half of them with votes,
+of a week. A page is 20 posts.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+
+import rpc.api
+import state.operations
+from bench.recovery import recovery_seconds
+from node.specs import load_spec
+from rpc.service.envelope import Service
+from rpc.service.method import METHODS
+from state.chain.genesis import new_state
+from state.chain.hardforks import set_hardfork
+from state.operations.content import Comment, Vote
+from state.plugins import communities, enable, follow
+from state.plugins.communities_kept import plugin
+from state.plugins.social_posts import follow_comment, follow_vote
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.content import Comment as CommentRow
+from state.tables.content import CommentContent, CommentVote
+
+assert rpc.api
+assert state.operations
+
+SIZES = (1_000, 100_000)
+AUTHORS, COMMUNITIES, TAGS = 500, 10, 50
+WEEK = 7 * 86400
+NOW = 1_800_000_000
+ROUNDS = 50
+SORTS = ("trending", "hot", "created", "payout", "muted")
+
+
+def synthetic(count: int) -> tuple[State, float, float]:
+    """A state with so many posts, and the seconds that the index took for each comment and for each vote."""
+    chance = random.Random(1)
+    made = new_state(load_spec("dev"), prepare=lambda fresh: enable(fresh, (follow.NAME, communities.NAME)))
+    set_hardfork(made, 23, apply_now=True)
+    made.set_props(time=NOW)
+    fund = next(iter(made.reward_funds))
+    made.reward_funds.modify(fund, reward_balance=10**9, recent_claims=10**17)
+    names = [f"author{i:04}" for i in range(AUTHORS)] + [f"coin-1{i:05}" for i in range(COMMUNITIES)]
+    for name in names:
+        made.accounts.insert(Account(name=name, mined=False, vesting_shares=chance.randrange(10**12)))
+        communities.register(made, name)
+    written = voted = 0.0
+    votes = 0
+    for number in range(count):
+        author, created = names[number % AUTHORS], NOW - WEEK + WEEK * number // count
+        category = names[AUTHORS + number // 5 % COMMUNITIES] if number % 5 == 0 else f"tag{number % TAGS}"
+        made.set_props(time=created)
+        row = CommentRow(
+            author=author, permlink=f"p{number}", category=category, created=created, last_update=created, cashout_time=created + WEEK + 1
+        )
+        made.comments.modify(made.comments.insert(row), root_comment=row.id)
+        metadata = json.dumps({"tags": [f"tag{(number + i) % TAGS}" for i in range(4)]})
+        made.comment_contents.insert(CommentContent(comment=row.id, title="title", body="A body of some words.", json_metadata=metadata))
+        start = time.process_time()
+        follow_comment(made, Comment(author=author, permlink=row.permlink))
+        written += time.process_time() - start
+        if number % 2:
+            votes += 1
+            voter, rshares = made.accounts.by_name.find(names[chance.randrange(AUTHORS)]), chance.randrange(10**10)
+            made.comment_votes.insert(CommentVote(comment=row.id, voter=voter.id, rshares=rshares, last_update=created))
+            made.comments.modify(row, net_rshares=rshares)
+            start = time.process_time()
+            follow_vote(made, Vote(voter=voter.name, author=author, permlink=row.permlink))
+            voted += time.process_time() - start
+        if number % 1000 == 0:
+            made.journal.cut(made.journal.mark())
+    made.set_props(time=NOW)
+    return made, written / count, voted / votes
+
+
+def seconds(call: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """The best of several rounds, as noise only adds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.process_time()
+        call()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def measure(count: int, recovery: float) -> None:
+    """Print all figures for so many posts."""
+    made, comment, vote = synthetic(count)
+    service = Service([method for method in METHODS.values() if method.group == "bridge"], wire=made.wire, state=made)
+    print(f"{count:,} posts: the index adds {comment * 1e6:.1f} µs to a comment, {vote * 1e6:.1f} µs to a vote")
+
+    def asker(params: dict[str, object]) -> Callable[[], object]:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "bridge.get_ranked_posts", "params": params}).encode()
+        return lambda: service.answer(body)
+
+    start = time.process_time()
+    asker({"sort": "trending"})()
+    print(f"  the very first call, which ranks all: {(time.process_time() - start) * 1e3:.0f} ms")
+    for tag in ("", "tag7", "coin-100003", "all"):
+        for sort in SORTS:
+            ask = asker({"sort": sort, "tag": tag})
+            first = seconds(ask, 1)
+            again = seconds(ask)
+            voted = seconds(partial(after_vote, made, count // 2, ask))
+            name = f"{sort} {tag or 'everything'}"
+            print(f"  {name:24} first {first * 1e3:8.2f} ms, then {again * 1e6:6.0f} µs = {again / recovery:5.1f} recoveries", end="")
+            print(f", after a vote {voted * 1e6:6.0f} µs = {voted / recovery:5.1f}")
+
+
+def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
+    """Change what a post is ranked by, and ask."""
+    row = made.comments.find(comment)
+    made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
+    plugin(made).changed.post(comment)
+    ask()
+
+
+def main() -> None:
+    """Measure a small and a large chain."""
+    recovery = recovery_seconds()
+    print(f"one key recovery: {recovery * 1e6:.1f} µs")
+    for count in SIZES:
+        measure(count, recovery)
+
+
+if __name__ == "__main__":
+    main()
