@@ -118,6 +118,9 @@ def secret_from_extended_key(text: str) -> bytes | None:
     As in the reference the checksum is not checked and what is missing is zero: only the magic at the start decides. Used by
     the soft rule about memos (block-processing.md §4.6).
     """
+    if len(text) < EXTENDED_SECRET_OFFSET:
+        # No digit stands for more than a byte: such a text ends before the secret begins.
+        return None
     try:
         decoded = bytes_from_base58(text)
     except ParseError:

@@ -14,6 +14,7 @@ from state.protocol.errors import ChainError, LexicalCast, Refused, Wrapped, req
 
 ACCOUNT_NAME_BYTES_MIN = 3
 ACCOUNT_NAME_BYTES_MAX = 16
+ACCOUNT_NAMES_KEPT_MAX = 65_536
 TIMES_KEPT_MAX = 65_536
 TIME_KEPT_BYTES_MAX = 32
 
@@ -79,7 +80,12 @@ def is_utf8(text: str) -> bool:
 
 def is_valid_account_name(name: str) -> bool:
     """Whether an account can have this name: 3 to 16 bytes, labels of at least 3 characters split by dots."""
-    return ACCOUNT_NAME_BYTES_MIN <= len(name) <= ACCOUNT_NAME_BYTES_MAX and ACCOUNT_NAME.fullmatch(name) is not None
+    return ACCOUNT_NAME_BYTES_MIN <= len(name) <= ACCOUNT_NAME_BYTES_MAX and _has_labels(name)
+
+
+@lru_cache(maxsize=ACCOUNT_NAMES_KEPT_MAX)
+def _has_labels(name: str) -> bool:
+    return ACCOUNT_NAME.fullmatch(name) is not None
 
 
 def bad_permlink_character(permlink: str) -> str:
