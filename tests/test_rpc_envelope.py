@@ -23,6 +23,7 @@ from rpc.service.envelope import Service
 from rpc.service.method import Method, count_texts, method
 from rpc.service.refusal import PushFailed, error_object
 from rpc.service.signature import signature
+from rpc.service.turns import SLICE_SECONDS
 from state.protocol.asset import Asset
 from state.protocol.errors import MissingPostingAuthority, Refused, UnknownKey
 from tests.conftest import CASES, ROOT, read_json_lines
@@ -410,7 +411,7 @@ async def test_a_batch_is_answered_in_order_and_gives_way() -> None:
     @method("a_api.slow", registry=registry)
     def slow(state: str, name: Text) -> str:
         """It takes its time."""
-        time.sleep(envelope.BATCH_SLICE_SECONDS)
+        time.sleep(SLICE_SECONDS)
         seen.append(name)
         return name
 

@@ -125,7 +125,7 @@ class Gateway:
         elif body is not None and len(body) > BODY_SIZE_MAX:
             await _respond(send, 413, _TEXT, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX)
         elif body is not None:
-            reply = self.service.answer(body, is_local(scope))
+            reply = await self.service.answer_in_turn(body, is_local(scope))
             if not isinstance(reply, bytes):
                 answered = await _unless_gone(receive, reply)
                 if answered is None:
@@ -165,7 +165,7 @@ class Gateway:
                 await _send_text(send, NO_TEXT)
                 continue
             await places.acquire()
-            reply = self.service.answer(text.encode("utf-8", "surrogatepass"), local)
+            reply = await self.service.answer_in_turn(text.encode("utf-8", "surrogatepass"), local)
             if isinstance(reply, bytes):
                 places.release()
                 await _send_text(send, reply.decode())

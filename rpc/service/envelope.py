@@ -7,12 +7,11 @@ import re
 import time
 from collections.abc import Awaitable, Collection, Iterable
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 import structlog
-import trio
 from msgspec import Struct
 
 from rpc.service.method import Call, Method, bind, refuse
@@ -37,12 +36,12 @@ from rpc.service.refusal import (
     plugin_hint,
 )
 from rpc.service.signature import signature
+from rpc.service.turns import Turns
 from state.protocol.convert import json_int, to_object, to_text
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
-BATCH_SLICE_SECONDS = 0.01
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
@@ -79,6 +78,7 @@ class Service:
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
+        self._turns = Turns()
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         for method in methods:
@@ -115,6 +115,10 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
+    async def answer_in_turn(self, body: bytes, local: bool = False) -> Reply:
+        """`answer`, when it is this request's turn among all others."""
+        return await self._turns.take(partial(self.answer, body, local))
+
     def answer(self, body: bytes, local: bool = False) -> Reply:
         """The answer to a request: at once, or as something to wait for (broadcasts, batches). It never raises.
 
@@ -135,9 +139,8 @@ class Service:
     async def _batch(self, requests: list[Any], local: bool) -> bytes:
         """The answers in the order of the requests, which run one after another; others get their turn in between."""
         replies, size = [], 0
-        pause = time.perf_counter() + BATCH_SLICE_SECONDS
         for request in requests:
-            reply = self._one(request, local)
+            reply = await self._turns.take(partial(self._one, request, local))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -145,9 +148,6 @@ class Service:
             if size > BATCH_REPLY_SIZE_MAX:
                 error = Refused("The answers to this batch are too large", condition="size <= BATCH_REPLY_SIZE_MAX")
                 return self._refused(None, error, SERVER_ERROR)
-            if time.perf_counter() > pause:
-                await trio.lowlevel.checkpoint()
-                pause = time.perf_counter() + BATCH_SLICE_SECONDS
         return b"[" + b",".join(replies) + b"]"
 
     def _one(self, request: Any, local: bool) -> Reply:

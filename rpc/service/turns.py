@@ -1,0 +1,46 @@
+"""Who may use the processor next: replies, each of which is one uninterrupted run, or all the rest of the node. It must not know
+what a reply is.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import trio
+
+SLICE_SECONDS = 0.01
+
+# Until a timer that is due has woken the producer, it has handed a block to the processor, and that has applied it.
+PASSES = 3
+
+Value = TypeVar("Value")
+
+
+class Turns:
+    """Runs replies one at a time, in the order in which they are ready.
+
+    When they have had SLICE_SECONDS altogether, everything else that is ready has its turn. So a block waits for the reply
+    that is being made, however many connections ask for however much.
+    """
+
+    def __init__(self) -> None:
+        self._lock = trio.Lock()
+        self._seconds = 0.0
+
+    async def take(self, work: Callable[[], Value]) -> Value:
+        """Run something when it is its turn; a checkpoint only where others have to be waited for, or let in."""
+        try:
+            self._lock.acquire_nowait()
+        except trio.WouldBlock:
+            await self._lock.acquire()
+        try:
+            start = time.perf_counter()
+            value = work()
+            self._seconds += time.perf_counter() - start
+            if self._seconds > SLICE_SECONDS:
+                self._seconds = 0.0
+                for _ in range(PASSES):
+                    await trio.lowlevel.checkpoint()
+        finally:
+            self._lock.release()
+        return value

@@ -1,0 +1,116 @@
+"""Turns: replies one after the other, and what is due between them."""
+
+import time
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from rpc.service.turns import SLICE_SECONDS, Turns
+
+LONG_SECONDS = 1.0
+TASKS = 5
+
+
+async def test_a_timer_and_all_that_follows_from_it_waits_for_one_reply(mock_clock: MockClock) -> None:
+    turns = Turns()
+    seen: list[str] = []
+    jobs_in, jobs_out = trio.open_memory_channel[str](10)
+
+    def work() -> None:
+        time.sleep(SLICE_SECONDS * 1.1)
+        mock_clock.jump(LONG_SECONDS)
+        seen.append("reply")
+
+    async def ask() -> None:
+        for _ in range(3):
+            await turns.take(work)
+
+    async def produce() -> None:
+        await trio.sleep(2.5 * LONG_SECONDS)
+        await jobs_in.send("block")
+
+    async def process() -> None:
+        async for job in jobs_out:
+            seen.append(job)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process)
+        nursery.start_soon(produce)
+        await wait_all_tasks_blocked()
+        async with trio.open_nursery() as clients:
+            for _ in range(TASKS):
+                clients.start_soon(ask)
+        nursery.cancel_scope.cancel()
+    assert seen == ["reply"] * 3 + ["block"] + ["reply"] * (3 * TASKS - 3)
+
+
+async def test_replies_come_in_the_order_in_which_they_were_ready() -> None:
+    turns = Turns()
+    seen: list[int] = []
+
+    def work(number: int) -> None:
+        time.sleep(SLICE_SECONDS * 1.1)
+        seen.append(number)
+
+    async def ask(number: int) -> None:
+        for _ in range(3):
+            await turns.take(lambda: work(number))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(TASKS):
+            nursery.start_soon(ask, number)
+    assert len(set(seen[:TASKS])) == TASKS
+    assert seen == seen[:TASKS] * 3
+
+
+async def test_short_replies_give_way_when_they_have_become_many() -> None:
+    turns = Turns()
+    passes = 0
+
+    async def other() -> None:
+        nonlocal passes
+        while True:
+            await trio.lowlevel.checkpoint()
+            passes += 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        await turns.take(lambda: None)
+        assert passes == 0
+        end = time.perf_counter() + 3 * SLICE_SECONDS
+        while time.perf_counter() < end:
+            await turns.take(lambda: time.sleep(SLICE_SECONDS / 10))
+        nursery.cancel_scope.cancel()
+    assert passes >= 4
+
+
+async def test_one_that_waits_for_its_turn_may_leave() -> None:
+    turns = Turns()
+    seen: list[str] = []
+
+    async def ask(name: str, scope: trio.CancelScope) -> None:
+        def work() -> None:
+            time.sleep(SLICE_SECONDS * 1.1)
+            seen.append(name)
+            if len(seen) == 1:
+                for other in scopes.values():
+                    other.cancel()
+
+        with scope:
+            await turns.take(work)
+
+    scopes = {name: trio.CancelScope() for name in "abc"}
+    async with trio.open_nursery() as nursery:
+        for name, scope in scopes.items():
+            nursery.start_soon(ask, name, scope)
+    assert len(seen) == 1
+    assert await turns.take(lambda: 7) == 7
+
+
+async def test_what_raises_ends_its_turn() -> None:
+    turns = Turns()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            await turns.take(lambda: 1 // 0)
+    assert await turns.take(lambda: 7) == 7
