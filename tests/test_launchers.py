@@ -1,5 +1,6 @@
 """The launchers, on a checkout made of scripts: when they start at once and when they set up first; and that the pins are complete."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ from tests.conftest import ROOT
 from tests.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
+# What sessions of clients import is pinned beside them.
+CLIENTS = "tests/clients/"
 
 
 def script(path: Path, text: str) -> None:
@@ -110,8 +113,20 @@ def test_everything_that_is_imported_is_pinned() -> None:
     foreign = {
         (source.path, name.split(".")[0])
         for source in sources()
+        if not source.path.startswith(CLIENTS)
         for _, name in imports(source)
         if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS}
     }
     unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [])} & pinned]
     assert unpinned == []
+
+
+def test_everything_that_clients_need_is_pinned_beside_them() -> None:
+    for pins in (ROOT / CLIENTS).glob("*/requirements.txt"):
+        lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
+        assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+        assert canonicalize_name(pins.parent.name) in {name_of(line) for line in lines}
+    for package in (ROOT / CLIENTS).glob("*/package.json"):
+        asked = json.loads(package.read_bytes())["dependencies"]
+        locked = json.loads((package.parent / "package-lock.json").read_bytes())["packages"]
+        assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked

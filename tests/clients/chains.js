@@ -1,0 +1,16 @@
+// What the sessions in JavaScript know of the two chains.
+'use strict'
+
+const TESTNET = {
+  brand: 'STEEM', coin: 'TESTS', prefix: 'TST', funds: '1000.000 TESTS',
+  id: '18dcf0a285365fc58b71f18b3d3fec954aa0c141c44e4e5cb4cf777b9eab274e',
+}
+const DEV = {
+  brand: 'COIN', coin: 'COIN', prefix: 'TST', funds: '100000.000 COIN',
+  id: '72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc',
+}
+const INIT_WIF = '5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n'
+// The keys of the accounts of dev are made from this; those that sessions create have the same.
+const PASSWORD = 'dev'
+
+module.exports = {chains: {dev: DEV, 'steem-testnet': TESTNET}, INIT_WIF, PASSWORD}

@@ -1,0 +1,59 @@
+"""What the sessions in Python share: steps that are reported one by one, and waiting for a block."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PATIENCE_SECONDS = 30
+MESSAGE_SIZE_MAX = 600
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """One thing that a client does: reported as a line `pass NAME` or `fail NAME: WHY`; the session goes on either way."""
+    try:
+        yield
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        report(f"fail {name}: {why[:MESSAGE_SIZE_MAX]}")
+    else:
+        report(f"pass {name}")
+
+
+def report(line: str) -> None:
+    """A line for the program that runs the sessions."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def equal(found: object, expected: object) -> None:
+    """Fail unless both are the same."""
+    if found != expected:
+        raise AssertionError(f"{found!r} is not {expected!r}")
+
+
+def refused(what: Callable[[], object], error: type[Exception], text: str) -> None:
+    """Fail unless this raises the client's own error with a text in it."""
+    try:
+        what()
+    except error as refusal:
+        if text not in str(refusal):
+            raise AssertionError(f"{text!r} is not in {refusal!r}") from None
+    else:
+        raise AssertionError(f"it was not refused with {text!r}")
+
+
+def wait_until(is_there: Callable[[], bool]) -> None:
+    """Ask again and again, for as long as some blocks take."""
+    for _ in range(2 * PATIENCE_SECONDS):
+        if is_there():
+            return
+        time.sleep(0.5)
+    raise TimeoutError(f"nothing after {PATIENCE_SECONDS} s")
+
+
+def wait_for_blocks(head: Callable[[], int], count: int = 1) -> None:
+    """Wait until the head is so many blocks further."""
+    first = head()
+    wait_until(lambda: head() >= first + count)
