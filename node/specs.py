@@ -390,7 +390,8 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 def check_numbers(spec: ChainSpec) -> None:
     """Supplies must be within the chain's bounds, and genesis can't be ahead of the last hardfork."""
-    for asset, supply in (("COIN", spec.genesis_supply), ("SBD", spec.genesis_sbd_supply)):
+    sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
+    for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:
             raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
     if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:

@@ -60,7 +60,7 @@ def test_dev_books_are_balanced() -> None:
     assert all(account.coin > 0 and account.sbd > 0 and account.vesting > 0 for account in accounts)
     liquid = spec.constants.COIN_INIT_SUPPLY + sum(account.coin for account in accounts)
     assert spec.genesis_supply == liquid + spec.genesis_vesting_fund
-    assert spec.genesis_sbd_supply == sum(account.sbd for account in accounts)
+    assert spec.genesis_printed_sbd == sum(account.sbd for account in accounts)
     assert spec.genesis_vesting_shares == sum(account.vesting_shares for account in accounts)
     # After the split of HF 1 a share costs what it costs on an empty chain: 1.000 COIN for 1.000000 VESTS.
     assert spec.genesis_vesting_shares * constants.VESTING_SPLIT == spec.genesis_vesting_fund * constants.VESTS_PER_COIN_SATOSHI
@@ -76,7 +76,7 @@ def test_testnet_and_steem_testnet_differ_in_names_only() -> None:
     assert coin.genesis == steem.genesis
     assert keys.public_key_text(steem.genesis.witness_key, steem.key_prefix) == INIT_KEY
     assert (steem.genesis.price_feed.base.amount, steem.genesis.price_feed.quote.amount) == (1, 1)
-    assert (steem.genesis_supply, steem.genesis_sbd_supply) == (250_000_000_000, 7_000_000_000)
+    assert (steem.genesis_supply, steem.genesis_printed_sbd) == (250_000_000_000, 0)
 
 
 def test_steem_mainnet() -> None:

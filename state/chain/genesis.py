@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from state.chain.hardforks import report_version, set_hardfork
 from state.effects.subsidies import subsidy_params, witness_params
-from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
 from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
@@ -113,13 +113,18 @@ def create_singletons(state: State) -> None:
     """The tables of one row."""
     spec = state.spec
     constants = spec.constants
+    price = spec.genesis.price_feed
+    if price == NULL_PRICE and spec.is_test:
+        price = Price(Asset(1, SBD), Asset(1, COIN))
+    worth = 0 if price == NULL_PRICE else convert(Asset(spec.genesis_printed_sbd, SBD), price).amount
     state.props = state.global_properties.insert(
         GlobalProperties(
             time=constants.COIN_GENESIS_TIME,
             current_witness=spec.genesis.witness,
-            virtual_supply=spec.genesis_supply,
+            virtual_supply=spec.genesis_supply + worth,
             current_supply=spec.genesis_supply,
-            init_sbd_supply=spec.genesis_sbd_supply,
+            init_sbd_supply=constants.COIN_SBD_INIT_SUPPLY,
+            current_sbd_supply=spec.genesis_printed_sbd,
             total_vesting_fund_coin=spec.genesis_vesting_fund,
             total_vesting_shares=spec.genesis_vesting_shares,
             maximum_block_size=COIN_MAX_BLOCK_SIZE,
@@ -134,9 +139,6 @@ def create_singletons(state: State) -> None:
             max_virtual_bandwidth=COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
         )
     )
-    price = spec.genesis.price_feed
-    if price == NULL_PRICE and spec.is_test:
-        price = Price(Asset(1, SBD), Asset(1, COIN))
     state.feed = state.feed_histories.insert(FeedHistory(current_median_history=price))
     state.hardforks = state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(constants.COIN_GENESIS_TIME,)))
     budget, decay = COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY

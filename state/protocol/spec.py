@@ -256,9 +256,12 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         return self.constants.COIN_INIT_SUPPLY + sum(account.coin + account.vesting for account in self.genesis.accounts)
 
     @cached_property
-    def genesis_sbd_supply(self) -> int:
-        """init_sbd_supply at genesis, in satoshis; current_sbd_supply is 0, it counts what is printed later."""
-        return self.constants.COIN_SBD_INIT_SUPPLY + sum(account.sbd for account in self.genesis.accounts)
+    def genesis_printed_sbd(self) -> int:
+        """current_sbd_supply at genesis, in satoshis: the SBD of the spec's own accounts counts as printed, so that it can be burned.
+
+        The first witness's SBD is in init_sbd_supply, as in the reference, where destroying it makes a block fail.
+        """
+        return sum(account.sbd for account in self.genesis.accounts)
 
     @cached_property
     def genesis_vesting_fund(self) -> int:
