@@ -24,6 +24,7 @@ from state.protocol.operation import Operation
 from state.protocol.signatures import sign
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from tests.called import watched
 from tests.shapes import mismatches, shapes
 
 assert rpc.api
@@ -91,7 +92,7 @@ class Site:
         self.processor = DirectProcessor(self.chain)
         self.now = NOW
         self.service = Service(
-            METHODS.values(),
+            watched(METHODS.values()),
             wire=self.wire,
             plugins=plugins,
             clock=lambda: self.now,

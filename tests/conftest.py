@@ -1,4 +1,6 @@
-"""What tests share: where the recorded data lies, how it is read, and how much hypothesis tries."""
+"""What tests share: where the recorded data lies, how it is read, and how much hypothesis tries; at the end of a whole run, which
+methods nobody called.
+"""
 
 import gzip
 import json
@@ -9,6 +11,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import called
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
@@ -59,3 +63,19 @@ def wire_vectors() -> Any:
 def social_vectors() -> Any:
     """Recorded replies of the derived indices: vectors/social.json."""
     return read_json(VECTORS / "social.json")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand on, or judge, what was called."""
+    called.finish(session)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what was called in another process."""
+    called.CALLED.update(getattr(node, "workeroutput", {}).get("called", ()))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Tell what was not called."""
+    called.summary(terminalreporter, config)

@@ -27,6 +27,7 @@ from state.plugins import PLUGINS, enable
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, frames
 from tests.api_site import DirectProcessor
+from tests.called import watched
 from tests.conformance import run
 
 CASES = Path(__file__).parent / "cases"
@@ -47,7 +48,7 @@ class Player:
         self.places = list(frames(self.log))
         self.fed = False
         self.service = Service(
-            METHODS.values(),
+            watched(METHODS.values()),
             wire=self.wire,
             plugins=None if plugins is PLUGINS else tuple(plugins),
             state=self.chain.state,

@@ -30,6 +30,7 @@ from state.tables import State
 from state.tables.accounts import Account, AccountMetadata
 from state.tables.content import Comment as CommentRow
 from state.tables.content import CommentContent, CommentVote
+from tests.called import watched
 from tests.conftest import VECTORS, read_json
 from tests.shapes import mismatches, shapes
 
@@ -80,7 +81,7 @@ class World:
         set_hardfork(self.state, NEWEST, apply_now=True)
         self.kept: Social = plugin(self.state)
         self.facts = self.kept.facts = GivenFacts()
-        names = [method for method in METHODS.values() if method.group == "bridge"]
+        names = [method for method in watched(METHODS.values()) if method.group == "bridge"]
         self.service = Service(names, wire=self.state.wire, state=self.state)
 
     # -------------------------------------------------------------- facts and events

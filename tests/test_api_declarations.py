@@ -1,4 +1,4 @@
-"""What is declared of the methods against methods.json: names, arguments, defaults, order of lists, and that each has a test."""
+"""What is declared of the methods against methods.json: names, arguments, defaults, and order of lists."""
 
 import enum
 import json
@@ -10,7 +10,7 @@ import pytest
 from rpc.service.method import METHODS, Method
 from rpc.service.signature import signature
 from tests.api_site import Site
-from tests.conftest import ROOT, described_methods
+from tests.conftest import described_methods
 from tests.shapes import mismatches
 
 DESCRIBED = described_methods()
@@ -72,10 +72,3 @@ def order_names() -> list[str]:
 NOT_IN_THE_ENUMERATION = {
     order for entry in DESCRIBED.values() for order in entry.get("orders", ()) if order.endswith("_symbol") or "symbol_voter" in order
 } | {"by_voter_symbol_comment"}
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_every_method_is_called_by_a_test(name: str) -> None:
-    """Its name stands in a test of methods (the name without the group, where both groups are called alike)."""
-    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py") if path.name != "test_api_declarations.py")
-    assert re.search(rf"\b{name.split('.')[1]}\b", tests), f"no test calls {name}"

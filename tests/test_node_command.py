@@ -24,7 +24,7 @@ from node.failures import NodeError
 from node.node import Address
 from node.plugins import KNOWN, chosen_plugins
 from state.plugins import PLUGINS
-from tests.conftest import ROOT
+from tests.conftest import ROOT, described_methods
 from tests.node_help import DEV, case_log
 
 START_SECONDS_MAX = 30
@@ -208,6 +208,13 @@ def test_it_produces_a_block_every_three_seconds_from_the_next_slot_on() -> None
         assert running.banner["account alice"].endswith("active key 5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK")
         time.sleep(4)
         assert running.head()[0] in (1, 2)
+
+
+def test_it_serves_every_method_that_is_described() -> None:
+    with node() as running:
+        served = running.call("jsonrpc.get_methods", {})["result"]
+    assert served == sorted(served)
+    assert set(described_methods()) - set(served) == set()
 
 
 # ------------------------------------------------------------------ a data folder
