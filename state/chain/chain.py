@@ -18,6 +18,10 @@ from state.tables import State
 
 PENDING_MAX = 100_000
 TRANSACTION_SIZE_MARGIN = 256
+# What assembling a block has checked on the same state, a moment before the block is applied.
+JUST_CHECKED = (
+    Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
+)
 
 Told = Callable[[SignedBlock], None]
 
@@ -252,7 +256,7 @@ class Chain:
         waiting = self._set_pending_aside()
         try:
             block = assemble_block(self.state, waiting, when, witness, secret, skip)
-            self._push_block(block, skip)
+            self._push_block(block, skip | JUST_CHECKED)
         finally:
             self._apply_pending(waiting, skip)
         return block
