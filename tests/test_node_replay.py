@@ -1,6 +1,7 @@
 """Replays: recorded logs in every form, blocks of the public chain, refusals by number, and where a replay can stop."""
 
 import io
+import re
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,8 @@ import pytest
 import trio
 
 from node.blockfile import BlockFile
-from node.failures import FileError
-from node.node import Settings, replay_file
+from node.failures import FileError, NodeError
+from node.node import Settings, Site, replay_file
 from node.progress import Progress
 from node.replay import BlockRefused, replay
 from node.specs import load_spec
@@ -172,10 +173,31 @@ def test_a_bar_on_a_terminal() -> None:
 def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     spec = load_spec("steem-testnet")
     assert replay_file(Settings(spec=spec, plugins=()), case_log("block_feed")) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    first, second, third = capsys.readouterr().out.splitlines()
     assert first == "head block 97 00000061c9d386898663690a11d5acbd33d09ee4"
     assert second.startswith("97 blocks, 24 transactions in ")
     assert second.endswith(" blocks/s")
+    assert re.fullmatch("state digest: [0-9a-f]{64}", third)
+
+
+def test_a_replay_checks_invariants_when_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(spec=load_spec("steem-testnet"), plugins=(), check_invariants=10)
+    assert replay_file(settings, case_log("block_feed")) == 0
+    assert "state digest" in capsys.readouterr().out
+
+
+def test_what_does_not_add_up_stops_the_node() -> None:
+    site = Site(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
+    for _ in range(3):
+        make_block(site.chain)
+    site.require_sound()
+    state = site.chain.state
+    alice = state.account("alice")
+    state.accounts.modify(alice, balance=alice.balance + 1)
+    make_block(site.chain)
+    assert site.stop.is_set()
+    with pytest.raises(NodeError, match="after block 4 the state doesn't add up: current_supply"):
+        site.require_sound()
 
 
 def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
