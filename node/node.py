@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from node.blockfile import BlockFile
 from node.blocklog import BlockLog
 from node.clock import Clock, Patience, system_clock
 from node.datafolder import DataFolder
+from node.descriptors import room_for_connections
 from node.failures import NodeError
 from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
@@ -51,6 +53,14 @@ class Address(Struct, frozen=True):
 
     host: str
     port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine get here."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -199,13 +209,21 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     settings = site.settings
     assert settings.http is not None
     processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
-    service = new_service(site.chain, processor, settings.plugins, settings.clock)
+    service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
     keep_what_is_loaded()
     served = trio.Event()
 
     async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
         shown = partial(health, site.chain)
-        await serve(service, address.host, address.port, health=shown, shutdown=site.stop.wait, task_status=task_status)
+        await serve(
+            service,
+            address.host,
+            address.port,
+            health=shown,
+            shutdown=site.stop.wait,
+            connections_max=room_for_connections(),
+            task_status=task_status,
+        )
         served.set()
 
     async with trio.open_nursery() as nursery:

@@ -11,10 +11,10 @@ from state.chain.chain import Chain
 from state.protocol.text import time_text
 
 
-def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock) -> Service:
-    """The service over a chain, in its dialect."""
+def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:
+    """The service over a chain, in its dialect; where others than this machine can ask, without what is for this machine only."""
     return Service(
-        METHODS.values(),
+        [method for method in METHODS.values() if is_loopback or not method.loopback_only],
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,

@@ -187,15 +187,25 @@ def test_plugins_are_those_of_the_spec_and_what_is_asked_for() -> None:
 # ------------------------------------------------------------------ signals
 
 
+def ask_without_reading(client: socket.socket) -> None:
+    """Ask for some 10 MB, which wait in the node then."""
+    call = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_config"}'
+    body = b"[" + b",".join([call] * 1000) + b"]"
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_connections_open(how: signal.Signals) -> None:
     with node() as running:
         host, port = running.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as idle, socket.create_connection((host, int(port))) as half:
+        idle, half, deaf = [socket.create_connection((host, int(port))) for _ in range(3)]
+        with idle, half, deaf:
             idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
             assert idle.recv(100).startswith(b"HTTP/1.1 200")
             half.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
-            time.sleep(0.1)
+            ask_without_reading(deaf)
+            time.sleep(0.3)
             status, seconds, errors = running.end(how)
     assert status == 0
     assert seconds < STOP_SECONDS_MAX
@@ -208,6 +218,38 @@ def test_it_produces_a_block_every_three_seconds_from_the_next_slot_on() -> None
         assert running.banner["account alice"].endswith("active key 5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK")
         time.sleep(4)
         assert running.head()[0] in (1, 2)
+
+
+def test_where_others_can_ask_nobody_makes_blocks_by_hand() -> None:
+    running = Running("run", "--http", "0.0.0.0:0", "--no-produce")
+    try:
+        assert running.head()[0] == 0
+        told = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": 1})
+        assert told["error"]["data"]["stack"][0]["data"]["api"] == "debug_node_api"
+        assert running.end(signal.SIGINT)[0] == 0
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("node.lan", False)],
+)
+def test_what_only_this_machine_reaches(host: str, is_loopback: bool) -> None:
+    assert Address(host, 1).is_loopback is is_loopback
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_goes() -> None:
+    code = (
+        "import resource\n"
+        "from node.descriptors import room_for_connections\n"
+        "for limits in ((2000, 5000), (100, 1000), (50, 60)):\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, limits)\n"
+        "    print(room_for_connections(), resource.getrlimit(resource.RLIMIT_NOFILE))\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()).stdout
+    assert told.splitlines() == ["4096 (4160, 5000)", "936 (1000, 1000)", "1 (60, 60)"]
 
 
 def test_it_serves_every_method_that_is_described() -> None:

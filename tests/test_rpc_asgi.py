@@ -15,7 +15,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Request, TextMessage
 from wsproto.utilities import ProtocolError
 
-from rpc.service import asgi
+from rpc.service import asgi, listening
 from rpc.service.arguments import Text
 from rpc.service.asgi import Gateway, is_local, serve, server_config
 from rpc.service.envelope import Service
@@ -69,10 +69,10 @@ def service(waiting: Waiting | None = None) -> Service:
 
 
 @asynccontextmanager
-async def server(waiting: Waiting | None = None) -> AsyncIterator[int]:
+async def server(waiting: Waiting | None = None, connections_max: int = 100) -> AsyncIterator[int]:
     """A running server; its port."""
     async with trio.open_nursery() as nursery:
-        start = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH)
+        start = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, connections_max=connections_max)
         binds: list[str] = await nursery.start(start)
         with trio.fail_after(30):
             yield int(binds[0].rpartition(":")[2])
@@ -256,6 +256,97 @@ async def test_shutting_down_lets_requests_end() -> None:
             await trio.sleep(0.05)
             waiting.go_on.set()
     assert json.loads(answers[0][2])["result"] == "done"
+
+
+async def test_a_page_is_the_last_thing_on_a_connection_when_asked() -> None:
+    async with server() as port:
+        for verb in ("GET", "HEAD", "POST"):
+            async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+                await stream.send_all(http_text(f"{verb} /health HTTP/1.1", "Host: x", "Connection: close"))
+                with trio.fail_after(5):
+                    answer = b"".join([data async for data in stream])  # to the end
+                    assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_page_that_is_asked_for_with_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 1_000_000)
+    async with server() as port:
+        assert (await ask(port, "GET", "/health", b" " * 1_000_000))[0] == 200
+        assert (await ask(port, "GET", "/health", b" " * 1_000_001))[0] == 413
+
+
+async def test_all_requests_together_hold_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "OPEN_SIZE_MAX", 1_000_000)
+    async with server() as port:
+        half = PING + b" " * (600_000 - len(PING))
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + half)
+            with trio.fail_after(5):
+                while (answer := await ask(port, body=half))[0] == 200:
+                    await trio.sleep(0.01)
+            assert (answer[0], answer[2]) == (503, b"requests and replies hold too many bytes\n")
+            assert (await ask(port, body=PING.replace(b"x", b"x" * 150_000)))[0] == 200
+            assert (await ask(port, body=PING.replace(b"x", b"x" * 300_000)))[0] == 503
+        with trio.fail_after(5):
+            while (await ask(port, body=half))[0] != 200:
+                await trio.sleep(0.01)
+
+
+async def test_a_body_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 100_000)
+    monkeypatch.setattr(asgi, "DRAIN_SIZE_MAX", 200_000)
+    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 999999999"))
+        with pytest.raises(trio.BrokenResourceError), trio.fail_after(10):
+            await stream.send_all(b" " * 100_000_000)
+        assert json.loads((await ask(port))[2]) == PONG
+
+
+LARGE = PING.replace(b'"x"', b'"' + b"x" * 20_000_000 + b'"')
+
+
+async def send_without_reading(port: int) -> trio.SocketStream:
+    """A connection whose client asks for much and takes nothing."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(LARGE)}") + LARGE)
+    await trio.sleep(0.2)
+    return stream
+
+
+@pytest.mark.parametrize("how", ["shutdown", "cancel"])
+async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "GRACE_SECONDS_MAX", 0.2)
+    stop = trio.Event()
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            run = partial(serve, service(), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            binds: list[str] = await nursery.start(run)
+            async with await send_without_reading(int(binds[0].rpartition(":")[2])):
+                stop.set() if how == "shutdown" else nursery.cancel_scope.cancel()
+                await trio.sleep(0.5)
+
+
+async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "SEND_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+    async with server() as port, await send_without_reading(port):
+        with trio.fail_after(5):
+            while (await ask(port))[0] != 200:
+                await trio.sleep(0.05)
+
+
+async def test_too_many_connections_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "GONE_SECONDS_MAX", 0.1)
+    async with server(connections_max=2) as port:
+        open_ones = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2)]
+        await trio.sleep(0.1)
+        with pytest.raises(OSError):
+            await ask(port)
+        for stream in open_ones:
+            await stream.aclose()
+        await trio.sleep(0.5)
+        assert json.loads((await ask(port))[2]) == PONG
 
 
 @pytest.mark.parametrize(

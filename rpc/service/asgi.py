@@ -11,18 +11,22 @@ from typing import Any, cast
 import msgspec
 import trio
 from hypercorn.config import Config
-from hypercorn.trio import serve as serve_hypercorn
 
 from rpc.service.envelope import Service
+from rpc.service.listening import CONNECTIONS_MAX, listen
 from rpc.service.reading import BODY_SIZE_MAX
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
 BODY_SECONDS_MAX = 120
+REST_SECONDS_MAX = 5
 REQUESTS_MAX = 1000
+# Of all bodies and replies that are on their way.
+OPEN_SIZE_MAX = 1_000_000_000
 SOCKETS_MAX = 1000
 WAITING_PER_SOCKET_MAX = 64
 BACKLOG_MAX = 1024
 IDLE_SECONDS_MAX = 75
+GRACE_SECONDS_MAX = 3
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 Scope = dict[str, Any]
@@ -31,6 +35,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Page = Callable[[], object]
 Pages = Mapping[str, Page]
+Hold = Callable[[int], None]
 
 PAGE_VERBS = ("GET", "HEAD")
 NO_TEXT = "error: string payload expected"
@@ -44,21 +49,27 @@ _JSON = [(b"content-type", b"application/json"), *_CORS]
 _TEXT = [(b"content-type", b"text/plain; charset=utf-8"), *_CORS]
 
 
+class Overloaded(Exception):
+    """All requests together hold as many bytes as they may."""
+
+
 async def serve(
     service: Service,
     host: str,
     port: int,
     *,
     health: Page,
-    shutdown: Callable[[], Awaitable[None]] | None = None,
+    shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
+    connections_max: int = CONNECTIONS_MAX,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve on one address until cancelled, or until `shutdown` returns: then open requests have 3 s to end.
+    """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
     `health` supplies what GET /health shows. Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     gateway = Gateway(service, {"/health": health})
-    await serve_hypercorn(gateway, server_config(host, port), shutdown_trigger=shutdown, task_status=task_status, mode="asgi")  # type: ignore[arg-type]
+    config = server_config(host, port)
+    await listen(gateway, config, shutdown=shutdown, connections_max=connections_max, task_status=task_status)  # type: ignore[arg-type]
 
 
 def server_config(host: str, port: int) -> Config:
@@ -67,6 +78,7 @@ def server_config(host: str, port: int) -> Config:
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.backlog = BACKLOG_MAX
     config.keep_alive_timeout = IDLE_SECONDS_MAX
+    config.graceful_timeout = GRACE_SECONDS_MAX
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
     config.websocket_max_message_size = BODY_SIZE_MAX
     config.include_server_header = False
@@ -83,19 +95,15 @@ class Gateway:
         self.pages = pages
         self.requests_open = 0
         self.sockets_open = 0
+        self.size_open = 0
         self._page_app: App | None = None
         self._page_lock = trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            if scope["path"] in self.pages and scope["method"] in PAGE_VERBS:
-                await (await self._load_pages())(scope, receive, send)
-            else:
-                await self._http(scope, receive, send)
+            await self._http(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await _live(receive, send)
 
     async def _load_pages(self) -> App:
         """The Quart app; loaded in a thread, since importing it takes a tenth of a second."""
@@ -108,30 +116,50 @@ class Gateway:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.requests_open >= REQUESTS_MAX:
-            await _respond(send, 503, _TEXT, b"too many requests are open\n")
+            await _turn_away(receive, send, 503, b"too many requests are open\n")
             return
         self.requests_open += 1
+        held = 0
+
+        def hold(size: int) -> None:
+            nonlocal held
+            if self.size_open + size > OPEN_SIZE_MAX:
+                raise Overloaded
+            self.size_open += size
+            held += size
+
         try:
-            await self._call(scope, receive, send)
+            await self._take(scope, receive, send, hold)
+        except Overloaded:
+            await _turn_away(receive, send, 503, b"requests and replies hold too many bytes\n")
         finally:
             self.requests_open -= 1
+            self.size_open -= held
 
-    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _take(self, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
         body: bytes | None = None
         with trio.move_on_after(BODY_SECONDS_MAX) as patience:
-            body = await read_body(receive)
+            body = await read_body(receive, hold)
         if patience.cancelled_caught:
-            await _respond(send, 408, _TEXT, b"the request took too long to arrive\n")
-        elif body is not None and len(body) > BODY_SIZE_MAX:
-            await _respond(send, 413, _TEXT, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX)
-        elif body is not None:
-            reply = await self.service.answer_in_turn(body, is_local(scope))
-            if not isinstance(reply, bytes):
-                answered = await _unless_gone(receive, reply)
-                if answered is None:
-                    return
-                reply = answered
-            await _respond(send, 200, _JSON, reply)
+            await _turn_away(receive, send, 408, b"the request took too long to arrive\n")
+        elif body is None:
+            return
+        elif len(body) > BODY_SIZE_MAX:
+            await _turn_away(receive, send, 413, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX)
+        elif scope["path"] in self.pages and scope["method"] in PAGE_VERBS:
+            await (await self._load_pages())(scope, _nothing_to_read(), send)
+        else:
+            await self._call(body, scope, receive, send, hold)
+
+    async def _call(self, body: bytes, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
+        reply = await self.service.answer_in_turn(body, is_local(scope))
+        if not isinstance(reply, bytes):
+            answered = await _unless_gone(receive, reply)
+            if answered is None:
+                return
+            reply = answered
+        hold(len(reply))
+        await _respond(send, 200, _JSON, reply)
 
     # -------------------------------------------------------------- WebSocket
 
@@ -180,7 +208,7 @@ def is_local(scope: Scope) -> bool:
     return (host == "::1" or host.startswith("127.")) and all(name != b"origin" for name, _ in scope["headers"])
 
 
-async def read_body(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive, hold: Hold) -> bytes | None:
     """The body of a request; of one that is too large the beginning, one byte too much. None when the client left.
 
     What is too large is still taken in, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent all.
@@ -193,6 +221,7 @@ async def read_body(receive: Receive) -> bytes | None:
         chunk = event.get("body", b"")
         size += len(chunk)
         if size <= BODY_SIZE_MAX:
+            hold(len(chunk))
             chunks.append(chunk)
         if not event.get("more_body", False) or size > DRAIN_SIZE_MAX:
             return b"".join(chunks) if size <= BODY_SIZE_MAX else bytes(BODY_SIZE_MAX + 1)
@@ -240,14 +269,31 @@ async def _respond(send: Send, status: int, headers: list[tuple[bytes, bytes]], 
     await send({"type": "http.response.body", "body": body})
 
 
+async def _turn_away(receive: Receive, send: Send, status: int, text: bytes) -> None:
+    """An answer while the request may still be coming in: hypercorn can only end it when somebody takes that."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_take_the_rest, receive)
+        await _respond(send, status, _TEXT, text)
+
+
+async def _take_the_rest(receive: Receive) -> None:
+    with trio.move_on_after(REST_SECONDS_MAX):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+def _nothing_to_read() -> Receive:
+    """For pages: an empty body, and no word of the connection's end, on which Quart would stop in the middle of closing it."""
+    waiting = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if waiting:
+            return waiting.pop()
+        return await trio.sleep_forever()
+
+    return receive
+
+
 async def _send_text(send: Send, text: str) -> None:
     """One text frame."""
     await send({"type": "websocket.send", "text": text})
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    """The lifespan protocol: there is nothing to prepare."""
-    while (event := await receive())["type"] != "lifespan.shutdown":
-        assert event["type"] == "lifespan.startup"
-        await send({"type": "lifespan.startup.complete"})
-    await send({"type": "lifespan.shutdown.complete"})
