@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from node.plugins import KNOWN
 from state.protocol import constants, keys
 from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.protocol.errors import ChainError
@@ -81,7 +82,19 @@ def read_layers(path: Path) -> Layers:
             raise SpecError(path, "base", "expected the name or the path of a chain spec")
         if len(layers) > BASES_MAX:
             raise SpecError(layers[0][0], "base", f"expected at most {BASES_MAX} specs on top of each other")
-        path = spec_path(base, path.parent)
+        path = base_path(base, path)
+
+
+def base_path(base: str, above: Path) -> Path:
+    """The file that a spec builds on."""
+    expected = "expected the name or the path of a chain spec"
+    try:
+        path = spec_path(base, above.parent)
+    except SpecError:
+        raise SpecError(above, "base", f"{expected}; names are {', '.join(spec_names())}") from None
+    if not path.is_file():
+        raise SpecError(above, "base", f"{expected}; there is no {path}")
+    return path
 
 
 def read_table(path: Path) -> Table:
@@ -253,6 +266,9 @@ def build_spec(merged: Table) -> ChainSpec:
         raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
     if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
         raise Fault("symbols.vests", "expected a symbol of its own")
+    for index, plugin in enumerate(table.plugins):
+        if plugin not in KNOWN:
+            raise Fault(f"plugins[{index}]", f"expected one of {', '.join(KNOWN)}")
     secrets = [secret(text, f"witness_keys[{index}]") for index, text in enumerate(table.witness_keys)]
     spec = ChainSpec(
         name=table.name,
@@ -294,6 +310,8 @@ def constant(key: str, value: Any) -> Any:
             return version_from_text(value)
         except ChainError:
             raise Fault(f"constants.{key}", 'expected a version, as "0.24.0"') from None
+    if key.endswith("_TIME") and type(value) is not int:
+        raise Fault(f"constants.{key}", "expected a date and time, as 2026-01-01T00:00:00Z")
     return value
 
 

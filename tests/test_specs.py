@@ -190,6 +190,8 @@ WRONG = [
     ("chain_id = 'abc'", "chain_id", "expected 64 lower-case hex digits"),
     ("community_prefix = 'c-'", "community_prefix", "expected four lower-case letters and a hyphen"),
     ("plugins = ['tags', 'no-such']", "plugins[1]", "expected the name of a plugin"),
+    ("plugins = ['tags', 'no_such']", "plugins[1]", "expected one of account_by_key, account_history"),
+    ("constants.COIN_GENESIS_TIME = 'now'", "constants.COIN_GENESIS_TIME", "expected a date and time, as 2026-01-01T00:00:00Z"),
     ("witness_keys = ['nonsense']", "witness_keys[0]", "expected a private key in wallet import format"),
     ("witness_keys = []", "witness_keys", "expected a private key, since genesis.witness_key is not given either"),
     ("symbols.debt = 'COIL'", "symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters"),
@@ -251,6 +253,9 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
         load_spec(user_spec(tmp_path, 'base = "mine.toml"\n'))
     with pytest.raises(SpecError, match="base: expected the name or the path"):
         load_spec(user_spec(tmp_path, "base = 5\n"))
+    for base, more in (("dave", "; names are dev, steem-mainnet"), ("dave.toml", "; there is no ")):
+        with pytest.raises(SpecError, match=rf"mine.toml: base: expected the name or the path of a chain spec{more}"):
+            load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
 
 
 # ------------------------------------------------------------------ limits
