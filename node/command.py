@@ -59,7 +59,7 @@ def replay_command(
     /,
     *,
     chain: Chain = DEFAULT_CHAIN,
-    until: Annotated[int | None, Parameter(help="Stop after this block.")] = None,
+    until: Annotated[int | None, Parameter(help="Stop after this block.", validator=validators.Number(gte=0))] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
     check_invariants: Every = 0,

@@ -20,6 +20,7 @@ from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.chain.skip import Skip
+from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
@@ -27,6 +28,8 @@ QUEUE_SIZE_MAX = 8192
 WAITING_MAX = 65_536
 REAPPLY_MILLISECONDS_MAX = 200
 AHEAD_SECONDS_MAX = 5
+# The largest block that witnesses may vote for.
+TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 
 _log = structlog.get_logger("processor")
 
@@ -77,7 +80,13 @@ class Processor:
 
     async def push_transaction(self, trx: SignedTransaction) -> None:
         """Take a transaction into the pending state. Raises PushFailed."""
-        await self._push(lambda: self.chain.push_transaction(trx))
+
+        def push() -> None:
+            # Until the first schedule, blocks may have 393 MB by the rules; nobody needs that, and it takes very long to check.
+            require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
+            self.chain.push_transaction(trx)
+
+        await self._push(push)
 
     async def push_block(self, block: SignedBlock) -> None:
         """Take a block that somebody else has made; one from the future is refused. Raises PushFailed."""

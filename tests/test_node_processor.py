@@ -11,7 +11,7 @@ import node.processor
 from node.blockfile import BlockFile
 from node.blocklog import BlockLog
 from node.clock import Patience
-from node.processor import Processor
+from node.processor import TRANSACTION_SIZE_MAX, Processor
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
@@ -88,6 +88,18 @@ async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: tri
     assert sum(len(block.transactions) for number in range(22) if (block := chain.block_by_number(number))) == 1
     with pytest.raises(Refused, match="unable to parse private key"):
         await processor.take_steps(generate_blocks(chain, "no key", 1))
+
+
+async def test_a_transaction_is_no_larger_than_any_block(nursery: trio.Nursery) -> None:
+    chain = dev_chain()
+    make_block(chain)
+    assert chain.state.props.maximum_block_size > TRANSACTION_SIZE_MAX
+    processor = processor_of(chain)
+    nursery.start_soon(processor.run)
+    with pytest.raises(PushFailed, match=f"pack_size\\(trx\\) <= {TRANSACTION_SIZE_MAX}"):
+        await processor.push_transaction(transfer(chain, "x" * TRANSACTION_SIZE_MAX))
+    with pytest.raises(PushFailed, match="Memo is too large"):
+        await processor.push_transaction(transfer(chain, "x" * (TRANSACTION_SIZE_MAX - 1000)))
 
 
 async def test_blocks_are_made_for_those_only_who_wait_for_them(nursery: trio.Nursery) -> None:
