@@ -85,7 +85,9 @@ class Player:
             if self.standing() != before:
                 return "refused, but not without a change"
             text, wanted = error.message(self.chain.state.spec.spell), run.tail(event["error"])
-            return None if wanted in text else f"text: wanted {wanted!r}, is {text!r}"
+            if wanted not in text:
+                return f"text: wanted {wanted!r}, is {text!r}"
+            return None if kind_of(event["error"]) == (error.CODE, error.NAME) else f"kind: {kind_of(event['error'])}, is {error.NAME}"
         return None if event["ok"] else f"accepted, wanted: {event['error']['message'][:200]}"
 
     def standing(self) -> tuple[str, int]:
@@ -128,11 +130,19 @@ class Player:
                 return "not refused", {"wanted": event["error"].get("message"), "got": reply.get("result")}
             if wanted not in run.texts(reply["error"]):
                 return "error text differs", {"wanted": wanted, "got": reply["error"].get("message")}
+            if kind_of(reply["error"]) != kind_of(event["error"]):
+                return "kind of error differs", {"wanted": kind_of(event["error"]), "got": reply["error"]}
             return None
         if "error" in reply:
             return "refused", reply["error"].get("message")
         found = list(run.differences(run.repaired(event), reply.get("result")))
         return ("result differs", found[:20]) if found else None
+
+
+def kind_of(error: dict[str, Any]) -> tuple[int, str] | None:
+    """Number and name of the class of an error; none in those of the envelope itself."""
+    data = error.get("data")
+    return (data["code"], data["name"]) if isinstance(data, dict) else None
 
 
 class Play:

@@ -113,7 +113,7 @@ class Wrapped(ChainError):
 class LexicalCast(Wrapped):
     """A number inside a text can't be read."""
 
-    NAME = "N5boost16bad_lexical_castE"
+    NAME = "N5boost10wrapexceptINS_16bad_lexical_castEEE"
 
     def __init__(self) -> None:
         super().__init__("bad lexical cast: source type value could not be interpreted as target")
@@ -122,10 +122,34 @@ class LexicalCast(Wrapped):
 class UnknownKey(Wrapped):
     """An object that must exist doesn't."""
 
-    NAME = "St12out_of_range"
+    NAME = "N5boost10wrapexceptISt12out_of_rangeEE"
 
     def __init__(self) -> None:
         super().__init__("unknown key")
+
+
+class BadDay(Wrapped):
+    """A date's day isn't one of its month."""
+
+    NAME = "N5boost10wrapexceptINS_9gregorian16bad_day_of_monthEEE"
+
+
+class BadMonth(Wrapped):
+    """A date's month isn't one of the year."""
+
+    NAME = "N5boost10wrapexceptINS_9gregorian9bad_monthEEE"
+
+
+class BadYear(Wrapped):
+    """A date's year is out of the range that is known."""
+
+    NAME = "N5boost10wrapexceptINS_9gregorian8bad_yearEEE"
+
+
+class NoSuchPlace(Wrapped):
+    """A text is looked at behind its end."""
+
+    NAME = "St12out_of_range"
 
 
 class NotUnique(Wrapped):

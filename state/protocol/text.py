@@ -10,7 +10,7 @@ from binascii import a2b_hex
 from datetime import date
 from functools import lru_cache
 
-from state.protocol.errors import ChainError, LexicalCast, Refused, Wrapped, require
+from state.protocol.errors import BadDay, BadMonth, BadYear, ChainError, LexicalCast, NoSuchPlace, Refused, require
 
 ACCOUNT_NAME_BYTES_MIN = 3
 ACCOUNT_NAME_BYTES_MAX = 16
@@ -200,15 +200,15 @@ def _compact_day(text: str) -> int:
 def _day_number(year: int, month: int, day: int) -> int:
     """Days since 1970, checked in the reference's order."""
     if not 1 <= day <= 31:
-        raise Wrapped("Day of month value is out of range 1..31")
+        raise BadDay("Day of month value is out of range 1..31")
     if not 1 <= month <= 12:
-        raise Wrapped("Month number is out of range 1..12")
+        raise BadMonth("Month number is out of range 1..12")
     if not YEAR_MIN <= year <= YEAR_MAX:
-        raise Wrapped(f"Year is out of valid range: {YEAR_MIN}..{YEAR_MAX}")
+        raise BadYear(f"Year is out of valid range: {YEAR_MIN}..{YEAR_MAX}")
     try:
         return date(year, month, day).toordinal() - EPOCH_DAY
     except ValueError:
-        raise Wrapped("Day of month is not valid for year") from None
+        raise BadDay("Day of month is not valid for year") from None
 
 
 def _delimited_clock(text: str) -> int:
@@ -236,7 +236,7 @@ def _compact_clock(text: str) -> int:
 
 def _require_clock(text: str) -> None:
     if not text:
-        raise Wrapped("basic_string::at: __n (which is 0) >= this->size() (which is 0)")
+        raise NoSuchPlace("basic_string::at: __n (which is 0) >= this->size() (which is 0)")
 
 
 def _microseconds(hour: int, minute: int, second: int, fraction: int) -> int:
