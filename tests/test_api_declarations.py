@@ -63,6 +63,30 @@ def test_orders(name: str) -> None:
         assert ("result" in answer) == (order in DESCRIBED[name]["orders"]), (order, answer)
 
 
+@pytest.mark.parametrize(
+    ("name", "params", "parameter"),
+    [
+        ("database_api.list_accounts", {"start": {}}, "start"),
+        ("database_api.list_comments", {"start": ["1970-01-01T00:00:00", "nobody", "nothing"]}, "start"),
+        ("database_api.list_comments", {"start": ["", ""]}, "start"),
+        ("database_api.list_accounts", {"order": "by_votes"}, "order"),
+        ("database_api.list_accounts", {"order": "by_account"}, "order"),
+        ("database_api.list_accounts", {"limit": 1001}, "limit"),
+        ("database_api.list_votes", {"start": 5}, "start"),
+        ("database_api.list_votes", {"order": {}}, "order"),
+        ("database_api.list_proposals", {"status": "new"}, "status"),
+        ("database_api.find_withdraw_vesting_routes", {"order": "by_account"}, "order"),
+        ("condenser_api.get_conversion_requests", [[]], "account_or_id"),
+        ("condenser_api.get_discussions_by_created", [{"limit": []}], "query.limit"),
+        ("follow_api.get_followers", {"type": "foe"}, "type"),
+    ],
+)
+def test_what_is_wrong_with_an_argument_names_it(name: str, params: Any, parameter: str) -> None:
+    request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
+    answer = json.loads(Site().answer(json.dumps(request).encode()))
+    assert answer["error"]["data"]["parameter"] == parameter
+
+
 def order_names() -> list[str]:
     """All orders that any list has."""
     return sorted({order for entry in DESCRIBED.values() for order in entry.get("orders", ())} - NOT_IN_THE_ENUMERATION)

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import structlog
 import trio
+from msgspec import Struct
 
 from rpc.service import envelope
 from rpc.service.arguments import (
@@ -189,6 +190,43 @@ async def test_limits_are_asked_after_all_conversions() -> None:
     error = (await call(service, "a_api.list", {"limit": -1}))["error"]
     assert (error["code"], error["message"]) == (-32003, "Assert Exception:args.limit <= 5: at most ${n}, not 4294967295")
     assert error["data"]["stack"][0]["data"] == {"l": 4294967295}
+
+
+class Wanted(Struct):
+    """An argument with members."""
+
+    names: list[Text] = []
+    limit: UInt32 = 0
+
+
+async def test_what_is_wrong_with_an_argument_names_it() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.find", registry=registry)
+    def find(state: str, from_: UInt32, coin_limit: Annotated[UInt32, Limit(5)] = 0) -> Any:
+        """Something."""
+        return [from_, coin_limit]
+
+    @method("condenser_api.find", registry=registry)
+    def find_by_query(state: str, limit: UInt32, query: Wanted) -> Any:
+        """Something."""
+        raise Refused("found nothing", condition="found")
+
+    service = serving(registry)
+
+    async def named(name: str, params: Any) -> tuple[int, str | None]:
+        error = (await call(service, name, params))["error"]
+        return error["code"], error["data"].get("parameter")
+
+    assert await named("a_api.find", {"from": []}) == (-32000, "from")
+    assert await named("a_api.find", {"from": 1, "coin_limit": "x"}) == (-32000, "steem_limit")
+    assert await named("a_api.find", {"coin_limit": 6}) == (-32003, "steem_limit")
+    assert await named("a_api.find", [1, {}]) == (-32000, "steem_limit")
+    assert await named("condenser_api.find", ["x", {}]) == (-32000, "limit")
+    assert await named("condenser_api.find", [1, []]) == (-32000, "query")
+    assert await named("condenser_api.find", [1, {"limit": "x"}]) == (-32000, "query.limit")
+    assert await named("condenser_api.find", [1]) == (-32003, None)
+    assert await named("condenser_api.find", [1, {}]) == (-32003, None)
 
 
 # ------------------------------------------------------------------ declarations

@@ -3,12 +3,11 @@
 from itertools import islice
 from typing import Annotated, Any, TypedDict
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, require_few, start_reader
+from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, read_argument, require_few
 from rpc.records.comments import Comment, Vote, comment_view, vote_view
 from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.convert import to_array
 from state.protocol.errors import require
 from state.tables import State
 
@@ -200,12 +199,12 @@ def list_votes(
     The orders with a symbol are the same, whatever the symbol is.
     """
     if start is not BEGINNING:
-        to_array(start)
+        start = read_argument("start", list[Any], show.wire, start)
     if type(order) is str and order in SYMBOL_ORDERS:
         start = start if start is BEGINNING else without_symbol(order, start)
         by = VOTES[SYMBOL_ORDERS[order][0]]
     else:
-        by = chosen(VOTES, start_reader(Order, show.wire).read(order))
+        by = chosen(VOTES, read_argument("order", Order, show.wire, order))
     rows = islice(by.rows(state, show.wire, start), limit)
     return {"votes": show.each(Vote, (vote_view(state, row) for row in rows))}
 

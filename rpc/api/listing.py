@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from rpc.service.arguments import Among, AnyOf, Argument, Limit, Title, UInt32, argument
 from rpc.service.method import method
+from rpc.service.refusal import BadArgument
 from rpc.service.show import Json, Of, Show
-from state.protocol.errors import Refused, require
+from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
 from state.store import Row
 from state.store.ordered import OrderedIndex
@@ -102,6 +103,12 @@ class By(Struct, frozen=True):
 
     def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
         """What `start` stands for in the index, () for the beginning. A single name may also come in an array of one."""
+        try:
+            return self._prefix(state, wire, start)
+        except ChainError as error:
+            raise BadArgument(error, "start") from None
+
+    def _prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
         if start is BEGINNING or (self.or_empty and start == []):
             return ()
         reader = start_reader(self.start, wire)
@@ -124,6 +131,14 @@ def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
 def same_row(_state: State, row: Any) -> Any:
     """The view of rows that are shown as they are."""
     return row
+
+
+def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
+    """An argument whose type depends on another one, as the function itself reads it."""
+    try:
+        return start_reader(annotation, wire).read(given)
+    except ChainError as error:
+        raise BadArgument(error, name) from None
 
 
 def declare_list(name: str, about: str, *, key: str, record: type, view: View = same_row, **orders: By) -> None:
@@ -157,8 +172,13 @@ def chosen(orders: dict[str, By], order: enum.Enum) -> By:
     """The order that was asked for, if the list has it."""
     by = orders.get(order.name)
     if by is None:
-        raise Refused("Unknown or unsupported sort order", condition="false")
+        raise unknown_order()
     return by
+
+
+def unknown_order() -> BadArgument:
+    """What an order is refused with that a list doesn't have."""
+    return BadArgument(Refused("Unknown or unsupported sort order", condition="false"), "order")
 
 
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypedDict
 
-from rpc.api.listing import By, declare_list, few, start_reader
+from rpc.api.listing import By, declare_list, few, read_argument
 from rpc.records.payments import Conversion, Escrow, SavingsWithdrawal
 from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
 from rpc.service.method import method
@@ -88,7 +88,7 @@ def get_conversion_requests(state: State, show: Show, /, account_or_id: Any) -> 
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(Conversion, row)]
-    owner = start_reader(AccountName, show.wire).read(account_or_id)
+    owner = read_argument("account_or_id", AccountName, show.wire, account_or_id)
     return show.each(Conversion, few(state.convert_requests.by_owner, owner))
 
 

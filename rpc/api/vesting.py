@@ -4,12 +4,11 @@ import enum
 from itertools import islice, takewhile
 from typing import Annotated, TypedDict
 
-from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few
+from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
 from rpc.records.vesting import Delegation, DelegationExpiration, Route
 from rpc.service.arguments import AccountName, Among, Exactly, Int64, Timestamp, Title
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.errors import Refused
 from state.tables import State
 
 PAGE = 100
@@ -91,7 +90,7 @@ def find_withdraw_vesting_routes(
 ) -> Routes:
     """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
     if order.name not in ROUTE_ORDERS:
-        raise Refused("Unknown or unsupported sort order", condition="false")
+        raise unknown_order()
     return {"routes": routes_of(state, show, account, incoming=order is SortOrder.by_destination)}
 
 

@@ -13,9 +13,10 @@ from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from rpc.service.refusal import BadArgument
 from state.protocol.codec import Codecs
 from state.protocol.convert import to_array, to_int, to_object
-from state.protocol.errors import BadCast, require
+from state.protocol.errors import BadCast, ChainError, require
 from state.protocol.fields import kind_of_hint, wire_fields
 from state.protocol.kinds import (
     AccountName,
@@ -151,7 +152,7 @@ class Argument(Struct, Generic[Value], frozen=True):
     """What one annotation means on one chain, in one form."""
 
     read: Callable[[Any], Value]
-    """From JSON; raises a ChainError for what it doesn't take."""
+    """From JSON; raises a ChainError, or of objects BadArgument, for what it doesn't take."""
     default: Callable[[], Value]
     """The value when it is left out."""
     shown: Default
@@ -195,17 +196,23 @@ def shown_default(default: Default, member: Argument[Any]) -> Any:
 
 
 def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """How a JSON object is read as a list of values, by the names of fields in either spelling; other members don't matter."""
+    """How a JSON object is read as a list of values, by the names of fields in either spelling; other members don't matter.
+
+    It raises BadArgument for a member that is refused.
+    """
     plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
 
     def read_object(value: Any) -> list[Any]:
         members = value if type(value) is dict else to_object(value)
-        out = []
-        for spelled, name, read, default in plan:
-            member = members.get(spelled, MISSING)
-            if member is MISSING and spelled != name:
-                member = members.get(name, MISSING)
-            out.append(default() if member is MISSING else read(member))
+        out: list[Any] = []
+        try:
+            for spelled, name, read, default in plan:
+                member = members.get(spelled, MISSING)
+                if member is MISSING and spelled != name:
+                    member = members.get(name, MISSING)
+                out.append(default() if member is MISSING else read(member))
+        except (ChainError, BadArgument) as error:
+            raise BadArgument(error, plan[len(out)][0]) from None
         return out
 
     return read_object

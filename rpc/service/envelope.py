@@ -23,6 +23,7 @@ from rpc.service.refusal import (
     NO_PARAMS,
     PARSE_ERROR,
     SERVER_ERROR,
+    BadArgument,
     Clock,
     InvalidParameters,
     NotEnabled,
@@ -207,6 +208,10 @@ class Service:
             return self._hinted(request_id, error.error, CALL_ERROR, error.plugins)
         if isinstance(error, ChainError):
             return self._refused(request_id, error, code_of(error, CALL_ERROR))
+        if isinstance(error, BadArgument):
+            said = error_object(error.error, code_of(error.error, CALL_ERROR), self.wire, self.clock)
+            said["data"]["parameter"] = error.name
+            return _error(request_id, said)
         return self._bug(request_id, error, request)
 
     def _refused(self, request_id: int | str | None, error: ChainError, code: int) -> bytes:

@@ -11,10 +11,10 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
-from rpc.service.refusal import InvalidParameters, NotEnabled
+from rpc.service.refusal import BadArgument, InvalidParameters, NotEnabled
 from rpc.service.show import Show
 from state.protocol.convert import to_array
-from state.protocol.errors import Refused
+from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
 
 POSITIONAL_GROUP = "condenser_api"
@@ -30,6 +30,10 @@ class Parameter(Struct, frozen=True):
     name: str
     annotation: Any
     default: Any
+
+    def shown(self, wire: Wire) -> str:
+        """Its name as the clients of a chain know it."""
+        return wire.spec.spell(self.name.rstrip("_"))
 
     @property
     def required(self) -> bool:
@@ -124,13 +128,16 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
         read_unconverted = _unconverted(method)
         return lambda params: function(*read_unconverted(params))
     members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
-    read = _positional(method, members) if method.positional else _named(method, members, wire)
+    read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
     def call(params: Any) -> Any:
         values = read(params)
         for i, check in checks:
-            check(values[i])
+            try:
+                check(values[i])
+            except ChainError as error:
+                raise BadArgument(error, method.parameters[i].shown(wire)) from None
         return function(*values)
 
     return call
@@ -184,7 +191,7 @@ def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable
     return read_named
 
 
-def _positional(method: Method, members: list[Argument[Any]]) -> Callable[[Any], list[Any]]:
+def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
     """Arguments by position; an empty object is an empty array."""
     readers = [member.read for member in members]
     defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
@@ -198,7 +205,12 @@ def _positional(method: Method, members: list[Argument[Any]]) -> Callable[[Any],
         count = len(params)
         if not least <= count <= most:
             raise Refused(text, condition=condition, n=count)
-        values = [read(value) for read, value in zip(readers, params, strict=False)]
+        values: list[Any] = []
+        try:
+            for read, value in zip(readers, params, strict=False):
+                values.append(read(value))
+        except (ChainError, BadArgument) as error:
+            raise BadArgument(error, method.parameters[len(values)].shown(wire)) from None
         if count < most:
             values += [default() for default in defaults[count:]]
         return values

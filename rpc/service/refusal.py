@@ -54,6 +54,15 @@ class InvalidParameters(Exception):
         self.text = text
 
 
+class BadArgument(Exception):
+    """What an argument is refused with, and its name; of one that is an object that of the member behind it: `query.tag`."""
+
+    def __init__(self, refused: "ChainError | BadArgument", name: str) -> None:
+        super().__init__(refused)
+        self.error: ChainError = refused if isinstance(refused, ChainError) else refused.error
+        self.name: str = name if isinstance(refused, ChainError) else f"{name}.{refused.name}"
+
+
 class NotEnabled(Exception):
     """A method whose plugins, of which it needs one, are off."""
 
