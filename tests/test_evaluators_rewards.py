@@ -93,12 +93,12 @@ def test_claims_pay_interest_on_sbd(chain: Chain) -> None:
     assert (alice(chain).sbd_balance, alice(chain).sbd_seconds, alice(chain).sbd_last_interest_payment) == (32_165, 0, NOW)
 
 
-@pytest.mark.parametrize("claimed", [{"coin": 5}, {"vests": 1}])
-def test_a_claim_moves_witnesses_in_time_even_without_vests(chain: Chain, claimed: dict[str, int]) -> None:
+@pytest.mark.parametrize(("coin", "vests"), [(5, 0), (0, 1)])
+def test_a_claim_moves_witnesses_in_time_even_without_vests(chain: Chain, coin: int, vests: int) -> None:
     state = chain.state
     state.witness_schedules.modify(state.schedule, current_virtual_time=1_000)
-    apply(chain, claim(**claimed))
-    witness, votes = state.witness("alice"), 1_000 + claimed.get("vests", 0)
+    apply(chain, claim(coin, vests=vests))
+    witness, votes = state.witness("alice"), 1_000 + vests
     assert (witness.votes, witness.virtual_last_update, witness.virtual_position) == (votes, 1_000, 1_000 * 1_000)
     assert witness.virtual_scheduled_time == 1_000 + (2**128 - 1 - 1_000_000) // (votes + 1)
 
