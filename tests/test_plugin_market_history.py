@@ -1,5 +1,6 @@
 """Plugin market_history: recorded trades, buckets, volumes and order books; highs and lows, dropped buckets, undo."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -152,7 +153,7 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
             chain.push_block(block)
             assert snapshot(plugin) == after
     assert changes > 5
-    assert pieces(snapshot(plugin)) == 2
+    assert pieces(snapshot(plugin)) == 3
 
 
 # ------------------------------------------------------------------ direct trades
@@ -166,6 +167,11 @@ def side(*values: int) -> Side:
 def smallest(state: State) -> Bucket:
     """The newest bucket of 15 seconds."""
     return buckets(state, 15, 0, state.head_time + 1)[-1]
+
+
+def in_ends_of_day(state: State) -> list[int]:
+    """What was traded in the first and in the last bucket of the last 24 hours, in COIN."""
+    return [bucket.coin.volume for bucket in last_day(state) or ()]
 
 
 def test_one_trade_is_all_of_its_buckets() -> None:
@@ -225,19 +231,38 @@ def test_old_buckets_go_when_a_bucket_gets_a_further_trade() -> None:
     assert [bucket.open for bucket in buckets(state, 15, 0, state.head_time)] == opens[1:]
     assert len(buckets(state, 60, 0, state.head_time + 1)) == 2
     assert volume(state) == (3, 3)
-    assert [bucket.coin.volume for bucket in last_day(state)] == [1, 2]
+    assert in_ends_of_day(state) == [1, 2]
 
 
 def test_volume_counts_what_a_quiet_market_keeps_and_a_ticker_does_not() -> None:
     state = fresh_state()
     assert volume(state) == (0, 0)
-    assert last_day(state) == []
+    assert last_day(state) is None
     trade(state, 5, 2)
     state.set_props(time=state.head_time + DAY)
-    assert [bucket.coin.volume for bucket in last_day(state)] == [5]
+    assert in_ends_of_day(state) == [5, 5]
     state.set_props(time=state.head_time + 1)
-    assert last_day(state) == []
+    assert last_day(state) is None
     assert volume(state) == (5, 2)
+
+
+def test_the_volume_is_that_of_the_buckets_whatever_is_undone() -> None:
+    state, random = fresh_state(), Random(7)
+    seen = now = 0
+    for _ in range(300):
+        mark = state.journal.mark()
+        before, time, earlier = volume(state), state.head_time, now
+        for _ in range(random.randrange(4)):
+            now += random.choice((0, 0, 15, 15 * BUCKETS_PER_SIZE // 3, 15 * BUCKETS_PER_SIZE))
+            trade(state, random.randrange(1, 1000), random.randrange(1, 1000), random.choice((SBD, TOKEN)), seconds=now)
+        if random.random() < 0.3:
+            state.journal.undo(mark)
+            now = earlier
+            assert (volume(state), state.head_time) == (before, time)
+        found = buckets(state, 15, 0, state.head_time + 1)
+        seen = max(seen, len(found))
+        assert volume(state) == (sum(b.coin.volume for b in found), sum(b.non_coin.volume for b in found))
+    assert 1 < seen < 100
 
 
 def test_trades_by_time() -> None:

@@ -87,9 +87,9 @@ def get_volume(state: State, show: Show, /) -> VolumeJson:
 def get_ticker(state: State, show: Show, /) -> TickerJson:
     """The latest price, its change within 24 hours in percent, the best offers, and what was traded."""
     opened = latest = change = 0.0
-    periods = market_history.last_day(state)
-    if periods:
-        first, last = periods[0], periods[-1]
+    day = market_history.last_day(state)
+    if day is not None:
+        first, last = day
         opened, latest = ratio(first.non_coin.open, first.coin.open), ratio(last.non_coin.close, last.coin.close)
     if opened:
         change = (latest - opened) / opened * 100

@@ -17,6 +17,7 @@ from state.tables.market import LimitOrder
 NAME = "market_history"
 
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
+SHORTEST = BUCKET_SIZES[0]
 BUCKETS_PER_SIZE = 5760
 DAY = 86400
 
@@ -54,12 +55,25 @@ class Buckets(Table[Bucket]):
     by_open = Ordered("seconds", "open", unique=True)
 
 
+class Kept(Row):
+    """What was traded in all buckets of the shortest size that are kept, in the smallest unit."""
+
+    coin: int = 0
+    non_coin: int = 0
+
+
+class Sums(Table[Kept]):
+    """One row."""
+
+
 class MarketHistory:
-    """All trades in the order of time, which grows with the chain as on the reference, and the buckets."""
+    """All trades in the order of time, which grows with the chain as on the reference; the buckets; the sum of the shortest ones."""
 
     def __init__(self, state: State) -> None:
         self._log: Lists[None, Trade] = Lists(state.journal)
         self.buckets = Buckets(state.journal)
+        self._sums = Sums(state.journal)
+        self.kept = self._sums.insert(Kept())
 
     @property
     def trades(self) -> History[Trade]:
@@ -72,6 +86,7 @@ class MarketHistory:
         self._log.append(None, Trade(now, operation))
         current, resting = operation.current_pays, operation.open_pays
         coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
+        self._sums.modify(self.kept, coin=self.kept.coin + coin.amount, non_coin=self.kept.non_coin + other.amount)
         for seconds in BUCKET_SIZES:
             bucket = self.buckets.by_open.get(seconds, now - now % seconds)
             if bucket is None:
@@ -101,6 +116,9 @@ class MarketHistory:
         oldest = next(self.buckets.by_open.starting(seconds), None)
         while oldest is not None and oldest.seconds == seconds and oldest.open < before:
             self.buckets.remove(oldest)
+            if seconds == SHORTEST:
+                left = self.kept.coin - oldest.coin.volume, self.kept.non_coin - oldest.non_coin.volume
+                self._sums.modify(self.kept, coin=left[0], non_coin=left[1])
             oldest = next(self.buckets.by_open.starting(seconds), None)
 
 
@@ -114,18 +132,23 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
     return found
 
 
-def last_day(state: State) -> list[Bucket]:
-    """The buckets of the smallest size that began within the 24 hours before head time: what a ticker is made of."""
-    return buckets(state, BUCKET_SIZES[0], state.head_time - DAY, state.head_time + 1)
+def last_day(state: State) -> tuple[Bucket, Bucket] | None:
+    """The first and the last bucket of the shortest size that began within the 24 hours before head time, if there is any."""
+    by_open = state.plugins[NAME].buckets.by_open
+    first = next(by_open.starting(SHORTEST, state.head_time - DAY), None)
+    last = next(by_open.before(SHORTEST + 1), None)
+    if first is None or last is None or first.seconds != SHORTEST:
+        return None
+    return first, last
 
 
 def volume(state: State) -> tuple[int, int]:
-    """What was traded in all buckets of the smallest size that are kept: COIN and the other side, in the smallest unit.
+    """What was traded in all buckets of the shortest size that are kept: COIN and the other side, in the smallest unit.
 
     In a busy market that is 24 hours. The reference doesn't look at the time, so what a quiet market keeps counts on.
     """
-    found = buckets(state, BUCKET_SIZES[0], 0, state.head_time + 1)
-    return sum(bucket.coin.volume for bucket in found), sum(bucket.non_coin.volume for bucket in found)
+    kept: Kept = state.plugins[NAME].kept
+    return kept.coin, kept.non_coin
 
 
 def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]:
