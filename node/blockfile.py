@@ -5,6 +5,7 @@ It must not know any state. Source: wire-format.md §7; what a line holds is wha
 
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,12 +36,17 @@ class BlockFile:
     def __init__(self, path: Path, wire: Wire, first: int = 1) -> None:
         self.path, self._wire, self._first = path, wire, first
         try:
+            # A pipe would be waited for here already, and a device has no end.
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise FileError(f"{path}: is no regular file")
             self._raw: BinaryIO = path.open("rb", buffering=0)
             self.size = os.fstat(self._raw.fileno()).st_size
             magic = self._raw.read(4)
             self._raw.seek(0)
         except OSError as error:
             raise FileError(f"{path}: {error.strerror}") from None
+        except ValueError as error:  # a NUL in the name
+            raise FileError(f"{str(path)!r}: {error}") from None
         self._is_plain = not magic.startswith((GZIP, ZSTD))
         self._stream = unpacked(self._raw, magic)
         self._is_log = self._peek()
@@ -95,6 +101,8 @@ class BlockFile:
             block, end = found
             if OFFSET.unpack_from(data, end)[0] != base + at:
                 raise FileError(f"{self.path}: damaged at byte {base + end}, behind block {block.number}")
+            if self._number and block.number != self._number + 1:
+                raise FileError(f"{self.path}: damaged at byte {base + at}, block {block.number} follows block {self._number}")
             yield block
             at = end + OFFSET.size
 

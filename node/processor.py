@@ -4,7 +4,7 @@ It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +123,17 @@ class Processor:
         if count <= 0:
             return pushed
         first = self.chain.state.props.head_block_number + 1
+        # What stands in front of the first block may take long to read, so that others go on meanwhile.
+        in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
         try:
-            blocks = BlockFile(Path(path), self.chain.state.wire, first)
+            blocks = await in_thread(BlockFile, Path(path), self.chain.state.wire, first)
             try:
-                for block in islice(blocks, count):
-                    await self._in_turn(lambda block=block: self.chain.push_block(block, skip))  # type: ignore[misc]
+                following = iter(blocks)
+                block = await in_thread(next, following, None)
+                while block is not None:
+                    await self._in_turn(partial(self.chain.push_block, block, skip))
                     pushed += 1
+                    block = next(following, None) if pushed < count else None
             finally:
                 blocks.close()
         except FileError as error:

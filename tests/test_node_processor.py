@@ -1,5 +1,6 @@
 """The processor: order, bounds, answers, and what it keeps on disk; and how the chain's own file follows its forks."""
 
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from state.chain.chain import Chain
 from state.chain.debug import BLOCKS_MAX, generate_blocks
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
-from tests.node_help import DEV, START, dev_chain, make_block, transfer
+from tests.node_help import DEV, START, dev_chain, json_lines, make_block, transfer, write_as
 
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
@@ -194,6 +195,33 @@ async def test_a_file_is_pushed_from_the_head_on(nursery: trio.Nursery, tmp_path
     assert await processor.push_blocks_from(path, 99, 0) == 0
     with pytest.raises(Refused, match="No such file"):
         await processor.push_blocks_from(path + ".none", 1, 0)
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(Refused, match="is no regular file"):
+            await processor.push_blocks_from(str(other), 1, 0)
+    with pytest.raises(Refused, match="embedded null byte"):
+        await processor.push_blocks_from("a\0b", 1, 0)
+
+
+async def test_others_have_their_turn_while_a_file_is_read_up_to_the_head(nursery: trio.Nursery, tmp_path: Path) -> None:
+    maker = dev_chain()
+    blocks = [make_block(maker) for _ in range(400)]
+    path = write_as(tmp_path / "lines.gz", json_lines(maker.state.wire, blocks))
+    processor = processor_of(maker)
+    nursery.start_soon(processor.run)
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await trio.sleep(0)
+            turns += 1
+
+    async with trio.open_nursery() as counting:
+        counting.start_soon(count)
+        assert await processor.push_blocks_from(str(path), 5, 0) == 0
+        counting.cancel_scope.cancel()
+    assert turns > 20
 
 
 async def test_a_file_is_pushed_up_to_the_first_block_that_fails(nursery: trio.Nursery, tmp_path: Path) -> None:

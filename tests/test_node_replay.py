@@ -18,6 +18,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import Refused
+from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
 from tests.node_help import DEV, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer, write_as
 
@@ -94,6 +95,21 @@ async def test_blocks_must_follow_one_another(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks[1:]))
     with pytest.raises(BlockRefused, match=r"^block 2: doesn't follow the head, block 0"):
         await replayed(tmp_path / "lines", "dev")
+
+
+def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "zeros").write_bytes(bytes(10_000))  # which read as one block 1 after the other
+    blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
+    assert next(blocks).number == 1
+    with pytest.raises(FileError, match="damaged at byte"):
+        next(blocks)
+    first, second, third = list(BlockFile(case_log("tx_validity"), case_wire()))[:3]
+    data = b""
+    for block in (first, third, second):
+        data += frame(case_wire().pack_block(block), len(data))
+    (tmp_path / "gap").write_bytes(data)
+    with pytest.raises(FileError, match="block 3 follows block 1"):
+        list(BlockFile(tmp_path / "gap", case_wire()))
 
 
 async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
