@@ -280,13 +280,15 @@ def test_virtual_operations_of_a_range_of_blocks() -> None:
     put(4, NO_TRANSACTION, zero, True, True)
     put(4, NO_TRANSACTION, some, False, True)  # waits
 
-    def places(begin: int, end: int) -> tuple[list[tuple[int, int, int]], int]:
-        found, following = virtual_operations(state, begin, end)
+    def places(begin: int, end: int, enough: int = 100) -> tuple[list[tuple[int, int, int]], int]:
+        found, following = virtual_operations(state, begin, end, enough)
         return [(r.block, r.trx_in_block, r.virtual_op) for r in found], following
 
     assert places(1, 2) == ([(1, 0, 1), (1, 0, 2), (1, NO_TRANSACTION, 1)], 4)
     assert places(2, 4) == ([], 4)
     assert places(1, 5) == ([(1, 0, 1), (1, 0, 2), (1, NO_TRANSACTION, 1), (4, NO_TRANSACTION, 1), (4, NO_TRANSACTION, 2)], 0)
+    assert places(1, 5, 3) == places(1, 5, 1) == places(1, 4)
+    assert places(1, 5, 4) == places(1, 5)
     first = [(r.trx_in_block, r.virtual_op) for r in operations_in_block(state, 1)]
     assert first == [(0, 0), (0, 0), (0, 1), (0, 2), (NO_TRANSACTION, 1)]
     assert len(operations_in_block(state, 4)) == 4

@@ -18,6 +18,7 @@ NAME = account_history.NAME
 OFF = ("_account_history_api", "account_history_api_plugin not enabled.")
 NEWEST = -1
 START_MAX = 2**64 - 1
+VIRTUAL_OPERATIONS_ENOUGH = 10_000
 SEQUENCE_MAX = 2**32 - 1
 
 OperationJson = Annotated[Json, Of(RecordedOperation)]
@@ -85,11 +86,12 @@ def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtu
 def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
     """What the chain itself reported in the blocks from `block_range_begin` to before `block_range_end`.
 
-    `next_block_range_begin` is the first block from there on with such operations, 0 when there is none.
+    `next_block_range_begin` is the next block with such operations, 0 when there is none. That is from `block_range_end` on,
+    unless there were 10,000 before: the block that brings them is the last one shown.
     """
     is_range = block_range_end > block_range_begin
     require(is_range, "Block range must be upward", condition="blockRangeEnd > blockRangeBegin")
-    found, following = account_history.virtual_operations(state, block_range_begin, block_range_end)
+    found, following = account_history.virtual_operations(state, block_range_begin, block_range_end, VIRTUAL_OPERATIONS_ENOUGH)
     return {"ops": shown_operations(show, found), "next_block_range_begin": following}
 
 

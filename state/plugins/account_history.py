@@ -123,15 +123,21 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
     return in_order(record for record in found if not only_virtual or record.operation.VIRTUAL)
 
 
-def virtual_operations(state: State, begin: int, end: int) -> tuple[list[OperationRecord], int]:
-    """The virtual operations of blocks from `begin` to before `end`, and the first block from `end` on that has any, or 0.
+def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[OperationRecord], int]:
+    """The virtual operations of blocks from `begin` to before `end`, and the next block that has any, or 0.
 
-    What waits for the next block is not there: it would come again with its block.
+    With the block that makes them `enough` they end earlier. What waits for the next block is not there: it would come
+    again with its block.
     """
     records = state.plugins[NAME].records
-    found = records[position(records, begin) : position(records, end)]
+    found: list[OperationRecord] = []
+    for record in records[position(records, begin) : position(records, end)]:
+        if is_virtual(record):
+            if len(found) >= enough and record.block != found[-1].block:
+                return in_order(found), record.block
+            found.append(record)
     later = (records[at] for at in range(position(records, end), len(records)))
-    return in_order(record for record in found if is_virtual(record)), next((record.block for record in later if is_virtual(record)), 0)
+    return in_order(found), next((record.block for record in later if is_virtual(record)), 0)
 
 
 def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
