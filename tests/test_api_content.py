@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from rpc.api import listing
+from rpc.records import discussions
 from state.effects.curves import curve_value
 from state.effects.voting import post_fund
 from state.protocol.asset import NULL_PRICE
@@ -121,6 +123,21 @@ def test_active_votes(site: Site) -> None:
     assert (int(bob["reputation"]), carol["reputation"]) == (reputations.find("bob").reputation, 0)
     assert site.refused("condenser_api.get_active_votes", "alice", "none") == UNKNOWN
     assert site.refused("tags_api.get_active_votes", author="alice", permlink="none") == UNKNOWN
+
+
+def test_votes_and_replies_are_not_too_many(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    post(site, "carol", "re-two", parent=("alice", "one"))
+    asked: list[tuple[str, list[str]]] = [
+        ("active_votes", ["alice", "one"]),
+        ("account_votes", ["carol"]),
+        ("content_replies", ["alice", "one"]),
+    ]
+    every = [site.call(f"condenser_api.get_{name}", *given) for name, given in asked]
+    monkeypatch.setattr(listing, "WHOLE_LIST_MAX", 1)
+    monkeypatch.setattr(discussions, "VOTES_SHOWN_MAX", 1)
+    for (name, given), found in zip(asked, every, strict=True):
+        assert len(found) > 1
+        assert site.call(f"condenser_api.get_{name}", *given) == found[:1]
 
 
 def test_account_votes(site: Site) -> None:

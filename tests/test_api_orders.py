@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rpc.api import listing
 from state.protocol.asset import COIN, SBD, Asset, Price, symbol_from_digits
 from state.tables.market import LimitOrder
 from tests.api_site import Site
@@ -41,6 +42,11 @@ def test_orders_of_an_account(site: Site) -> None:
     assert third["sell_price"] == {"base": "1.000 COIN", "quote": "0.400 SBD"}
     assert (third["real_price"], third["rewarded"], third["for_sale"]) == ("0.00000000000000000", False, 1000)
     assert site.call("condenser_api.get_open_orders", "nobody") == []
+
+
+def test_all_orders_of_an_account_are_not_too_many(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "WHOLE_LIST_MAX", 1)
+    assert [row["orderid"] for row in site.call("condenser_api.get_open_orders", "alice")] == [3]
 
 
 def nai(amount: int, digits: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rpc.api import pages
 from rpc.api.pages import LISTS, MONEY, PASSED_OVER
 from state.operations.transfers import Transfer
 from state.protocol.asset import COIN, Asset
@@ -81,6 +82,11 @@ def test_a_discussion_with_all_below(site: Site) -> None:
     assert page["content"]["alice/one"]["active_votes"][0]["voter"] == "dave"
     assert list(page["accounts"]) == ["alice", "bob", "carol"]
     assert list(state_of(site, "/any/@bob/re-one")["content"]) == ["bob/re-one", "carol/re-re"]
+
+
+def test_a_tree_may_be_too_large(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "TREE_MAX", 2)
+    assert list(state_of(site, "/any/@alice/one")["content"]) == ["alice/one", "bob/re-one"]
 
 
 def test_what_is_not_there(site: Site) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, TypedDict
 
+from rpc.api.listing import whole
 from rpc.records.discussions import (
     NO_COIN,
     NO_DISCUSSION,
@@ -99,14 +100,14 @@ def nothing(show: Show) -> Json:
 
 @method("condenser_api.get_content_replies")
 def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
-    """The direct replies to a post or a reply, oldest first, without the votes on them."""
+    """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     return show.each(Discussion, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
 @method("tags_api.get_content_replies", plugin=NAME)
 def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> Discussions:
-    """The direct replies to a post or a reply, oldest first, without the votes on them."""
+    """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
     return {"discussions": show.each(Discussion, views)}
@@ -114,7 +115,7 @@ def list_content_replies(state: State, show: Show, /, author: AccountName, perml
 
 def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
     """The direct replies to a comment, oldest first."""
-    return state.comments.by_parent.equal(author, permlink)
+    return whole(state.comments.by_parent, author, permlink)
 
 
 # ------------------------------------------------------------------ votes
@@ -122,21 +123,21 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 
 @method("tags_api.get_active_votes", plugin=NAME)
 def list_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> Votes:
-    """The votes on a comment, those of the oldest accounts first; an unknown comment is refused."""
+    """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
     return {"votes": get_active_votes(state, show, author, permlink)}
 
 
 @method("condenser_api.get_active_votes")
 def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
-    """The votes on a comment, those of the oldest accounts first; an unknown comment is refused."""
+    """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
     return show.each(VoteState, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
 @method("condenser_api.get_account_votes")
 def get_account_votes(state: State, show: Show, /, account: AccountName) -> list[AccountVoteJson]:
-    """All votes of an account that are still kept, those on the oldest comments first; an unknown account is refused."""
+    """The votes of an account that are still kept, those on the oldest comments first, at most 10,000; an unknown account is refused."""
     find = state.comments.find
-    votes = state.comment_votes.by_voter_comment.equal(state.account(account).id)
+    votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
     return show.each(AccountVote, (AccountVoteView(row, find(row.comment)) for row in votes))
 
 

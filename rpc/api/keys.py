@@ -7,6 +7,8 @@ from rpc.service.method import method
 from state.plugins import account_by_key
 from state.tables import State
 
+REFERENCES_MAX = 10_000
+
 # The reference names another plugin here.
 OFF = ("_account_by_key_api", "account_history_api_plugin not enabled.")
 
@@ -19,11 +21,11 @@ class KeyReferences(TypedDict):
 
 @method("account_by_key_api.get_key_references", plugin=account_by_key.NAME)
 def get_key_references(state: State, keys: list[PublicKey]) -> KeyReferences:
-    """For each key the names of the accounts that have it as owner, active or posting key, ascending."""
+    """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
     return {"accounts": find_key_references(state, keys)}
 
 
 @method("condenser_api.get_key_references", plugin=account_by_key.NAME, not_enabled=OFF)
 def find_key_references(state: State, keys: list[PublicKey]) -> list[list[AccountName]]:
-    """For each key the names of the accounts that have it as owner, active or posting key, ascending."""
-    return [list(account_by_key.references(state, key)) for key in keys]
+    """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
+    return [list(account_by_key.references(state, key)[:REFERENCES_MAX]) for key in keys]

@@ -21,6 +21,7 @@ from state.tables import State
 
 QUERY_LIMIT = 1000
 LIMIT_CONDITION = "args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT"
+WHOLE_LIST_MAX = 10_000
 READERS_KEPT_MAX = 1024
 BEGINNING: Any = msgspec.UNSET
 
@@ -184,6 +185,11 @@ def unknown_order() -> BadArgument:
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
     """The rows whose key starts so, as many as one query may give."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
+
+
+def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
+    """All rows whose key starts so, for lists that have no limit in the reference; here it is WHOLE_LIST_MAX."""
+    return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 
 def require_few(name: str, values: list[Any]) -> None:

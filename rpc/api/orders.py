@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from rpc.api.listing import By, ListLimit, declare_list, few
+from rpc.api.listing import By, ListLimit, declare_list, few, whole
 from rpc.records.orders import BookOrder, BookOrderView, LimitOrder, OpenOrder
 from rpc.service.arguments import AccountName, Int64, UInt32
 from rpc.service.method import method
@@ -39,8 +39,8 @@ def find_limit_orders(state: State, show: Show, /, account: AccountName = "") ->
 
 @method("condenser_api.get_open_orders")
 def get_open_orders(state: State, show: Show, /, account: AccountName) -> list[OpenOrderJson]:
-    """All open orders of an account, by their numbers."""
-    return show.each(OpenOrder, state.limit_orders.by_account.equal(account))
+    """All open orders of an account, by their numbers, at most 10,000."""
+    return show.each(OpenOrder, whole(state.limit_orders.by_account, account))
 
 
 @method("database_api.get_order_book")

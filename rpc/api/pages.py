@@ -34,6 +34,7 @@ TAGS_SHOWN, ALL_TAGS_SHOWN = 50, 250
 DISCUSSIONS_SHOWN, BODY_BYTES_SHOWN = 20, 1024
 ENTRIES_SHOWN, REPLIES_SHOWN = 20, 50
 HISTORY_SHOWN = 1000
+TREE_MAX = 10_000
 NEWEST = -1
 WITNESSES_SHOWN = 100
 
@@ -207,7 +208,7 @@ def fill_list(page: Page, order: str, member: str, tag: str) -> None:
 
 
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
-    """A post or a reply with all below it, and all their authors."""
+    """A post or a reply with all below it, and all their authors; of a larger tree than TREE_MAX some replies have theirs left out."""
     state, known = page.state, page.known
     if not page.has(tags.NAME):
         return
@@ -218,7 +219,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
     view = discussion_view(known, top)
     page.add(view)
     waiting = [view]
-    while waiting:
+    while waiting and len(page.content) < TREE_MAX:
         view = waiting.pop()
         replies = [discussion_view(known, row) for row in replies_to(state, view.row.author, view.row.permlink)]
         view.replies = tuple([page.add(reply) for reply in replies])

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypedDict
 
-from rpc.api.listing import By, declare_list, few, read_argument
+from rpc.api.listing import By, declare_list, few, read_argument, whole
 from rpc.records.payments import Conversion, Escrow, SavingsWithdrawal
 from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
 from rpc.service.method import method
@@ -72,8 +72,8 @@ def get_savings_withdraw_from(state: State, show: Show, /, account: AccountName)
 
 @method("condenser_api.get_savings_withdraw_to")
 def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
-    """The pending withdrawals from savings that an account will get, next first."""
-    return show.each(SavingsWithdrawal, state.savings_withdraws.by_to_complete.equal(account))
+    """The pending withdrawals from savings that an account will get, next first, at most 10,000."""
+    return show.each(SavingsWithdrawal, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests")

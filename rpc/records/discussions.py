@@ -1,5 +1,6 @@
 """R-discussion: a post or a reply with all that is told of it, the votes on it, and the tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
 
+from itertools import islice
 from typing import Annotated, ClassVar
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, Maybe
 from state.tables import State, content
 
 FUND_HARDFORK = 17
+VOTES_SHOWN_MAX = 10_000
 WORD64 = 2**64
 POST_BYTES_MAX, REPLY_BYTES_MAX = 128 * 1024, 16 * 1024
 PRUNED_POST, PRUNED_REPLY = "body pruned due to size", "comment pruned due to size"
@@ -207,10 +209,10 @@ def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> Dis
 
 
 def vote_views(known: Shared, row: content.Comment) -> tuple[VoteView, ...]:
-    """The votes on a comment, those of the oldest accounts first."""
+    """The votes on a comment, those of the oldest accounts first, as many as are shown."""
     find = known.state.accounts.find
     votes = []
-    for vote in known.state.comment_votes.by_comment_voter.equal(row.id):
+    for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
         voter = find(vote.voter).name
         votes.append(VoteView(vote, voter, known.reputation(voter)))
     return tuple(votes)
