@@ -1,8 +1,10 @@
 """Starts the command line: `python -m node`."""
 
+import os
 import sys
 
 INTERRUPTED = 130
+PIPE_CLOSED = 141
 
 
 def main() -> int:
@@ -15,6 +17,18 @@ def main() -> int:
         return command()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:
+        return leave_quietly()
+    except BaseExceptionGroup as group:
+        if group.split(BrokenPipeError)[1] is not None:
+            raise
+        return leave_quietly()
+
+
+def leave_quietly() -> int:
+    """Whoever reads what is printed has seen enough (`| head -1`): nothing more is written, not at the end either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
 
 
 if __name__ == "__main__":

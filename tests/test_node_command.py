@@ -169,6 +169,14 @@ def test_a_refused_block_is_told(tmp_path: Path) -> None:
     assert done.stdout.startswith("head block 107 ")
 
 
+def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(command("keys", "alice"), stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
 def test_addresses() -> None:
     assert address("127.0.0.1:8090") == Address("127.0.0.1", 8090)
     assert address("[::1]:0") == Address("::1", 0)
