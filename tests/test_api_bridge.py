@@ -40,6 +40,26 @@ def test_arguments(world: World) -> None:
     assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"total_payout_value": "9" * 400 + ".000 SBD"},
+        {"promoted": "-1.000 SBD"},
+        {"promoted": ""},
+        {"title": 5},
+        {"category": ["life"]},
+        {"parent_author": 5},
+        {"beneficiaries": 5},
+        {"beneficiaries": [{"account": "ann"}]},
+        {"created": 7},
+    ],
+)
+def test_posts_that_nobody_can_have_told(world: World, told: dict[str, Any]) -> None:
+    post = {"author": "ann", "permlink": "elsewhere"}
+    assert world.call("normalize_post", post=post)["post_id"] is None
+    assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
+
+
 def test_nulls_and_positions(world: World) -> None:
     nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
     plain = world.call("get_ranked_posts", sort="created")
