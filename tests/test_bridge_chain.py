@@ -285,3 +285,13 @@ def test_posts_of_the_case(case: Player) -> None:
     assert {row["type"] for row in log} >= {"new_community", "set_role", "set_props", "mute_post", "unmute_post", "pin_post", "flag_post"}
     assert asked(case, "unread_notifications", account="bob")["lastread"] == "1970-01-01T00:00:00"
     assert asked(case, "unread_notifications", account="alice")["lastread"] == "2020-12-01T00:02:24"
+
+
+def test_unread_is_what_notifications_would_tell(site: Site) -> None:
+    """Of a community, too, which is told all that happens in it."""
+    names = [account.name for account in site.state.accounts]
+    for name in names:
+        told = site.call("bridge.account_notifications", account=name)
+        unread = site.call("bridge.unread_notifications", account=name)
+        assert unread["unread"] == sum(one["date"] > unread["lastread"] for one in told)
+    assert site.call("bridge.unread_notifications", account="coin-123456")["unread"] > 1

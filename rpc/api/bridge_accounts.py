@@ -60,6 +60,11 @@ def last_argument(value: Any) -> int:
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
+def is_communitys(state: State, name: str) -> bool:
+    """Whether an account is told all that happens in the community of its name, whatever it scores."""
+    return name.startswith(state.spec.community_prefix)
+
+
 @method("bridge.account_notifications", plugin=NAME)
 def account_notifications(
     state: State, /, account: TextArgument, min_score: NumberArgument = 25, last_id: NumberArgument = None, limit: NumberArgument = 100
@@ -67,7 +72,7 @@ def account_notifications(
     """What an account was told, the newest first, before a notification; of a community, all that happened in it."""
     kept, most = plugin(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
-    if name.startswith(state.spec.community_prefix):
+    if is_communitys(state, name):
         found = notifications_lists.of_community(kept, name, last)
     else:
         found = notifications_lists.of_account(kept, name, last, number_argument(min_score, "min_score"))
@@ -95,9 +100,12 @@ def post_notifications(
 
 @method("bridge.unread_notifications", plugin=NAME)
 def unread_notifications(state: State, /, account: TextArgument, min_score: NumberArgument = 25) -> Unread:
-    """Up to when an account has read its notifications, and how many are newer."""
+    """Up to when an account has read its notifications, and how many of those that account_notifications tells are newer."""
     kept, name = plugin(state), existing_account(state, account).name
-    unread = notifications_lists.unread(kept, name, number_argument(min_score, "min_score"))
+    if is_communitys(state, name):
+        unread = notifications_lists.unread(kept, name, 0, as_community=True)
+    else:
+        unread = notifications_lists.unread(kept, name, number_argument(min_score, "min_score"))
     return {"lastread": time_text(notifications_lists.last_read(kept, name)), "unread": unread}
 
 

@@ -43,10 +43,10 @@ def last_read(kept: Social, account: str) -> int:
     return 0 if row is None else row.time
 
 
-def unread(kept: Social, account: str, min_score: int) -> int:
-    """How many notifications of an account are newer than the last that it has read."""
+def unread(kept: Social, account: str, min_score: int, *, as_community: bool = False) -> int:
+    """How many notifications of an account are newer than the last that it has read; for a community, how many of its log are."""
     since, count = last_read(kept, account), 0
-    for row in of_account(kept, account, LAST, 0):
+    for row in of_community(kept, account, LAST) if as_community else of_account(kept, account, LAST, 0):
         if row.created > since:
             count += row.score >= min_score
         elif row.type not in OF_THE_CHAIN:
