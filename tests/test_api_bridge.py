@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from state.plugins import follow
+from rpc.api import bridge_communities
+from state.plugins import follow, social_posts_lists
+from state.plugins.communities_kept import Social
 from state.plugins.social_facts import Worth
 from state.plugins.social_scores import hot, trend
 from state.protocol.asset import SBD, Asset
 from state.tables import State
+from state.tables.content import Comment
 from tests.api_site import Site
 from tests.social_world import GivenFacts, World, scenario
 
@@ -254,3 +257,33 @@ def test_blogs_and_feeds_go_on_with_their_start(world: World) -> None:
     assert [post["permlink"] for post in replies] == ["re-tea"]
     behind = world.call("get_account_posts", sort="payout", account="erin", start_author="erin", start_permlink="noise")
     assert [post["permlink"] for post in behind] == ["my-day"]
+
+
+def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many brought it there."""
+    looked: list[int] = []
+    feed_entry = social_posts_lists.feed_entry
+
+    def counted(kept: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.Shown:
+        looked.append(comment.id)
+        return feed_entry(kept, comment, followed, since)
+
+    monkeypatch.setattr(social_posts_lists, "feed_entry", counted)
+    reblog = {"author": "ann", "permlink": "often"}
+    world = World()
+    world.at(NOW)
+    for name in (*AUTHORS, "eve"):
+        world.account(name)
+    world.comment(author="ann", permlink="often", parent_permlink="life", title="", body="text")
+    for name in AUTHORS[1:]:
+        world.act("eve", ["follow", {"follower": "eve", "following": name, "what": ["blog"]}], "follow")
+        world.act(name, ["reblog", reblog | {"account": name}], "follow")
+    (post,) = world.call("get_account_posts", sort="feed", account="eve")
+    assert (post["permlink"], post["reblogged_by"]) == ("often", ["bob", "cat", "dan"])
+    assert len(looked) == 1
+
+
+def test_subscriptions_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = world.call("list_all_subscriptions", account="bob")
+    monkeypatch.setattr(bridge_communities, "SUBSCRIPTIONS_MAX", 1)
+    assert (len(whole), world.call("list_all_subscriptions", account="bob")) == (2, whole[:1])

@@ -32,6 +32,7 @@ from state.plugins.communities_rows import Community
 from state.protocol.text import time_text
 from state.tables import State
 
+SUBSCRIPTIONS_MAX = 10_000
 ROLES_MAX, COMMUNITIES_MAX, POPULAR_MAX, TOPICS_MAX = 1000, 100, 25, 25
 SUBSCRIBERS_MAX = communities_lists.SUBSCRIBERS_MAX
 SORTS = ("rank", "new", "subs")
@@ -87,9 +88,9 @@ def list_community_titles(state: State, /, community: TextArgument, last: TextAr
 
 @method("bridge.list_all_subscriptions", plugin=NAME)
 def list_all_subscriptions(state: State, /, account: TextArgument) -> list[SubscriptionItem]:
-    """The communities that an account subscribes to with their titles, by what it is there and by rank."""
+    """The communities that an account subscribes to with their titles, by what it is there and by rank, at most 10,000."""
     name = existing_account(state, account).name
-    return [(row.name, row.title) for row in communities_lists.subscriptions(state, plugin(state), name)]
+    return [(row.name, row.title) for row in communities_lists.subscriptions(state, plugin(state), name)[:SUBSCRIPTIONS_MAX]]
 
 
 @method("bridge.list_subscribers", plugin=NAME)

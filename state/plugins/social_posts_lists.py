@@ -245,17 +245,23 @@ def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
     for name in sorted(followed):
         for one in (posts_of(state, kept, name, of_communities=True), reblogs_of(state, kept, name)):
             walks.append(takewhile(lambda shown: shown.created >= since, one))
+    entries: dict[int, Shown] = {}
     seen: set[int] = set()
     for shown in merge(*walks, key=by_age):
         comment = shown.comment
-        if comment.id in seen:
-            continue
-        reblogs = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
-        reblogs = [row for row in reblogs if row.created >= max(since, comment.created)]
-        times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
-        if shown.created == min(times):
+        if comment.id not in entries:
+            entries[comment.id] = feed_entry(kept, comment, followed, since)
+        if comment.id not in seen and shown.created == entries[comment.id].created:
             seen.add(comment.id)
-            yield Shown(comment, shown.created, tuple([row.account for row in reblogs if row.account != comment.author]))
+            yield entries[comment.id]
+
+
+def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> Shown:
+    """A post in the feed of somebody who follows these: when the first of them brought it there, and who of them has reblogged it."""
+    rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
+    reblogs = [row for row in rows if row.created >= max(since, comment.created)]
+    times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
+    return Shown(comment, min(times), tuple([row.account for row in reblogs if row.account != comment.author]))
 
 
 def post_row(kept: Social, comment: Comment) -> SocialPost:
