@@ -259,6 +259,22 @@ def test_blogs_and_feeds_go_on_with_their_start(world: World) -> None:
     assert [post["permlink"] for post in behind] == ["my-day"]
 
 
+def test_tags_that_nobody_uses_are_not_kept() -> None:
+    """Until somebody does."""
+    world = World()
+    world.at(NOW)
+    world.account("ann")
+    world.comment(author="ann", permlink="one", parent_permlink="life", title="", body="text")
+    assert world.call("get_ranked_posts", sort="created", tag="life") != []
+    kept = len(world.kept.view)
+    for tag in ("later", "x" * 1000):
+        assert world.call("get_ranked_posts", sort="created", tag=tag) == []
+    assert len(world.kept.view) == kept
+    world.comment(author="ann", permlink="two", parent_permlink="later", title="", body="text")
+    assert [post["permlink"] for post in world.call("get_ranked_posts", sort="created", tag="later")] == ["two"]
+    assert len(world.kept.view) == kept + 1
+
+
 def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many brought it there."""
     looked: list[int] = []

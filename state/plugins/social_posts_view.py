@@ -129,6 +129,10 @@ class View:
         self._lists_of: dict[str, dict[tuple[str, str, int], RankedList]] = {}
         self.version = 0
 
+    def __len__(self) -> int:
+        """How many lists are kept."""
+        return len(self._lists)
+
     def ranked(self, facts: Facts) -> dict[int, Ranked]:
         """All posts by id, up to date; nobody else may change them."""
         if self._changed.posts or self._changed.authors:
@@ -146,6 +150,8 @@ class View:
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
+            if (scope, True) not in self._members and (scope, False) not in self._members:
+                return []  # Nobody can fill the lists with names that are no tags.
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
             found = RankedList(order.bound(scope, bucket), self._candidates(scope, order))
