@@ -7,17 +7,16 @@ from msgspec import Struct
 
 from rpc.records.comments import NO_COMMENT, NO_CONTENT, Comment, CommentView
 from state.effects.comments import payout_time
-from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
-from state.effects.voting import post_fund
+from state.effects.curves import curve_value
+from state.effects.voting import ContentPot, content_pot
 from state.plugins import tags
 from state.plugins.reputation import Reputations, known_reputations, reputation_of
 from state.protocol import text
-from state.protocol.asset import COIN, INT64_MAX, SBD, Asset, convert
+from state.protocol.asset import COIN, INT64_MAX, SBD, Asset
 from state.protocol.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
 from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
 from state.tables import State, content
 
-FUND_HARDFORK = 17
 VOTES_SHOWN_MAX = 10_000
 WORD64 = 2**64
 POST_BYTES_MAX, REPLY_BYTES_MAX = 128 * 1024, 16 * 1024
@@ -147,16 +146,10 @@ class TagCount(Struct):
 
 
 class Shared(Struct):
-    """What all discussions of a reply have in common: the fund that will pay them, and who knows reputations and tags.
-
-    `pot` is what is in the fund, in SBD if there is a median price; `claims` are those of all comments.
-    """
+    """What all discussions of a reply have in common: the pot that will pay them, and who knows reputations and tags."""
 
     state: State
-    pot: Asset
-    claims: int
-    curve: int
-    constant: int
+    pot: ContentPot
     reputations: Reputations | None
     has_tags: bool
 
@@ -166,16 +159,8 @@ class Shared(Struct):
 
 
 def shared(state: State) -> Shared:
-    """What discussions are read with, as it is now. Before hardfork 17 there was one fund for all rewards."""
-    if state.hardfork >= FUND_HARDFORK:
-        fund = post_fund(state)
-        pot, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
-    else:
-        props = state.props
-        pot, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
-    price = state.feed.current_median_history
-    worth = Asset(pot) if price.is_null else convert(Asset(pot), price)
-    return Shared(state, worth, claims, curve, constant, known_reputations(state), tags.NAME in state.plugins)
+    """What discussions are read with, as it is now."""
+    return Shared(state, content_pot(state), known_reputations(state), tags.NAME in state.plugins)
 
 
 def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
@@ -187,8 +172,8 @@ def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_
     view.root_title = texts.title if root is row else title_of(state, root)
     promoted = tags.promoted(state, row.id) if known.has_tags else None
     view.promoted = unpromoted if promoted is None else Asset(promoted, SBD)
-    if known.claims:
-        view.pending_payout = pending_payout(known, row.net_rshares)
+    if known.pot.claims:
+        view.pending_payout = pending_payout(known.pot, row.net_rshares)
         view.author_reputation = known.reputation(row.author)
     return view
 
@@ -218,12 +203,12 @@ def vote_views(known: Shared, row: content.Comment) -> tuple[VoteView, ...]:
     return tuple(votes)
 
 
-def pending_payout(known: Shared, net_rshares: int) -> Asset:
-    """The part of the fund that a comment would get now, as a 64-bit integer."""
+def pending_payout(pot: ContentPot, net_rshares: int) -> Asset:
+    """The part of the pot that a comment would get now, as a 64-bit integer."""
     if net_rshares <= 0:
-        return Asset(0, known.pot.symbol)
-    value = curve_value(known.curve, net_rshares, known.constant) * known.pot.amount // known.claims % WORD64
-    return Asset(value if value <= INT64_MAX else value - WORD64, known.pot.symbol)
+        return Asset(0, pot.worth.symbol)
+    value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
+    return Asset(value if value <= INT64_MAX else value - WORD64, pot.worth.symbol)
 
 
 def shown_body(row: content.Comment, body: str) -> str:

@@ -2,9 +2,12 @@
 Source: operations.md §8.4, §8.5; block-processing.md §3.3.
 """
 
+from typing import NamedTuple
+
 from state.effects.balances import share
-from state.effects.curves import curve_value
+from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
+from state.protocol.asset import Asset, convert
 from state.protocol.constants import (
     COIN_MAX_VOTE_CHANGES,
     COIN_MIN_VOTE_INTERVAL_SEC,
@@ -205,6 +208,27 @@ def post_fund(state: State) -> RewardFund:
     fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
     assert fund is not None, "hardfork 17 creates the fund"
     return fund
+
+
+class ContentPot(NamedTuple):
+    """What all comments that are not yet paid will share, in SBD if there is a median price, and by which claims and curve."""
+
+    worth: Asset
+    claims: int
+    curve: int
+    constant: int
+
+
+def content_pot(state: State) -> ContentPot:
+    """The pot as it is now. Before hardfork 17 there was one fund for all rewards, in the global properties."""
+    if state.hardfork >= 17:
+        fund = post_fund(state)
+        balance, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
+    else:
+        props = state.props
+        balance, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
+    price = state.feed.current_median_history
+    return ContentPot(Asset(balance) if price.is_null else convert(Asset(balance), price), claims, curve, constant)
 
 
 def sign(value: int) -> int:

@@ -8,10 +8,11 @@ from itertools import islice, takewhile
 
 from msgspec import Struct
 
+from state.effects.voting import content_pot
 from state.plugins.communities_kept import Social
 from state.plugins.communities_payloads import ADMIN, GUEST, MOD
 from state.plugins.communities_rows import Community, Role, Subscription
-from state.plugins.social_facts import payout_of, worth_key
+from state.plugins.social_facts import payout_of
 from state.plugins.social_posts_view import EVERYTHING, Ranked
 from state.tables import State
 
@@ -53,7 +54,7 @@ class Standing(Struct):
 def figures(state: State, kept: Social) -> Figures:
     """The figures of now; they are counted again only when posts or what they are worth have changed."""
     kept.view.ranked(kept.facts)
-    key = (kept.view.version, worth_key(state))
+    key = (kept.view.version, content_pot(state))
     if kept.counted is None or kept.counted[0] != key:
         kept.counted = key, count(state, kept)
     counted: Figures = kept.counted[1]

@@ -3,16 +3,14 @@ communities. Source: social.md §2.2, §2.4, §2.5.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct
 
 from state.effects.comments import payout_time
-from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
-from state.effects.voting import post_fund
+from state.effects.curves import curve_value
+from state.effects.voting import content_pot
 from state.plugins import follow
 from state.plugins.reputation import known_reputations, reputation_of
-from state.protocol.asset import Asset, convert
 from state.protocol.constants import TIME_MAX
 from state.tables import State
 from state.tables.accounts import Account
@@ -61,17 +59,10 @@ class Facts:
 
     def worth(self, state: State) -> Worth:
         """What earnings are worth by the fund and the price of now; without a price the fund counts as SBD."""
-        if state.hardfork >= FUND_HARDFORK:
-            fund = post_fund(state)
-            pot, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
-        else:
-            props = state.props
-            pot, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
-        price = state.feed.current_median_history
-        worth = pot if price.is_null else convert(Asset(pot), price).amount
+        worth, claims, curve, constant = content_pot(state)
 
         def pending(earning: int) -> int:
-            return curve_value(curve, earning, constant) * worth // claims if claims and earning else 0
+            return curve_value(curve, earning, constant) * worth.amount // claims if claims and earning else 0
 
         return pending
 
@@ -79,15 +70,6 @@ class Facts:
         """What votes have made of an account."""
         known = known_reputations(state)
         return 0 if known is None else reputation_of(known, name)
-
-
-def worth_key(state: State) -> Any:
-    """What a worth depends on: as long as it stays the same, so does every pending payout."""
-    price = state.feed.current_median_history
-    if state.hardfork >= FUND_HARDFORK:
-        fund = post_fund(state)
-        return fund.reward_balance, fund.recent_claims, fund.author_reward_curve, price
-    return state.props.total_reward_fund_coin, state.props.total_reward_shares2, price
 
 
 def payout_of(state: State, facts: Facts, comment: Comment, worth: Worth) -> Payout:
