@@ -29,6 +29,7 @@ from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
 from state.chain.withdrawals import process_savings_withdraws, process_vesting_withdrawals
 from state.protocol.errors import require
+from state.protocol.kinds import untagged
 from state.protocol.signatures import recover
 from state.protocol.transaction import (
     HARDFORK_VOTE,
@@ -161,12 +162,12 @@ def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
 def process_header_extensions(state: State, block: SignedBlock, witness: Witness) -> None:
     """What the witness reports and votes for; automated actions are taken up later in the block."""
     for extension in block.extensions:
-        tag = extension.tag if hasattr(extension, "tag") else 0
+        tag, value = untagged(extension)
         if tag == VERSION_REPORT:
-            if witness.running_version != extension.value:
-                state.witnesses.modify(witness, running_version=extension.value)
+            if witness.running_version != value:
+                state.witnesses.modify(witness, running_version=value)
         elif tag == HARDFORK_VOTE:
-            vote = extension.value
+            vote = value
             if (witness.hardfork_version_vote, witness.hardfork_time_vote) != (vote.hf_version, vote.hf_time):
                 state.witnesses.modify(witness, hardfork_version_vote=vote.hf_version, hardfork_time_vote=vote.hf_time)
         elif tag in (REQUIRED_ACTIONS, OPTIONAL_ACTIONS):

@@ -22,10 +22,10 @@ from state.protocol.constants import (
     COIN_RD_MIN_DECAY,
 )
 from state.protocol.errors import OutOfRange, require
+from state.protocol.keys import NULL_KEY
 from state.protocol.kinds import Int, Key, String, unpack_length
 
 KEY = "key"
-NO_KEY = bytes(33)
 
 
 class WitnessProperties(Struct, frozen=True):
@@ -60,9 +60,9 @@ def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
     data = dict(props).get(KEY)
     if data is None:
         return None
-    if data and len(data) < len(NO_KEY):
+    if data and len(data) < len(NULL_KEY):
         raise too_short(PACKED[KEY], data)
-    return data[: len(NO_KEY)] or NO_KEY
+    return data[: len(NULL_KEY)] or NULL_KEY
 
 
 # ------------------------------------------------------------------ reading
@@ -99,7 +99,7 @@ PRICE_PARTS = tuple(
     (size, f"{where}Error unpacking field {side}error unpacking {PRICE}") for side in ("base", "quote") for size, where in ASSET_PARTS
 )
 KEY_PARTS = ((33, f"fc::array<type,length>Error unpacking field key_dataerror unpacking {PUBLIC_KEY}"),)
-PACKED_KEY = Packed(PUBLIC_KEY, Key(), KEY_PARTS, NO_KEY)
+PACKED_KEY = Packed(PUBLIC_KEY, Key(), KEY_PARTS, NULL_KEY)
 
 PACKED = {
     KEY: PACKED_KEY,
@@ -199,7 +199,7 @@ def check_decay(decay: int, _: Codecs) -> None:
 
 def check_key(key: bytes, _: Codecs) -> None:
     """A key that can be read is good enough."""
-    assert len(key) == len(NO_KEY)
+    assert len(key) == len(NULL_KEY)
 
 
 def check_url(address: str, _: Codecs) -> None:

@@ -24,6 +24,7 @@ from state.protocol.constants import (
     COIN_SOFT_MAX_BLOCK_SIZE,
 )
 from state.protocol.errors import require
+from state.protocol.keys import NULL_KEY
 from state.protocol.kinds import AccountName, Blob, Bool, CoinFee, CoinFeeKind, Extensions, Pairs, PublicKey, String, Text, UInt16, UInt32
 from state.protocol.operation import Needed, Operation, operation
 from state.tables import State
@@ -31,7 +32,6 @@ from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness, WitnessVote
 
-NO_KEY = bytes(33)
 DEFAULT_BLOCK_SIZE = COIN_MIN_BLOCK_SIZE_LIMIT * 2
 NOBODY = Authority(1, ((COIN_NULL_ACCOUNT, 1),), ())  # never satisfied
 
@@ -63,7 +63,7 @@ class WitnessUpdate(Operation, frozen=True):
 
     owner: AccountName = ""
     url: Text = ""
-    block_signing_key: PublicKey = NO_KEY
+    block_signing_key: PublicKey = NULL_KEY
     props: LegacyChainProperties = field(default_factory=LegacyChainProperties)
     fee: Asset = Asset()
 
