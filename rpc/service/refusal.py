@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.convert import json_int
+from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.errors import ChainError, Refused
-from state.protocol.fields import BUILT_IN, wire_fields
 from state.protocol.transaction import Wire
+from state.protocol.values.convert import json_int
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import json
 
 from state.operations.checks import require_account_name
+from state.protocol.codec.kinds import Tagged, Variant
 from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import require
-from state.protocol.kinds import Tagged, Variant
-from state.protocol.text import time_text
 from state.protocol.transaction import (
     OPTIONAL_ACTIONS,
     REQUIRED_ACTIONS,
@@ -20,6 +19,7 @@ from state.protocol.transaction import (
     RequiredAction,
     SignedBlock,
 )
+from state.protocol.values.text import time_text
 from state.store import Table
 from state.tables import State
 from state.tables.smt import PendingAction

@@ -7,7 +7,7 @@ from state.operations.custom import Custom, CustomBinary, CustomJson
 from state.operations.transfers import Transfer, TransferFromSavings, TransferToSavings
 from state.protocol.constants import COIN_SOFT_MAX_COMMENT_DEPTH
 from state.protocol.errors import PluginRefused
-from state.protocol.keys import derive_secret, is_secret, public_key, secret_from_extended_key
+from state.protocol.keys.keys import derive_secret, is_secret, public_key, secret_from_extended_key
 from state.store import Row, Table, Unique
 from state.tables import State
 

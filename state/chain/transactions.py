@@ -8,9 +8,9 @@ from state.protocol.constants import (
     HIVE_TREASURY_ACCOUNT,
 )
 from state.protocol.errors import InvalidTransaction, MissingActiveAuthority, TransactionExpired, WrongReferenceBlock, require
+from state.protocol.keys.signatures import Canonical
+from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, verify
 from state.protocol.operation import Needed, Operation
-from state.protocol.signatures import Canonical
-from state.protocol.signing import LIMITS, NO_LIMITS, Lookups, verify
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.tables import State
 from state.tables.globals import TransactionRecord

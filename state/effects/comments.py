@@ -2,7 +2,6 @@
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
-from state.protocol import text
 from state.protocol.constants import (
     COIN_MAX_COMMENT_DEPTH,
     COIN_MAX_COMMENT_DEPTH_PRE_HF17,
@@ -16,6 +15,7 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import UnknownKey, require
+from state.protocol.values import text
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment

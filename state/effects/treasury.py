@@ -1,7 +1,7 @@
 """What may be sent to the treasury of proposals: SBD only. Source: operations.md §5.1, §6.1."""
 
-from state.protocol.asset import SBD, Asset
 from state.protocol.errors import require
+from state.protocol.values.asset import SBD, Asset
 from state.tables import State
 
 

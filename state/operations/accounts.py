@@ -10,9 +10,8 @@ from state.operations.checks import (
     require_json_metadata,
     require_no_extensions,
 )
-from state.protocol.asset import COIN, VESTS, Asset
-from state.protocol.authority import Authority
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Extensions, PublicKey, Text
 from state.protocol.constants import (
     COIN_ACCOUNT_SUBSIDY_PRECISION,
     COIN_CREATE_ACCOUNT_DELEGATION_RATIO,
@@ -22,9 +21,10 @@ from state.protocol.constants import (
     COIN_NULL_ACCOUNT,
 )
 from state.protocol.errors import require
-from state.protocol.keys import NULL_KEY
-from state.protocol.kinds import AccountName, Extensions, PublicKey, Text
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, VESTS, Asset
 from state.tables import State
 from state.tables.accounts import Account, VestingDelegation
 from state.tables.witnesses import ELECTED, SCHEDULE_NAMES

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from state.effects.interpreters import interpret
 from state.operations import checks
-from state.protocol import text
-from state.protocol.authority import Authority
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
 from state.protocol.errors import require
-from state.protocol.kinds import CustomId, Data, Many, Names, Text, UInt16
+from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed, Operation, operation
+from state.protocol.values import text
 from state.tables import State
 
 NOBODY = "at least one account must be specified"

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from state.protocol import constants
-from state.protocol.asset import NULL_PRICE, Price
+from state.protocol.values.asset import NULL_PRICE, Price
 
 Natural = Annotated[int, Meta(ge=0)]
 

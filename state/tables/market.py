@@ -1,6 +1,6 @@
 """Orders, conversions, escrows, savings withdrawals and proposals. Source: state-objects.md §7, §8."""
 
-from state.protocol.asset import NULL_PRICE, Asset, Price, price_key
+from state.protocol.values.asset import NULL_PRICE, Asset, Price, price_key
 from state.store import Ordered, Part, Row, Table
 
 
