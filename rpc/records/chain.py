@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
 from state.protocol.codec.kinds import (
     AccountName,
     Bounded,
@@ -21,7 +22,6 @@ from state.protocol.codec.kinds import (
     UInt128,
     Version,
 )
-from state.protocol.codec.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
 from state.protocol.values.asset import Price
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from rpc.records.blocks import Transaction
+from rpc.service.shown import At
 from state.protocol.codec.kinds import Hash160, Time, UInt32
-from state.protocol.codec.shown import At
 from state.protocol.operation import Operation, OperationKind
 from state.protocol.transaction import SignedTransaction
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from rpc.records.orders import BookOrderView
+from rpc.service.shown import At, Big, CoinAmount, DebtAmount, RealNumber
 from state.protocol.codec.kinds import Symbol, Time, UInt32
-from state.protocol.codec.shown import At, Big, CoinAmount, DebtAmount, RealNumber
 from state.protocol.values.asset import Asset, Price
 
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.service.shown import Always, At, Big
 from state.protocol.codec.kinds import AccountName, Time, UInt32
-from state.protocol.codec.shown import Always, At, Big
 from state.protocol.values.asset import Price
 
 NO_REAL_PRICE = "0.00000000000000000"

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from rpc.service.shown import CoinAmount, DebtAmount
 from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
-from state.protocol.codec.shown import CoinAmount, DebtAmount
 from state.protocol.values.asset import Asset
 
 

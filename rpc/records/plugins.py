@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.service.shown import At, Big, CoinAmount, VestsAmount
 from state.plugins.rc.plugin import RcAccount
 from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
-from state.protocol.codec.shown import At, Big, CoinAmount, VestsAmount
 
 
 class Reputation(Struct):

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.service.shown import At, BigText, DebtAmount
 from state.protocol.codec.kinds import AccountName, Text, Time, UInt32
-from state.protocol.codec.shown import At, BigText, DebtAmount
 from state.tables import market
 
 

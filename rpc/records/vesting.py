@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from rpc.service.shown import VestsAmount
 from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
-from state.protocol.codec.shown import VestsAmount
 
 
 class Delegation(Struct):

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from rpc.records.chain import ChainProperties
+from rpc.service.shown import Big, BigText
 from state.protocol.codec.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
-from state.protocol.codec.shown import Big, BigText
 from state.protocol.values.asset import Price
 
 

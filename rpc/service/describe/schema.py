@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from rpc.service.describe.shape import Anything, Declared, Listed, Mapped, Members, Names, Nullable, Number, OneOf, Row, Shape
+from rpc.service.shown import Always, Amount, At, Real, Whole
 from state.protocol.codec.fields import BUILT_IN, shown_fields
 from state.protocol.codec.kinds import (
     AssetKind,
@@ -34,7 +35,6 @@ from state.protocol.codec.kinds import (
     Variant,
     Wide,
 )
-from state.protocol.codec.shown import Always, Amount, At, Real, Whole
 from state.protocol.operation import SMT_TAGS, Operation, OperationKind, by_wire_tag
 from state.protocol.transaction import SignedTransaction, Wire
 
