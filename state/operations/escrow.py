@@ -11,7 +11,7 @@ from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables import State
-from state.tables.market import Escrow
+from state.tables.payments import Escrow
 
 DEFAULT_ESCROW_ID = 30
 

@@ -21,7 +21,7 @@ from state.protocol.operation import Operation, operation
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
 from state.tables import State
-from state.tables.market import Proposal, ProposalVote
+from state.tables.proposals import Proposal, ProposalVote
 
 PROPOSALS_HARDFORK = 21
 

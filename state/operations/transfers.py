@@ -12,7 +12,7 @@ from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset, is_vesting
 from state.tables import State
-from state.tables.market import SavingsWithdraw
+from state.tables.payments import SavingsWithdraw
 
 
 @operation(2, active="from_", impacted=("from_", "to"))

@@ -94,7 +94,7 @@ class WitnessUpdate(Operation, frozen=True):
         if state.hardfork >= 14:
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
             require_fee_limit(state, fee.amount)
-        if state.hardfork >= 20 or state.is_producing:
+        if state.hardfork >= 20 or state.is_pushing:
             # Before hardfork 20 only this node's own pushes had upper limits.
             require(
                 self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
@@ -271,7 +271,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 def require_fee_limit(state: State, fee: int) -> None:
     """The account creation fee that a witness asks for has an upper limit; before hardfork 20 only in this node's own pushes."""
     require(
-        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_producing),
+        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
         condition="fee <= COIN_MAX_ACCOUNT_CREATION_FEE",
     )

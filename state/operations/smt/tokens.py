@@ -95,7 +95,7 @@ class SmtCreate(Operation, frozen=True):
         window = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
         state.smt_tokens.insert(SmtToken(liquid_symbol=self.symbol, control_account=self.control_account, cashout_window_seconds=window))
         take_from_pool(state, self.symbol)
-        if not state.is_producing:
+        if not state.is_pushing:
             replenish_pool(state)
 
     def _require_free(self, state: State, token: SmtToken | None) -> None:

@@ -183,7 +183,7 @@ def charge(state: State, trx: SignedTransaction) -> None:
     rc.block_usage = added(rc.block_usage, usage)
     name = payer(trx.operations)
     if not name:
-        if state.is_producing:
+        if state.is_pushing:
             raise told(PluginRefused("Tried to execute transaction with no resource user"))
         return
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
@@ -200,7 +200,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
     if mana >= price:
         rc.accounts.modify(row, mana=mana - price, mana_time=now)
         return
-    if price and state.is_producing and state.hardfork >= 20:
+    if price and state.is_pushing and state.hardfork >= 20:
         # Before hardfork 20 nobody was held to credits.
         refuse(row.account, mana, price)
     if not price or now > NEGATIVE_SINCE:
