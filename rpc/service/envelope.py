@@ -152,7 +152,7 @@ class Service:
         return b"[" + b",".join(replies) + b"]"
 
     def _one(self, request: Any, local: bool) -> Reply:
-        """The answer to one element: the checks of §1.4 in their order, then the call."""
+        """The answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
         request_id = request.get("id")

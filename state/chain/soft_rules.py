@@ -1,5 +1,5 @@
 """What this node refuses only while a transaction enters it; a block may hold it all the same.
-Sources: block-processing.md §4.6; operations.md §12, §19.15.
+Sources: block-processing.md §4.6; operations.md §12, §19 (item 15).
 """
 
 from state.operations.content import Comment, CommentOptions, CommentPayoutBeneficiaries

@@ -106,12 +106,6 @@ def equihash_key(seed: bytes) -> bytes:
     return bytes(map(xor, seed[:16], seed[16:]))
 
 
-def equihash_words(key: bytes, item: int) -> list[int]:
-    """The seven words of 20 bits that an input stands for."""
-    words = _equihash_hash(key, item)
-    return [words >> 32 * i + 12 & 0xFFFFF for i in range(EQUIHASH_WORDS)]
-
-
 def equihash_summary(inputs: Sequence[int]) -> int:
     """The work of a proof: `log32` of the hash of its packed inputs."""
     packed = pack_length(len(inputs)) + b"".join(item.to_bytes(4, "little") for item in inputs)

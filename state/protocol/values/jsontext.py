@@ -68,14 +68,6 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
     return _Reader(data).value()
 
 
-def is_valid(text: str) -> bool:
-    """Whether a text is what operations mean by valid JSON: one value and nothing behind it."""
-    try:
-        return is_whole(text)
-    except ChainError:
-        return False
-
-
 def is_whole(text: str) -> bool:
     """Whether a value takes up the whole text; False only for an empty text and one with something left over.
 

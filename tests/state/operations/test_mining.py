@@ -176,7 +176,7 @@ def test_a_witness_that_mines_keeps_its_key_and_its_other_votes() -> None:
 def test_what_work_pays(spec: ChainSpec, number: int, waiting: int, reward: int, liquid: bool) -> None:
     chain = mine_chain(12, spec, number)
     props = chain.state.props
-    # §20: 750 per round of 250,000,000.000 are 2.596.
+    # operations.md §20: 750 per round of 250,000,000.000 are 2.596.
     chain.state.set_props(virtual_supply=250_000_000_000, num_pow_witnesses=waiting)
     supply, fund = props.current_supply, props.total_vesting_fund_coin
     mine(chain, pow_of("mary"))
