@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from state.protocol.asset import COIN, SBD, Asset
+from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
 from state.tables import State
