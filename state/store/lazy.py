@@ -51,7 +51,9 @@ class LazyOrder:
         after the next change, because the list may be another one then.
         """
         if self.changed:
-            if len(self.changed) * REBUILD_SHARE > len(self._entries):
+            if not self._entries:
+                self._sort_first()
+            elif len(self.changed) * REBUILD_SHARE > len(self._entries):
                 self._sort_anew()
             else:
                 self._move_each()
@@ -89,6 +91,14 @@ class LazyOrder:
                     order.add(new)
                     entries[thing] = new
             self.changed.discard(thing)
+
+    def _sort_first(self) -> None:
+        """Fill an order that is empty. When it raises, it is empty still."""
+        entry_of = self._entry_of
+        entries = {thing: entry for thing in self.changed if (entry := entry_of(thing)) is not None}
+        self._order = SortedList(entries.values())
+        self._entries = entries
+        self.changed.clear()
 
     def _sort_anew(self) -> None:
         """Take in all changes at once. When it raises, nothing has changed.
