@@ -8,8 +8,7 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, median_price
 from state.effects.orders import apply_order, cancel_order
 from state.operations.checks import require_account_name
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Time, UInt32
 from state.protocol.constants import (
     COIN_CONVERSION_DELAY,
     COIN_CONVERSION_DELAY_PRE_HF_16,

@@ -8,8 +8,7 @@ from state.effects.delegations import lend, lendable, take_back
 from state.effects.mana import wrapped
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, UInt16
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, UInt16
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_WITHDRAW_ROUTES,

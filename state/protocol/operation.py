@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
+    Codecs,
     CoinFeeKind,
     Dump,
     Kind,
@@ -34,9 +35,6 @@ from state.protocol.codec.straight import struct_packer
 from state.protocol.errors import Refused, require
 from state.protocol.keys.authority import Authority
 from state.protocol.values.convert import to_array, to_text
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 OPERATIONS: dict[int, type[Operation]] = {}
 SMT_TAGS = range(47, 54)
