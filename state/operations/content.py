@@ -43,7 +43,7 @@ MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
 # ------------------------------------------------------------------ votes
 
 
-@operation(0, posting="voter", impacted=("voter", "author"))
+@operation(0, posting="voter", impacted=("voter", "author"), protected="voter")
 class Vote(Operation, frozen=True):
     """Vote a comment up or down, with a weight in basis points; 0 takes a vote back."""
 

@@ -21,7 +21,7 @@ def require_names(*names: str) -> None:
         checks.require_account_name(name)
 
 
-@operation(27, active="from_", impacted=("from_", "to", "agent"))
+@operation(27, active="from_", impacted=("from_", "to", "agent"), protected="from_")
 class EscrowTransfer(Operation, frozen=True):
     """Set funds aside for somebody, with an agent as arbiter; both must ratify it before the deadline."""
 

@@ -93,7 +93,7 @@ class CreateProposal(Operation, frozen=True):
         adjust_balance(state, treasury, COIN_TREASURY_FEE, SBD)
 
 
-@operation(45, active="voter", impacted=("voter",))
+@operation(45, active="voter", impacted=("voter",), protected="voter")
 class UpdateProposalVotes(Operation, frozen=True):
     """Vote for proposals, or take votes back."""
 

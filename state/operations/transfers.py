@@ -14,7 +14,7 @@ from state.tables import State
 from state.tables.market import SavingsWithdraw
 
 
-@operation(2, active="from_", impacted=("from_", "to"))
+@operation(2, active="from_", impacted=("from_", "to"), protected="from_")
 class Transfer(Operation, frozen=True):
     """Move liquid funds from one account to another."""
 
@@ -41,7 +41,7 @@ class Transfer(Operation, frozen=True):
         adjust_balance_of(state, self.to, self.amount.amount, self.amount.symbol)
 
 
-@operation(32, active="from_", impacted=("from_", "to"))
+@operation(32, active="from_", impacted=("from_", "to"), protected="from_")
 class TransferToSavings(Operation, frozen=True):
     """Move liquid funds into somebody's savings."""
 

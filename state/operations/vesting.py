@@ -27,7 +27,7 @@ from state.tables.accounts import Account, VestingDelegation, WithdrawRoute
 POWER_MIN_FEES = 10  # before hardfork 20: how many creation fees an account must be worth to be powered down
 
 
-@operation(3, active="from_")
+@operation(3, active="from_", protected="from_")
 class TransferToVesting(Operation, frozen=True):
     """Power up: turn liquid funds into vesting shares, one's own or somebody else's."""
 
@@ -58,7 +58,7 @@ class TransferToVesting(Operation, frozen=True):
         create_vesting(state, target, self.amount.amount, self.amount.symbol)
 
 
-@operation(4, active="account")
+@operation(4, active="account", protected="account")
 class WithdrawVesting(Operation, frozen=True):
     """Power down: have vesting shares paid out in weekly parts; 0 stops it."""
 
@@ -119,7 +119,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
 
-@operation(20, active="from_account", impacted=("from_account", "to_account"))
+@operation(20, active="from_account", impacted=("from_account", "to_account"), protected="from_account")
 class SetWithdrawVestingRoute(Operation, frozen=True):
     """Send a part of what is powered down to another account."""
 

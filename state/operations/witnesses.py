@@ -169,7 +169,7 @@ class FeedPublish(Operation, frozen=True):
         state.witnesses.modify(witness, sbd_exchange_rate=self.exchange_rate, last_sbd_exchange_update=state.head_time)
 
 
-@operation(12, active="account", impacted=("account", "witness"))
+@operation(12, active="account", impacted=("account", "witness"), protected="account")
 class AccountWitnessVote(Operation, frozen=True):
     """Vote for a witness, or take the vote back."""
 
@@ -210,7 +210,7 @@ class AccountWitnessVote(Operation, frozen=True):
         state.witness_votes.remove(vote)
 
 
-@operation(13, active="account", impacted=("account", "proxy"))
+@operation(13, active="account", impacted=("account", "proxy"), protected="account")
 class AccountWitnessProxy(Operation, frozen=True):
     """Let another account vote for witnesses in one's place; nobody ends that."""
 

@@ -6,6 +6,7 @@ without one are the program's own. It knows no chain.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
@@ -47,6 +48,16 @@ def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
     position = cls.__struct_fields__.index(field.name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
     declared = cls.__struct_defaults__[position] if position >= 0 else MISSING
     return declared if isinstance(declared, (int, str, bytes, tuple, Struct, type(None))) else codecs.default(field.kind)
+
+
+def kind_of_field(cls: type, name: str) -> Any:
+    """The kind of one field, None for a field of the program's own.
+
+    It resolves the annotation of this field alone, in the module of the class. So it can be asked while that module is still being
+    loaded, when the names in other annotations may not be there yet, and costs little at import.
+    """
+    hint = cls.__annotations__[name]
+    return kind_of_hint(eval(hint, vars(sys.modules[cls.__module__])) if isinstance(hint, str) else hint)
 
 
 def kind_of_hint(hint: Any) -> Any:
