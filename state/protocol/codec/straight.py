@@ -1,8 +1,49 @@
-"""Functions that read and write declared classes, made from their fields as straight-line code.
+"""Functions that read and write declared classes, generated from their fields as straight-line Python.
 
-Neighbouring fields of fixed size share one call of struct; short texts, bools and the chain's own symbols are handled in
-line; everything else is a call per field. Whatever the fast code doesn't expect is done again by the kinds of the fields,
-one after the other, which also say what is wrong. Only `Codecs` calls this; it knows no operation.
+A loop over the fields of a class calls a function for each, and each of these calls others. That is most of the time that a small
+field takes. The generator writes the loop out instead, once per class and chain, as source text that is compiled. Of
+
+    class Payment(Struct, frozen=True):
+        to: AccountName
+        amount: Asset
+        due: Time
+
+it makes this packer:
+
+    def pack_Payment(v):
+        try:
+            t0 = v.to.encode('utf-8', 'surrogateescape')
+            n0 = len(t0)
+            a1 = v.amount
+            return join(((L[n0] if n0 < 128 else pack_length(n0)), t0, fixed2(a1.amount, symbols[a1.symbol], v.due)))
+        except (KeyError, UnicodeEncodeError):
+            return by_fields(v)
+
+and this unpacker:
+
+    def unpack_Payment(b, i):
+        start = i
+        try:
+            n, = fixed4(b, i)
+            i += 1
+            if n > 16: raise Unexpected
+            e = i + n
+            f0 = b[i:e].decode('utf-8', 'surrogateescape')
+            i = e
+            if '\\0' in f0: raise Unexpected
+            f1, f1s, f2, = fixed5(b, i)
+            i += 20
+            f1 = Asset(f1, symbols[f1s])
+            return cls(f0, f1, f2), i
+        except (KeyError, StructError):
+            return by_fields(b, start)
+
+Neighbouring fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
+symbols are handled in line, every other kind by a call of its function.
+
+The fast lines know only what nearly all values are like. For anything else (an SMT, a name that is cut, bytes that are wrong) they
+give up, and `by_fields` starts again with the functions of the kinds, one field after the other. So each rule and each text of a
+refusal stands once, in the kinds. Only the codec calls this module; it knows no operation.
 """
 
 from __future__ import annotations
@@ -29,7 +70,7 @@ def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str
 
 
 def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:
-    """Lines that are left for another expression when one of these errors shows that they don't fit."""
+    """The lines, guarded: when one of these errors shows that a value is not what they expect, `otherwise` is returned."""
     return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {otherwise}"]
 
 
@@ -48,7 +89,7 @@ class PackCode:
         self.errors: set[str] = set()
 
     def flush(self) -> None:
-        """Turn the fixed fields that wait into one call of struct."""
+        """Write one call of struct for the neighbouring fields of fixed size that have been collected."""
         if self.layout:
             name = f"fixed{len(self.parts)}"
             self.names[name] = struct.Struct("<" + self.layout).pack
@@ -56,7 +97,7 @@ class PackCode:
             self.layout, self.values = "", []
 
     def add(self, index: int, field: Field) -> None:
-        """The code for one field."""
+        """Write the code that packs one field."""
         kind, value = field.kind, f"v.{field.name}"
         if isinstance(kind, Fixed) and kind.layout:
             self.layout += kind.layout
@@ -89,7 +130,7 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
     code.flush()
     parts = code.parts
     lines = [*code.lines, f"return {' + '.join(parts) or repr(b'')}" if len(parts) < 3 else f"return join(({', '.join(parts)}))"]
-    if code.errors:
+    if code.errors:  # without any, the lines can't fail, and need no second way
         packers = [(field.name, codecs.packer(field.kind)) for field in fields]
         code.names["by_fields"] = lambda value: prefix + b"".join([pack(getattr(value, name)) for name, pack in packers])
         lines = attempt(lines, f"({', '.join(sorted(code.errors))})", "by_fields(v)")
@@ -111,7 +152,7 @@ class UnpackCode:
         self.after: list[str] = []
 
     def flush(self) -> None:
-        """Turn the fixed fields that wait into one call of struct, and into what has to be done with them."""
+        """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results."""
         if self.waiting:
             layout = struct.Struct("<" + "".join(code for _, code in self.waiting))
             name = f"fixed{len(self.names)}"
@@ -122,7 +163,7 @@ class UnpackCode:
             self.waiting, self.after = [], []
 
     def add(self, target: str, kind: Any) -> None:
-        """The code that reads one field into `target`."""
+        """Write the code that reads one field into the variable `target`."""
         if isinstance(kind, Fixed) and type(kind).unpacker is Fixed.unpacker:
             self.waiting.append((target, kind.layout))
         elif type(kind) is Flag:
@@ -139,7 +180,11 @@ class UnpackCode:
             self.lines.append(f"{target}, i = read_{target}(b, i)")
 
     def add_text(self, target: str, kind: String) -> None:
-        """A text whose length fits into one byte, which is read together with the fixed fields in front of it."""
+        """Write the code for a text whose length fits into one byte.
+
+        The length is read by the same call of struct as the fields of fixed size in front of it. A longer text is rare: it is left to
+        the kind, or, where the kind cuts it (`Bounded`), to `by_fields`.
+        """
         self.waiting.append(("n", "B"))
         self.flush()
         plain = ["e = i + n", f"{target} = b[i:e].decode('utf-8', 'surrogateescape')", "i = e"]
@@ -159,6 +204,7 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
         code.add(f"f{index}", field.kind)
     code.flush()
     names = [field.name for field in fields]
+    # Arguments by position are faster; a class with fields of the program's own in between needs them by name.
     in_order = names == list(cls.__struct_fields__)[: len(names)]
     arguments = ", ".join(f"f{index}" if in_order else f"{name}=f{index}" for index, name in enumerate(names))
     lines = [*code.lines, f"return cls({arguments}), i"]
@@ -232,6 +278,7 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
         names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
+        # What the condenser doesn't write it doesn't read either: the field has its default, whatever the object holds.
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")
             continue
