@@ -97,7 +97,7 @@ def place_of(cls: type, field: Field) -> str:
 def blank(of: Any, codecs: Codecs, legacy: bool) -> Any:
     """Return the JSON form of a record or a kind with nothing in it; optional fields are left out.
 
-    That is what `jsonrpc.get_signature` shows of a result, and what tells the schemas whether a kind is written as text.
+    `jsonrpc.get_signature` shows results so, and the schemas see by it whether a kind is written as text.
     """
     if isinstance(of, Always):
         return of.value

@@ -1,4 +1,4 @@
-"""What an operation is, the registry of all of them, and how they are written: each is one class in state/operations.
+"""What an operation is, the registry of all operations, and how an operation is written among other fields.
 
 `@operation(tag, active="from_")` on a frozen Struct enters it; its annotated fields are its schema in wire order. Tags
 are those with the SMT operations; a chain without them moves the later ones down (wire-format.md §4).
@@ -55,7 +55,7 @@ class Needed(Struct):
 
     @classmethod
     def by(cls, operations: tuple[Operation, ...]) -> Needed:
-        """What all these operations need."""
+        """Return the authorities that all these operations need together."""
         needed = cls(set(), set(), set(), [])
         for operation in operations:
             operation.authorities(needed)
@@ -74,27 +74,27 @@ class Operation(Struct, frozen=True, gc=False):
     """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
 
     def validate(self, codecs: Codecs) -> None:
-        """What can be refused without state, in the reference's order and words.
+        """Refuse what can be refused without state, in the reference's order and words.
 
-        The codecs are those of the chain: some operations hold packed values, and some limits are constants of the build
+        `codecs` belongs to the chain: some operations hold packed values, and some limits are constants of the build
         (`codecs.spec`).
         """
 
     def authorities(self, needed: Needed) -> None:
-        """Add what must have signed this operation."""
+        """Add the authorities that must have signed this operation."""
 
     def impacted(self) -> set[str]:
-        """The accounts in whose history it appears."""
+        """Return the accounts in whose history the operation appears."""
         needed = Needed.by((self,))
         return needed.active | needed.owner | needed.posting
 
     def apply(self, state: Any) -> None:
-        """The preconditions, then the effect, on a state.tables.State."""
+        """Check the preconditions, then change the state (a state.tables.State)."""
         raise Refused("${name} is not available in this version", condition="false", name=f"{self.NAME}_operation")
 
 
 class VirtualOperation(Operation, frozen=True):
-    """Base of what the chain itself reports: never valid inside a transaction, has fields and nothing else."""
+    """Base of the operations by which the chain reports what it does: they have only fields, and are refused inside a transaction."""
 
     VIRTUAL: ClassVar[bool] = True
 
@@ -152,14 +152,14 @@ def is_many(cls: type[Operation], field: str) -> bool:
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
-    """The `authorities` of an operation that one field says it all for."""
+    """Return the method `authorities` of an operation whose signers stand in one field."""
     if many:
         return lambda self, needed: getattr(needed, role).update(getattr(self, field))
     return lambda self, needed: getattr(needed, role).add(getattr(self, field))
 
 
 def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
-    """The `impacted` of an operation that touches the accounts in these fields."""
+    """Return the method `impacted` of an operation that touches the accounts in these fields."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda self: {get(self)}
@@ -167,7 +167,7 @@ def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
 
 
 class OperationKind(Kind):
-    """One operation among other fields: a variant over the registry, as far as a chain has it."""
+    """The kind of a field that holds an operation: a variant of all registered operations that the chain has."""
 
     def packer(self, codecs: Codecs) -> Pack:
         packers: dict[type, Pack] = {}

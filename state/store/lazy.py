@@ -1,4 +1,4 @@
-"""`LazyOrder`: entries that are sorted when somebody reads them, not when they change. It knows neither rows nor tables.
+"""`LazyOrder`: entries that are sorted when they are read, not when they change. It knows neither rows nor tables.
 
 Some orders change with nearly every operation and are read a few times a minute, by queries: posts by their score, for one.
 Keeping such an order sorted costs a search per change, most of which nobody ever sees. So a change only adds an id to a set
@@ -35,7 +35,7 @@ class LazyOrder:
 
     Whoever changes a thing adds its id to `changed`; to add one too many does no harm, to miss one leaves it at its old
     place. The set stays the same object, so that a writer may keep it. It grows with the number of things that exist, for
-    those that are gone see `forget`.
+    things that are gone see `forget`.
     """
 
     __slots__ = ("_entries", "_entry_of", "_order", "changed")
@@ -103,7 +103,7 @@ class LazyOrder:
     def _sort_anew(self) -> None:
         """Take in all changes at once. When it raises, nothing has changed.
 
-        The entries that stay are in order already, so Python's sort has only to merge them with those that are new.
+        The entries that stay are in order already, so Python's sort has only to merge them with the new ones.
         """
         entries, entry_of = self._entries, self._entry_of
         moved: dict[int, Entry | None] = {}

@@ -42,7 +42,7 @@ class Ordered:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "OrderedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """The declaration; a table hides it behind the index of the same name, which is how types see it."""
+        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
         assert table is None, "a table without its indices"
         return self
 

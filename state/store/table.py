@@ -99,7 +99,7 @@ class Table(Generic[RowT]):
         if not self._watched.isdisjoint(changes):
             self._shift(row, changes)
         else:
-            # The same as `_exchange`, without the call: most writes go through here.
+            # `_exchange` in line: most writes go through here, and a call is a good part of what they cost.
             try:
                 for field, value in changes.items():
                     changes[field] = getattr(row, field)
@@ -111,7 +111,7 @@ class Table(Generic[RowT]):
         self._record((self._undo_modify, row, changes))
 
     def remove(self, row: RowT) -> None:
-        """Take a row out of the table and all indices. It keeps its values and its id, which nobody else gets."""
+        """Take a row out of the table and all indices. It keeps its values and its id, which no other row gets."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
         self._drop(row)
         self._record((self._undo_remove, row, None))
@@ -174,7 +174,7 @@ class Table(Generic[RowT]):
         changed, and exchanging once more takes that back. A clash or an entry that can't be worked out raises before that point, an
         entry that can't be compared within `_perform`, which takes back the moves that it has made.
 
-        Most writes don't reach this: `_watched` tells `modify` at once that no index reads the fields. Of those that do, many leave
+        Most writes don't reach this: `modify` sees in `_watched` at once that no index reads the fields. Of those that do, many leave
         an entry as it was, because the value is the same or `where` leaves the row out before and after; that index is not touched,
         which is also why walks over it go on. A lazy index only notes the id, at the very end, when nothing can fail any more.
         """

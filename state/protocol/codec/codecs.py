@@ -38,24 +38,28 @@ class ChainCodecs:
     # -------------------------------------------------------------- the four functions of a type
 
     def packer(self, of: Any) -> Pack:
-        """value -> bytes."""
+        """Return the function from a value to its bytes."""
         made: Pack = self._make("pack", of, lambda kind: kind.packer(self), lambda cls: struct_packer(self, cls))
         return made
 
     def unpacker(self, of: Any) -> Unpack:
-        """bytes, position -> value, position. May run past the end: callers go through `reading`."""
+        """Return the function from bytes and a position to a value and the position after it.
+
+        It may run past the end of the bytes without noticing, because a check per field would cost more than the field. So the
+        outermost caller goes through `reading`, which checks once.
+        """
         made: Unpack = self._make("unpack", of, lambda kind: kind.unpacker(self), lambda cls: struct_unpacker(self, cls))
         return made
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
-        """value -> JSON value; None when a value is its own JSON form."""
+        """Return the function from a value to its JSON form, None when each value is its own JSON form."""
         made: Dump | None = self._make(
             f"dump{legacy:d}", of, lambda kind: kind.dumper(self, legacy), lambda cls: self._class_dumper(self, cls, legacy)
         )
         return made
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
-        """JSON value -> value; raises a ChainError for everything that it doesn't take."""
+        """Return the function from a JSON value to a value; it raises a ChainError for any JSON value that isn't one."""
         made: Parse = self._make(
             f"parse{legacy:d}", of, lambda kind: kind.parser(self, legacy), lambda cls: struct_parser(self, cls, legacy)
         )
@@ -71,7 +75,7 @@ class ChainCodecs:
     # -------------------------------------------------------------- defaults
 
     def default(self, of: Any) -> Any:
-        """The value of a field that is left out."""
+        """Return the value of a field that is left out."""
         if isinstance(of, CoinFeeKind):
             return CoinFee(self.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
         if isinstance(of, Kind):
@@ -83,22 +87,25 @@ class ChainCodecs:
     # -------------------------------------------------------------- whole values
 
     def pack(self, value: Any) -> bytes:
-        """The bytes of a declared value."""
+        """Return the bytes of a value of a declared class."""
         return self.packer(type(value))(value)
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """A value from bytes; what is left over is ignored unless `exact`. Bad bytes end in one ChainError."""
+        """Return the value that bytes begin with, or with `exact` consist of; bytes that hold none raise a ChainError."""
         value, end = reading(self.unpacker(of), data, 0)
         require(not exact or end == len(data), "bytes are left over", condition="ds.remaining() == 0")
         return value
 
     def dump(self, value: Any, legacy: bool = False) -> Any:
-        """The JSON form of a declared value."""
+        """Return the JSON form of a value of a declared class."""
         return (self.dumper(type(value), legacy) or as_it_is)(value)
 
 
 def reading(unpack: Unpack, data: bytes, i: int) -> tuple[Any, int]:
-    """Run an unpacker; reading past the end, which shows late or not at all, is one ChainError."""
+    """Run an unpacker, and turn reading past the end of the bytes into a ChainError.
+
+    Slices of bytes end early without an error, so some unpackers come back with a position beyond the end: that is checked here.
+    """
     try:
         value, end = unpack(data, i)
     except (IndexError, struct.error):
@@ -109,5 +116,5 @@ def reading(unpack: Unpack, data: bytes, i: int) -> tuple[Any, int]:
 
 
 def past_end(data: bytes, end: int) -> OutOfRange:
-    """The error of reading beyond the bytes given."""
+    """Return the reference's error for reading up to `end`, beyond the bytes given."""
     return OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=end - len(data))

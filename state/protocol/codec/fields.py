@@ -27,7 +27,7 @@ class Field(Struct, frozen=True):
 
 
 def wire_fields(cls: type) -> list[Field]:
-    """The fields of a declared type that go over the wire, in order."""
+    """Return the fields of a declared type that go over the wire, in wire order."""
     hints = get_type_hints(cls, include_extras=True)
     out = []
     for name in cls.__struct_fields__:  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def wire_fields(cls: type) -> list[Field]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """The wire fields of a declared type that one of the JSON forms has; a class names what is absent from either."""
+    """Return the wire fields that one of the two JSON forms shows; LEGACY_ABSENT and APPBASE_ABSENT of a class name the others."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
@@ -61,7 +61,7 @@ def kind_of_field(cls: type, name: str) -> Any:
 
 
 def kind_of_hint(hint: Any) -> Any:
-    """The kind of an annotation: that of an `Annotated`, a declared class itself, `Maybe` of an optional one, or None."""
+    """Return the kind of an annotation: the one in an `Annotated`, a declared class itself, `Maybe` of an optional one, otherwise None."""
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Kind):
             return extra

@@ -193,7 +193,7 @@ def required_signatures(
 def minimal_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """The required keys without those that verification can spare, tried in ascending order."""
+    """Return the required keys without the ones that the authorities are satisfied without; keys are tried in ascending order."""
     keys = required_signatures(needed, signed, available, lookups, limits)
     for key in sorted(keys):
         try:

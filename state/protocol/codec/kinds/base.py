@@ -72,24 +72,24 @@ class Kind:
     default: Any = None
 
     def packer(self, codecs: Codecs) -> Pack:
-        """How a value is packed."""
+        """Return the function that packs a value, for the chain of these codecs."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        """How a value is read from bytes."""
+        """Return the function that reads a value from bytes."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        """How a value is written as JSON; None when it is its own JSON form."""
+        """Return the function that writes a value as JSON, None when each value is its own JSON form."""
         return None
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        """How a value is read from JSON."""
+        """Return the function that reads a value from JSON."""
         raise TypeError(f"{type(self).__name__} is only written")
 
 
 def pack_length(n: int) -> bytes:
-    """A varint: unsigned LEB128, low bits first."""
+    """Return a number as a varint: unsigned LEB128, low bits first."""
     if n < 128:
         return LENGTHS[n]
     out = bytearray()
@@ -101,7 +101,7 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """A varint of at most five bytes; bits above 2^32 are lost, as in the reference."""
+    """Read a varint of at most five bytes, and return it with the position after it; bits from 2^32 on are lost, as in the reference."""
     start = i
     n = shift = 0
     for _ in range(5):
@@ -118,7 +118,11 @@ def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, in
 
 
 def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """The number of elements of a container, bounded by the bytes that are left."""
+    """Read the number of elements of a container, and return it with the position after it.
+
+    Each element takes at least one byte, so a number greater than what is left is refused at once. Otherwise a few bytes could make
+    the reader of a container ask for memory for billions of elements.
+    """
     n = data[i]
     i += 1
     if n > 127:
@@ -129,5 +133,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """The value itself."""
+    """Return the value itself: stands for a dumper where a function is needed."""
     return value

@@ -114,7 +114,7 @@ class Flag(Kind):
 
 
 def flag(byte: int) -> bool:
-    """The bool that a byte stands for."""
+    """Return the bool of a byte; refuse a byte other than 0 and 1."""
     if byte > 1:
         raise Refused(condition="( b & ~1 ) == 0")
     return byte == 1

@@ -31,12 +31,12 @@ class String(Kind):
 
 
 def text_from_json(value: Any) -> str:
-    """A text, or any other scalar as it prints."""
+    """Read a text from JSON; another scalar counts as the text that it prints as."""
     return value if type(value) is str else to_text(value)
 
 
 def pack_text(value: str) -> bytes:
-    """A length and the bytes of a text."""
+    """Return a text as its length in bytes and the bytes."""
     data = encode(value)
     n = len(data)
     return (LENGTHS[n] if n < 128 else pack_length(n)) + data
