@@ -7,8 +7,7 @@ from msgspec import Struct
 from rpc.records.comments import Comment, CommentView
 from rpc.service.shown import At
 from state.plugins.follow import plugin as follow
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many, String, Text, Time, UInt32
 
 
 class Relations(Many):
