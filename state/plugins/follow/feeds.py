@@ -1,8 +1,8 @@
 """Blogs and feeds: lists of numbered posts, one of each kind per account. It knows neither operations nor relations of accounts.
 
 A blog is a table with a row per post. Feeds hold most of the entries of this plugin, a post once for each follower; so a feed is an
-append-only list of (number, comment id), and only reblogged posts have rows beside it. A deleted post stays in the lists and is
-passed over when they are read. Source: block-processing.md §7.4; rpc-api.md §6.4.
+append-only list of (number, comment id), and only reblogged posts have rows beside it. A deleted post leaves the blogs; in feeds
+its place stays and is passed over when they are read. Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
