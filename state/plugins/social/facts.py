@@ -1,6 +1,7 @@
 """What the social index reads of the chain: ranks and relations of accounts, and what posts earn. It knows nothing of communities.
 
-The indexer of the reference is a program of its own, which computes these from what a node answers it; here the chain's own values count. Source: social.md §2.2, §2.4, §2.5.
+The indexer of the reference is a program of its own, which computes these from what a node answers it; here the chain's own values count.
+Source: social.md §2.2, §2.4, §2.5.
 """
 
 from collections.abc import Callable
@@ -52,7 +53,7 @@ class Facts:
     """The values of the chain; an object, so that tests can put the indexer's recorded values in their place."""
 
     def rank(self, state: State, account: Account) -> int | None:
-        """Return the position of an account, from 1, among all by vote weight. None stands for an account without a rank, as in the indexer."""
+        """Return the position of an account, from 1, among all by vote weight. None is an account without one, as the indexer has."""
         return state.accounts.by_vote_weight.position(account.vote_weight, account.id) + 1
 
     def earning(self, state: State, comment: Comment) -> int:
@@ -75,7 +76,7 @@ class Facts:
 
 
 def payout_of(state: State, facts: Facts, comment: Comment, worth: Worth) -> Payout:
-    """What a post is paid, or would be now."""
+    """Return the payout of a post: the paid one, or what it would be paid now."""
     at = payout_time(state, comment)
     paid = at == TIME_MAX
     banked = comment.total_payout_value + comment.curator_payout_value

@@ -1,5 +1,4 @@
-"""The tables of the social index: communities with roles and subscriptions, posts, reblogs and notifications. Source: social.md §2.1.
-"""
+"""The tables of the social index: communities with roles and subscriptions, posts, reblogs and notifications. Source: social.md §2.1."""
 
 from operator import not_
 

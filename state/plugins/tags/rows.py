@@ -1,7 +1,8 @@
 """The tables of the plugin `tags`: comments with their tags, and what tags count beyond these; and the scores.
 
 A comment has one row, with the values that its entries under all its tags show, as they were when they were last updated. The reference
-has a row for each tag; here the entries are made from the row when a list is read (view.py). Source: block-processing.md §7.6; rpc-api.md §6.5.2.
+has a row for each tag; here the entries are made from the row when a list is read (view.py).
+Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from math import log10
