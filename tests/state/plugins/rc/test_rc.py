@@ -12,8 +12,9 @@ from state.operations.custom import Custom, CustomJson
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting, WithdrawVesting
 from state.operations.witnesses import WitnessSetProperties
-from state.plugins.rc import plugin as rc
+from state.plugins.rc.plugin import FIRST_ADJUSTMENT, NEGATIVE_SINCE, RC, after_block, charge, fill_pools, payer, payer_of, take
 from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES, cost, pool_after_block, priced, rates_of
+from state.plugins.rc.rows import RcAccount, maximum_rc
 from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, added, usage_of
 from state.protocol.errors import PluginRefused
 from state.protocol.keys.authority import Authority
@@ -42,25 +43,25 @@ def sized(size: int, *operations: Operation) -> SignedTransaction:
 
 def chain_with_credits(hardfork: int = 23) -> Chain:
     """A chain on which credits have just started, with one account that has VESTS and one that has none."""
-    chain = chain_at(hardfork, plugins=[rc.NAME])
+    chain = chain_at(hardfork, plugins=[RC.name])
     state = chain.state
     add_account(state, "alice", balance=1000, vesting_shares=10**12)
     add_account(state, "bob")
     state.set_props(head_block_number=state.spec.constants.RC_START_BLOCK)
-    rc.after_block(state, BLOCK)
+    after_block(state, RC.of(state), BLOCK)
     return chain
 
 
-def bar(state: State, name: str) -> rc.RcAccount:
+def bar(state: State, name: str) -> RcAccount:
     """The bar of an account."""
-    row = rc.find_rc_account(state, name)
+    row = RC.of(state).accounts.by_account.get(name)
     assert row is not None
     return row
 
 
 def set_bar(state: State, name: str, **values: int) -> None:
     """Give a bar other values."""
-    rc.plugin(state).accounts.modify(bar(state, name), **values)
+    RC.of(state).accounts.modify(bar(state, name), **values)
 
 
 # ------------------------------------------------------------------ recordings
@@ -69,12 +70,14 @@ def set_bar(state: State, name: str, **values: int) -> None:
 def answer(state: State, method: str, params: Any) -> Any:
     """What rc_api tells, as plain texts."""
     if method == "rc_api.get_resource_pool":
-        return {resource.name: str(pool) for resource, pool in zip(rc.resources(state), rc.pools(state), strict=True)}
+        return {resource.name: str(pool) for resource, pool in zip(RC.of(state).resources, RC.of(state).left, strict=True)}
     if method == "rc_api.get_resource_params":
-        return {resource.name: [str(n) for n in (resource.pool_eq, resource.coeff_a, resource.coeff_b)] for resource in rc.resources(state)}
-    rows = [row for name in params.get("accounts", []) if (row := rc.find_rc_account(state, name))]
+        return {
+            resource.name: [str(n) for n in (resource.pool_eq, resource.coeff_a, resource.coeff_b)] for resource in RC.of(state).resources
+        }
+    rows = [row for name in params.get("accounts", []) if (row := RC.of(state).accounts.by_account.get(name))]
     return [
-        [row.account, str(row.mana), row.mana_time, str(rc.maximum_rc(state.account(row.account), row.adjustment)), str(row.adjustment)]
+        [row.account, str(row.mana), row.mana_time, str(maximum_rc(state.account(row.account), row.adjustment)), str(row.adjustment)]
         for row in rows
     ]
 
@@ -130,7 +133,7 @@ def test_sizes_and_times_are_the_recorded_ones() -> None:
 
 def test_undone_and_applied_again_it_is_the_same() -> None:
     player = Player(CASES / "rc_limits")
-    chain, plugin = player.chain, rc.plugin(player.chain.state)
+    chain, plugin = player.chain, RC.of(player.chain.state)
     for block in player.blocks():
         before = snapshot(plugin)
         chain.push_block(block)
@@ -229,18 +232,18 @@ def test_operations_of_a_transaction_add_up() -> None:
 def test_the_short_way_finds_the_same_payer(name: str) -> None:
     operation = sample(name)
     if not isinstance(operation, WitnessSetProperties):
-        assert rc.payer((operation,)) == rc.payer_of(operation)
+        assert payer((operation,)) == payer_of(operation)
 
 
 def test_special_payers() -> None:
     bob, carol = Authority(1, (("bob", 1),)), Authority(1, (("carol", 1),))
-    assert rc.payer((RecoverAccount(account_to_recover="alice", new_owner_authority=bob, recent_owner_authority=carol),)) == "bob"
-    assert rc.payer((RecoverAccount(account_to_recover="alice", recent_owner_authority=carol),)) == "carol"
-    assert rc.payer((RecoverAccount(account_to_recover="alice"),)) == "alice"
-    assert rc.payer((WitnessSetProperties(owner="bob"),)) == "bob"
-    assert rc.payer((CustomJson(required_auths=("zoe",), required_posting_auths=("amy",)),)) == "zoe"
-    assert rc.payer((CustomJson(), Transfer(from_="bob"))) == "bob"
-    assert rc.payer((CustomJson(),)) == ""
+    assert payer((RecoverAccount(account_to_recover="alice", new_owner_authority=bob, recent_owner_authority=carol),)) == "bob"
+    assert payer((RecoverAccount(account_to_recover="alice", recent_owner_authority=carol),)) == "carol"
+    assert payer((RecoverAccount(account_to_recover="alice"),)) == "alice"
+    assert payer((WitnessSetProperties(owner="bob"),)) == "bob"
+    assert payer((CustomJson(required_auths=("zoe",), required_posting_auths=("amy",)),)) == "zoe"
+    assert payer((CustomJson(), Transfer(from_="bob"))) == "bob"
+    assert payer((CustomJson(),)) == ""
 
 
 # ------------------------------------------------------------------ charging
@@ -254,7 +257,7 @@ def test_who_has_too_little_is_refused_on_the_way_in_and_only_there() -> None:
     assert bar(state, "alice").mana < bar(state, "alice").last_max
     chain.clear_pending()
     set_bar(state, "alice", mana=1)
-    needed = rc.transaction_cost(state, chain.state.wire.seal(SignedTransaction(operations=(gift,))))
+    needed = RC.of(state).price(state, usage_of(state.wire.seal(SignedTransaction(operations=(gift,)))))
     assert needed > 1
     text = refused(chain, gift, by=push)
     assert text == f"plugin exception:Account: alice has 1 RC, needs {needed} RC. Please wait to transact, or power up COIN.rethrow"
@@ -272,13 +275,13 @@ def test_before_hardfork_20_nobody_is_refused() -> None:
 def test_a_bar_goes_only_a_little_below_zero() -> None:
     chain = chain_with_credits()
     state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
-    most = rc.maximum_rc(account, row.adjustment)
-    assert most == 10**12 + rc.FIRST_ADJUSTMENT
-    rc.take(state, rc.plugin(state), row, account, 10**15)
+    most = maximum_rc(account, row.adjustment)
+    assert most == 10**12 + FIRST_ADJUSTMENT
+    take(state, RC.of(state), row, account, 10**15)
     assert row.mana == -(166 * most // 10000)
-    state.set_props(time=rc.NEGATIVE_SINCE)
-    set_bar(state, "alice", mana=5, mana_time=rc.NEGATIVE_SINCE)
-    rc.take(state, rc.plugin(state), row, account, 10**15)
+    state.set_props(time=NEGATIVE_SINCE)
+    set_bar(state, "alice", mana=5, mana_time=NEGATIVE_SINCE)
+    take(state, RC.of(state), row, account, 10**15)
     assert row.mana == 5, "long ago what couldn't be paid cost nothing"
 
 
@@ -287,31 +290,31 @@ def test_what_costs_nothing_is_never_refused() -> None:
     state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
     set_bar(state, "alice", mana=-10)
     with state.pushing():
-        rc.take(state, rc.plugin(state), row, account, 0)
+        take(state, RC.of(state), row, account, 0)
         with pytest.raises(PluginRefused):
-            rc.take(state, rc.plugin(state), row, account, 1)
+            take(state, RC.of(state), row, account, 1)
     assert row.mana == -10
 
 
 def test_a_bar_regenerates_in_five_days() -> None:
     chain = chain_with_credits()
     state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
-    most = rc.maximum_rc(account, row.adjustment)
+    most = maximum_rc(account, row.adjustment)
     set_bar(state, "alice", mana=0)
     move_to(state, state.head_time + 43_200)
-    rc.take(state, rc.plugin(state), row, account, 0)
+    take(state, RC.of(state), row, account, 0)
     assert row.mana == most // 10
     move_to(state, state.head_time + 432_000)
-    rc.take(state, rc.plugin(state), row, account, 0)
+    take(state, RC.of(state), row, account, 0)
     assert row.mana == most
 
 
 def test_a_transaction_that_nobody_pays_is_refused_on_the_way_in() -> None:
     chain = chain_with_credits()
     trx = sized(100, CustomJson())
-    rc.charge(chain.state, trx)
+    charge(chain.state, RC.of(chain.state), trx)
     with chain.state.pushing(), pytest.raises(PluginRefused, match="no resource user"):
-        rc.charge(chain.state, trx)
+        charge(chain.state, RC.of(chain.state), trx)
 
 
 # ------------------------------------------------------------------ bars
@@ -325,10 +328,10 @@ def test_powering_up_brings_credits_at_once_and_powering_down_takes_none() -> No
     gained = state.account("bob").vesting_shares
     assert gained > 0
     assert bar(state, "bob").mana == 7 + gained
-    assert bar(state, "bob").last_max == rc.FIRST_ADJUSTMENT + gained
+    assert bar(state, "bob").last_max == FIRST_ADJUSTMENT + gained
     apply(chain, WithdrawVesting(account="bob", vesting_shares=Asset(gained, 3200000070)))
     smaller = bar(state, "bob").last_max
-    assert smaller < rc.FIRST_ADJUSTMENT + gained
+    assert smaller < FIRST_ADJUSTMENT + gained
     before = bar(state, "bob").mana
     apply(chain, WithdrawVesting(account="bob", vesting_shares=Asset(0, 3200000070)))
     assert bar(state, "bob").last_max > smaller
@@ -347,19 +350,19 @@ def test_a_new_account_counts_the_fee_of_its_creation() -> None:
 
 def test_hardfork_20_fills_the_pools() -> None:
     chain = chain_with_credits()
-    rc.fill_pools(chain.state, Hardfork(hardfork_id=19))
-    before = rc.pools(chain.state)
-    rc.fill_pools(chain.state, Hardfork(hardfork_id=20))
-    assert before != rc.pools(chain.state) == tuple([0 if n == NEW_ACCOUNTS else r.max_pool for n, r in enumerate(RESOURCES)])
+    fill_pools(chain.state, RC.of(chain.state), Hardfork(hardfork_id=19))
+    before = RC.of(chain.state).left
+    fill_pools(chain.state, RC.of(chain.state), Hardfork(hardfork_id=20))
+    assert before != RC.of(chain.state).left == tuple([0 if n == NEW_ACCOUNTS else r.max_pool for n, r in enumerate(RESOURCES)])
 
 
 def test_credits_start_at_their_block() -> None:
-    chain = chain_at(plugins=[rc.NAME])
+    chain = chain_at(plugins=[RC.name])
     state = chain.state
-    rc.after_block(state, BLOCK)
-    assert rc.find_rc_account(state, "initminer") is None
-    assert (rc.resources(state), rc.pools(state), rc.transaction_cost(state, sized(100, Transfer()))) == (RESOURCES, (0,) * 5, 0)
+    after_block(state, RC.of(state), BLOCK)
+    assert RC.of(state).accounts.by_account.get("initminer") is None
+    assert (RC.of(state).resources, RC.of(state).left) == (RESOURCES, (0,) * 5)
     state.set_props(head_block_number=state.spec.constants.RC_START_BLOCK, total_vesting_shares=1)
-    rc.after_block(state, BLOCK)
-    assert all(bar(state, account.name).adjustment == rc.FIRST_ADJUSTMENT for account in state.accounts)
-    assert rc.resources(state)[NEW_ACCOUNTS] != RESOURCES[NEW_ACCOUNTS]
+    after_block(state, RC.of(state), BLOCK)
+    assert all(bar(state, account.name).adjustment == FIRST_ADJUSTMENT for account in state.accounts)
+    assert RC.of(state).resources[NEW_ACCOUNTS] != RESOURCES[NEW_ACCOUNTS]

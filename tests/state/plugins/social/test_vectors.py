@@ -16,19 +16,18 @@ from rpc.api.bridge.arguments import account_argument, limit_argument, permlink_
 from rpc.records.bridge.unknown import unknown_post
 from rpc.service.refusal import InvalidParameters
 from state.operations.custom import CustomJson
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import follow_count
+from state.plugins.follow.plugin import FOLLOW, apply_bare
 from state.plugins.social.communities.lists import standings
 from state.plugins.social.communities.payloads import LANGUAGES, ROLES
+from state.plugins.social.notifications.texts import Content, message, url
 from state.plugins.social.notifications.writing import (
-    Told,
     Type,
     contribution,
     mention_score,
     mentioned,
     mentions_most,
-    message,
     rank_score,
-    url,
     vote_score,
 )
 from state.plugins.social.plugin import type_of
@@ -159,8 +158,8 @@ def test_mentions_of_a_post() -> None:
 def test_texts_of_notifications() -> None:
     for case in cases("notification_render"):
         fields = {"src": "ann"} | case["fields"]
-        told = Told(Type[case["type"]], **{name: value or "" for name, value in fields.items()})
-        assert {"msg": message(told), "url": url(told)} == case["expected"], case
+        content = Content(Type[case["type"]], **{name: value or "" for name, value in fields.items()})
+        assert {"msg": message(content), "url": url(content)} == case["expected"], case
     assert {kind.name: kind.value for kind in Type} == SOCIAL["notification_render"]["type_ids"]
 
 
@@ -390,7 +389,7 @@ def small_world() -> World:
 
 def follow_state(world: World) -> int | None:
     """What Ann is to Bob: 1 a follower, 2 one who ignores him."""
-    row = follow.plugin(world.state).follows.by_pair.get("ann", "bob")
+    row = FOLLOW.of(world.state).follows.by_pair.get("ann", "bob")
     return None if row is None else row.what >> 1
 
 
@@ -419,12 +418,12 @@ def test_changes_of_follows() -> None:
         payload = {"follower": "ann", "following": "bob"}
         if case["old"] is not None:
             world.act("ann", ["follow", payload | {"what": words[case["old"]]}], "follow")
-        before, count = told_of(world, Type.follow), follow.follow_count(world.state, "bob")[0]
+        before, count = told_of(world, Type.follow), follow_count(world.state, "bob")[0]
         world.act("ann", ["follow", payload | {"what": words[case["new"]]}], "follow")
         # Leaving state 2 for 1 is no new relation; the indexer agrees.
         assert told_of(world, Type.follow) - before == case["follow_notification"], case
         assert (follow_state(world) or 0) == (case["stored"] or 0)
-        assert follow.follow_count(world.state, "bob")[0] - count == case["correct_count_delta"]
+        assert follow_count(world.state, "bob")[0] - count == case["correct_count_delta"]
     assert tried == 12
 
 
@@ -443,7 +442,7 @@ def test_refused_follows(case: str, signer: str, payload: dict[str, Any]) -> Non
     assert case in {entry["case"] for entry in cases("follow_rejections")}
     world = small_world()
     world.act(signer, ["follow", payload], "follow")
-    assert len(follow.plugin(world.state).follows) == (case == "unknown following")
+    assert len(FOLLOW.of(world.state).follows) == (case == "unknown following")
     assert told_of(world, Type.follow) == 0
 
 
@@ -468,7 +467,7 @@ def test_envelopes() -> None:
         names = {name: tuple(op[name]) for name in ("required_auths", "required_posting_auths")}
         world.custom(id=op["id"], json=op["json"], **names)
         if case["case"].startswith("bare"):
-            follow.apply_bare(world.state, operation_of(op))
+            apply_bare(world.state, FOLLOW.of(world.state), operation_of(op))
         row = world.kept.last_reads.by_account.get("ann")
         effect = "ignored"
         if follow_state(world):
