@@ -105,6 +105,7 @@ class World:
         self.facts.ranks[name] = rank
         if reputation:
             FOLLOW.of(state).reputations.insert(Reputation(account=name, reputation=reputation))
+        self.kept.changed.author(name)
         register(state, self.kept, name)
         return row
 

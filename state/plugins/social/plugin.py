@@ -83,8 +83,7 @@ def type_of(prefix: str, name: str) -> int | None:
 
 
 def register(state: State, kept: Social, name: str) -> None:
-    """Note an account as changed; if it has the name of a community and isn't one yet, make it one with itself as its owner."""
-    kept.changed.author(name)
+    """Make an account with the name of a community a community, with itself as its owner."""
     type_id = type_of(state.spec.community_prefix, name)
     account = state.accounts.by_name.get(name)
     if type_id is None or account is None or kept.community(name) is not None:

@@ -223,6 +223,9 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     The reference does this to a paid comment as well, by its steps one after the other: it updates an entry that stays, which removes
     it, as the comment is paid; it creates a new one, which nothing removes until the next update. So an edit after the payout puts
     a comment back into lists, under its new tags only, and the discussion is stale until then.
+
+    A tag that was cut when it was stored isn't found among the named ones: as on the reference, each edit removes its entry and makes
+    a new one.
     """
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)

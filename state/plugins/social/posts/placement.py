@@ -161,6 +161,10 @@ def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]
     if post is None:
         return
     row = kept.reblogs.by_pair.get(post.id, actor)
+    if row is not None and comment.created > row.created:
+        # That was a reblog of a deleted post, whose permlink, and so whose row, this one has.
+        kept.reblogs.remove(row)
+        row = None
     if members.get("delete") == DELETE:
         if row is not None:
             kept.reblogs.remove(row)
