@@ -5,17 +5,16 @@ from typing import Any
 import pytest
 
 from state.chain.chain import Chain
-from state.operations.accounts import AccountCreate, ClaimAccount
+from state.operations.accounts import AccountCreate
 from state.operations.authorities import RecoverAccount
-from state.operations.content import Vote
-from state.operations.custom import Custom, CustomJson
+from state.operations.custom import CustomJson
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting, WithdrawVesting
 from state.operations.witnesses import WitnessSetProperties
 from state.plugins.rc.plugin import FIRST_ADJUSTMENT, NEGATIVE_SINCE, RC, after_block, charge, fill_pools, payer, payer_of, take
-from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES, cost, pool_after_block, priced, rates_of
+from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES
 from state.plugins.rc.rows import RcAccount, maximum_rc
-from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, added, usage_of
+from state.plugins.rc.usage import usage_of
 from state.protocol.errors import PluginRefused
 from state.protocol.keys.authority import Authority
 from state.protocol.operation import OPERATIONS, Operation
@@ -124,13 +123,6 @@ def test_credits_and_verdicts_are_the_recorded_ones() -> None:
     assert (broadcast, asked) == (88, 46)
 
 
-def test_sizes_and_times_are_the_recorded_ones() -> None:
-    events = (event for event in Player(CASES / "rc_limits").events() if event.get("method") == "rc_api.get_resource_params")
-    told = next(events)["result"]["size_info"]
-    assert told["resource_state_bytes"] == SIZES | {"STATE_BYTES_SCALE": 10_000}
-    assert {f"{name}_operation_exec_time": time for name, time in EXECUTION_TIMES.items()} == told["resource_execution_time"]
-
-
 def test_undone_and_applied_again_it_is_the_same() -> None:
     player = Player(CASES / "rc_limits")
     chain, plugin = player.chain, RC.of(player.chain.state)
@@ -146,81 +138,6 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
             chain.push_block(block)
             assert snapshot(plugin) == after
     assert pieces(snapshot(plugin)) == 3
-
-
-# ------------------------------------------------------------------ usage and prices (block-processing.md §8 E9)
-
-
-def test_what_transactions_cost() -> None:
-    equilibrium, full = rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), rates_of(RESOURCES, FULL, REGENERATION)
-    transfer, vote = usage_of(sized(150, Transfer())), usage_of(sized(120, Vote()))
-    assert transfer == (150, 0, 150, 174 * 185, 9600)
-    assert [cost((rate,), (count, 0, 0, 0, 0)) for rate, count in zip(equilibrium, transfer, strict=True)] == [
-        46_913_476,
-        0,
-        281_479_237,
-        12_584_540,
-        12_684_014,
-    ]
-    assert (cost(equilibrium, transfer), cost(full, transfer)) == (353_661_267, 177_518_692)
-    assert vote == (120, 0, 0, 26970 + 24675, 26500)
-    assert cost(equilibrium, vote) == 92_734_333
-
-
-def test_nothing_costs_anything_while_nothing_regenerates() -> None:
-    assert cost(rates_of(RESOURCES, EQUILIBRIUM, 0), (10**6,) * 5) == 0
-
-
-def test_an_empty_pool_is_the_dearest() -> None:
-    usage = usage_of(sized(150, Transfer()))
-    empty, negative = (rates_of(RESOURCES, (pool,) * 5, REGENERATION) for pool in (0, -(10**9)))
-    assert cost(empty, usage) == cost(negative, usage) > cost(rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), usage)
-
-
-def test_the_price_of_new_accounts_follows_the_subsidy() -> None:
-    resource = priced(RESOURCES[NEW_ACCOUNTS], SUBSIDY)
-    assert (resource.coeff_a, resource.shift, resource.coeff_b) == (16484671763857882971, 51, 1231961)
-    claim = (0, 1, 0, 0, 0)
-    resources = (*RESOURCES[:NEW_ACCOUNTS], resource, *RESOURCES[NEW_ACCOUNTS + 1 :])
-    pools = tuple(resource.pool_eq for resource in resources)
-    assert cost(rates_of(resources, pools, 4 * 10**17 // 144_000), claim) == 1_279_561_488_492
-    assert cost(rates_of(resources, pools, REGENERATION), claim) == 1_260_368_066_165
-
-
-def test_a_pool_decays_and_is_filled_up() -> None:
-    history = RESOURCES[0]
-    assert pool_after_block(history, 27050539251, 5000) == 27050534252
-    assert pool_after_block(history, 0, 5000) == 43403 - 5000
-
-
-@pytest.mark.parametrize(
-    ("operation", "accounts", "market", "state", "time"),
-    [
-        (ClaimAccount(creator="alice"), 1, 0, 0, 10000),
-        (ClaimAccount(creator="alice", fee=Asset(1)), 0, 0, 0, 10000),
-        (CustomJson(id="follow"), 0, 0, 0, 228_000),
-        (CustomJson(id="follower"), 0, 0, 0, 11400),
-        (Custom(), 0, 0, 0, 11400),
-        (TransferToVesting(), 0, 100, 0, 44400),
-        (
-            AccountCreate(owner=Authority(1, (("bob", 1),), ((b"", 1), (b"", 1)))),
-            0,
-            0,
-            5_200_000 + 3 * 40_000 + 180_000 + 2 * 350_000,
-            57700,
-        ),
-    ],
-)
-def test_what_operations_use(operation: Operation, accounts: int, market: int, state: int, time: int) -> None:
-    assert usage_of(sized(100, operation)) == (100, accounts, market, 174 * 135 + state, time)
-
-
-def test_operations_of_a_transaction_add_up() -> None:
-    one, other = Transfer(), CustomJson(id="follow")
-    alone = usage_of(sized(100, one)), usage_of(sized(100, other))
-    both = usage_of(sized(100, one, other))
-    assert both == (100, 0, 100, alone[0][3], alone[0][4] + alone[1][4])
-    assert added((1, 2, 3, 4, 5), (10, 20, 30, 40, 50)) == (11, 22, 33, 44, 55)
 
 
 # ------------------------------------------------------------------ who pays

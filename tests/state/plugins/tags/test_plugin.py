@@ -1,7 +1,7 @@
 """Plugin tags: against a plain model with a row for each tag, on recorded cases; recorded lists; metadata; promotion; undo."""
 
 import json
-from math import isclose, log10
+from math import log10
 from typing import Any
 
 import pytest
@@ -13,12 +13,10 @@ from state.operations.transfers import Transfer
 from state.plugins.tags.lists import ORDERS, discussions, promotion_of, tags_by_author, tags_of, trending_tags
 from state.plugins.tags.metadata import SMALL_LETTERS, named_tags
 from state.plugins.tags.plugin import TAGS, Tags, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
-from state.plugins.tags.rows import Notes, Tagged, again, contribution_of, hot, trending
 from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward
-from state.store import Journal
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 from tests.conformance.play import Player
@@ -243,44 +241,6 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
     assert pieces(snapshot(kept)) >= 4
 
 
-# ------------------------------------------------------------------ scores and metadata
-
-
-def test_scores() -> None:
-    created = 1_606_780_800
-    assert isclose(hot(10**9, created), 2 + created / 10_000)
-    assert isclose(trending(-(10**9), created), -2 + created / 480_000)
-    assert hot(9_999_999, created) == hot(-9_999_999, created) == hot(0, created) == created / 10_000
-
-
-def test_a_negative_score_counts_nothing() -> None:
-    row = Tagged(net_rshares=-(10**18), created=0, net_votes=-3)
-    assert contribution_of(row) == (-3, 1, 0, 0)
-    assert contribution_of(Tagged(net_rshares=10**9, created=480_000, parent=5)) == (0, 0, 1, 3)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ('{"tags":["b","a"]}', {"a", "b"}),
-        ('{"tags":["A","a","Ä"]}', {"a", "Ä"}),
-        ('{"tags":["f","e","d","c","b","a"]}', {"a", "b", "c", "d", "e"}),
-        ('{"tags":["","e","d","c","b","a"]}', {"a", "b", "c", "d"}),
-        ('{"tags":[1,true,null,"x"]}', {"1", "true", "x"}),
-        ('{"tags":["a"],"x":[1,2,,3]}', {"a"}),
-        ('{"tags":[["a"]]}', set()),
-        ('{"tags":"a"}', set()),
-        ('{"tags":{}}', set()),
-        ('{"other":["a"]}', set()),
-        ('["a"]', set()),
-        ("5", set()),
-        ("{", set()),
-    ],
-)
-def test_tags_that_metadata_names(metadata: str, expected: set[str]) -> None:
-    assert named_tags(metadata) == expected
-
-
 # ------------------------------------------------------------------ single rules
 
 
@@ -457,17 +417,3 @@ def test_tags_from_a_name_on() -> None:
     assert [row.tag for row in trending_tags(state, "art", 10)] == ["art"]
     assert [row.tag for row in trending_tags(state, "", 1)] == [""]
     assert trending_tags(state, "zoo", 10) == []
-
-
-def test_an_undone_change_is_noted() -> None:
-    journal = Journal()
-    notes = Notes(journal)
-    mark = journal.mark()
-    notes.comment(1)
-    notes.tag("art")
-    notes.comments.clear()
-    notes.tags.clear()
-    journal.undo(mark)
-    assert (notes.comments, notes.tags) == ({1}, {"art"})
-    again(notes.comments, 2)
-    assert notes.comments == {1, 2}
