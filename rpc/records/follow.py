@@ -8,8 +8,7 @@ from rpc.records.comments import Comment, CommentView
 from rpc.service.shown import At
 from state.plugins.follow import feeds
 from state.plugins.follow.rows import WORDS
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many, String, Text, Time, UInt32
 
 
 class Relations(Many):

@@ -29,7 +29,7 @@ DECLARED: tuple[Plugin[Any], ...] = (
     COMMUNITIES,
 )
 PLUGINS: dict[str, Plugin[Any]] = {plugin.name: plugin for plugin in DECLARED}
-assert all(used in DECLARED[:place] for place, plugin in enumerate(DECLARED) for used in plugin.uses), "plugins come after the ones they use"
+assert all(used in DECLARED[:place] for place, plugin in enumerate(DECLARED) for used in plugin.uses), "plugins follow the ones they use"
 
 
 def enable(state: State, names: Iterable[str]) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
-from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.fields import kind_of_field, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
+    Bounded,
+    Codecs,
     CoinFeeKind,
     Dump,
     Kind,
@@ -34,9 +36,6 @@ from state.protocol.codec.straight import struct_packer
 from state.protocol.errors import Refused, require
 from state.protocol.keys.authority import Authority
 from state.protocol.values.convert import to_array, to_text
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 OPERATIONS: dict[int, type[Operation]] = {}
 SMT_TAGS = range(47, 54)
@@ -70,7 +69,9 @@ class Operation(Struct, frozen=True, gc=False):
     NAME: ClassVar[str] = ""
     VIRTUAL: ClassVar[bool] = False
     SIGNER: ClassVar[str] = ""
-    """The field with the one account whose authority must sign; "" if it isn't as simple as that."""
+    """The field with the one account whose authority must sign; "" when no single field says it."""
+    PROTECTED: ClassVar[str] = ""
+    """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
 
     def validate(self, codecs: Codecs) -> None:
         """What can be refused without state, in the reference's order and words.
@@ -113,17 +114,19 @@ def operation(
     active: str | None = None,
     owner: str | None = None,
     impacted: tuple[str, ...] = (),
+    protected: str = "",
 ) -> Callable[[Op], Op]:
     """Enter an operation under its tag.
 
     `posting`, `active` or `owner` names the field (an account, or a set of them) whose authority must sign; an operation
     with other needs defines `authorities` itself. `impacted` names the fields with the accounts that it touches when
-    they are not just the signers.
+    they are not just the signers. `protected` names the field with the account that the operation is refused for when that is
+    one of the accounts which the chain has locked out.
     """
 
     def declare(cls: Op) -> Op:
         assert tag not in OPERATIONS, f"two operations with tag {tag}"
-        cls.TAG, cls.NAME = tag, snake_case(cls.__name__)
+        cls.TAG, cls.NAME, cls.PROTECTED = tag, snake_case(cls.__name__), protected
         touched = impacted
         for role, field in (("posting", posting), ("active", active), ("owner", owner)):
             if field is not None:
@@ -142,7 +145,10 @@ def operation(
 
 def is_many(cls: type[Operation], field: str) -> bool:
     """Whether a signer's field holds several names."""
-    return "Names" in str(cls.__annotations__[field])
+    kind = kind_of_field(cls, field)
+    many = isinstance(kind, Many)
+    assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} holds no names of accounts"
+    return many
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:

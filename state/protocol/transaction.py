@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from state.protocol.codec.codecs import Codecs, past_end, reading
+from state.protocol.codec.codecs import ChainCodecs, past_end, reading
 from state.protocol.codec.fields import kind_of_hint
 from state.protocol.codec.kinds import (
     AccountName,
     ChainVariant,
+    Codecs,
     Dump,
     Extensions,
     HardforkVersion,
@@ -175,11 +176,11 @@ class Wire:
 
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
-        self.codecs = Codecs(spec)
+        self.codecs = ChainCodecs(spec)
         self._pack_operation = self.codecs.packer(OPERATION)
         self._pack_extensions = self.codecs.packer(EXTENSIONS)
         self._read_transaction = self._transaction_reader(self.codecs)
-        self._read_canonical = self._transaction_reader(Codecs(spec, canonical=True))
+        self._read_canonical = self._transaction_reader(ChainCodecs(spec, canonical=True))
         self._pack_header = self.codecs.packer(BlockHeader)
         self._unpack_header = self.codecs.unpacker(BlockHeader)
 

@@ -14,6 +14,7 @@ the table itself. A declaration is checked against the row type when the class i
 
 from state.store.journal import Journal, Session
 from state.store.keys import Part, Where
+from state.store.lazy import LazyOrder
 from state.store.lists import History, Lists
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
@@ -23,6 +24,7 @@ from state.store.unique import Unique, UniqueIndex
 __all__ = [
     "History",
     "Journal",
+    "LazyOrder",
     "Lists",
     "Ordered",
     "OrderedIndex",

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from state.protocol.errors import UnknownKey
-from state.store.rows import Row
-
-if TYPE_CHECKING:
-    from state.store.table import Table
+from state.store.rows import Row, Rows
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -24,7 +21,7 @@ class Unique:
     @overload
     def __get__(self, table: None, owner: type) -> "Unique": ...
     @overload
-    def __get__(self, table: "Table[RowT]", owner: type) -> "UniqueIndex[RowT]": ...
+    def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
         """The declaration; a table hides it behind the index of the same name, which is how types see it."""
         assert table is None, "a table without its indices"

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 import state.operations
 from node.specs import load_spec
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from tests.conftest import VECTORS, read_json
 
@@ -21,7 +21,7 @@ PART_A = (
 NAMES_A = [cls.NAME for cls in OPERATIONS.values() if cls.__module__ in {module.__name__ for module in PART_A}]
 
 # The vectors' chain: the product's symbols with the prefix of the public chain.
-CODECS = Codecs(replace(load_spec("testnet"), key_prefix="STM"))
+CODECS = ChainCodecs(replace(load_spec("testnet"), key_prefix="STM"))
 KIND = OperationKind()
 SAMPLES = {vector["id"].split(".")[2]: vector for vector in read_json(VECTORS / "wire.json")["vectors"] if vector["group"] == "op"}
 KEY = bytes.fromhex("0375a6dfff7649647cc074d86386862087a154088d952da64af9dac429559a8d0c")

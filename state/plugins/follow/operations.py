@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from state.operations.custom import CustomBinary, CustomJson
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Many, String, Text, Variant
+from state.protocol.codec.kinds import AccountName, Codecs, Many, String, Text, Variant
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Needed
 from state.protocol.values import jsontext

@@ -8,31 +8,31 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import Struct
-
-from state.protocol.codec.fields import BUILT_IN, Field, shown_fields, wire_fields
-from state.protocol.codec.kinds import CoinFee, CoinFeeKind, Dump, Kind, Maybe, Pack, Parse, Unpack, as_it_is
-from state.protocol.codec.shown import Always, At
-from state.protocol.codec.straight import MISSING, struct_dumper, struct_packer, struct_parser, struct_unpacker
+from state.protocol.codec.fields import BUILT_IN, field_default, wire_fields
+from state.protocol.codec.kinds import Codecs, CoinFee, CoinFeeKind, Dump, Kind, Pack, Parse, Unpack, as_it_is
+from state.protocol.codec.straight import struct_dumper, struct_packer, struct_parser, struct_unpacker
 from state.protocol.errors import OutOfRange, require
+from state.protocol.spec import ChainSpec
 from state.protocol.values.symbols import Symbols
 
-if TYPE_CHECKING:
-    from state.protocol.spec import ChainSpec
+ClassDumper = Callable[[Codecs, type, bool], Dump]
 
 
-class Codecs:
+class ChainCodecs:
     """All functions of one chain that read and write declared types. `of` may be a kind or a declared class.
 
     The unpackers of `canonical` codecs take only the bytes that packing gives, and raise NotCanonical for others.
+    `class_dumper(codecs, cls, legacy)` makes the function that writes a declared class as JSON: the RPC service has one of its
+    own, because a record of a reply says more about its fields than an operation does.
     """
 
-    def __init__(self, spec: ChainSpec, canonical: bool = False) -> None:
+    def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:
         self.spec = spec
         self.canonical = canonical
-        self.symbols = Symbols(spec)
+        self.symbols = Symbols(spec.coin_symbol, spec.debt_symbol, spec.vests_symbol)
+        self._class_dumper = class_dumper
         self._made: dict[tuple[str, Any], Any] = {}
 
     # -------------------------------------------------------------- the four functions of a type
@@ -50,7 +50,7 @@ class Codecs:
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
         """value -> JSON value; None when a value is its own JSON form."""
         made: Dump | None = self._make(
-            f"dump{legacy:d}", of, lambda kind: kind.dumper(self, legacy), lambda cls: struct_dumper(self, cls, legacy)
+            f"dump{legacy:d}", of, lambda kind: kind.dumper(self, legacy), lambda cls: self._class_dumper(self, cls, legacy)
         )
         return made
 
@@ -78,24 +78,7 @@ class Codecs:
             return of.default
         if of in BUILT_IN:
             return self.default(BUILT_IN[of])
-        return of(**{field.name: self.field_default(of, field) for field in wire_fields(of)})
-
-    def field_default(self, cls: Any, field: Field) -> Any:
-        """The declared default of a field, or else that of its kind."""
-        position = cls.__struct_fields__.index(field.name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
-        declared = cls.__struct_defaults__[position] if position >= 0 else MISSING
-        return declared if isinstance(declared, (int, str, bytes, tuple, Struct, type(None))) else self.default(field.kind)
-
-    def blank(self, of: Any, legacy: bool = False) -> Any:
-        """The JSON form of a type with nothing in it; optional fields are left out."""
-        if isinstance(of, Always):
-            return of.value
-        if isinstance(of, At):
-            return self.blank(of.kind, legacy)
-        if isinstance(of, Kind) or of in BUILT_IN:
-            return (self.dumper(of, legacy) or as_it_is)(self.default(of))
-        fields = [field for field in shown_fields(of, legacy) if not isinstance(field.kind, Maybe)]
-        return {self.spec.spell(field.json): self.blank(field.kind, legacy) for field in fields}
+        return of(**{field.name: field_default(self, of, field) for field in wire_fields(of)})
 
     # -------------------------------------------------------------- whole values
 

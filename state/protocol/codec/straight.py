@@ -8,20 +8,17 @@ one after the other, which also say what is wrong. Only `Codecs` calls this; it 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from state.protocol.codec.fields import Field, place_of, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Dump, Fixed, Flag, Maybe, Pack, Parse, String, Unpack, pack_length
+from msgspec import Struct
+
+from state.protocol.codec.fields import MISSING, Field, field_default, shown_fields, wire_fields
+from state.protocol.codec.kinds import AssetKind, Bounded, Codecs, Dump, Fixed, Flag, Maybe, Pack, Parse, String, Unpack, pack_length
 from state.protocol.codec.kinds.base import LENGTHS
-from state.protocol.codec.shown import Always
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_object
 
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
-
 SHORT_BYTES_MAX = len(LENGTHS) - 1
-MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
 
 
 def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
@@ -183,29 +180,46 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 # ------------------------------------------------------------------ JSON
 
 
+class Member(Struct, frozen=True):
+    """A member of a JSON object: its name, the expression over `v` that gives its value, and the function that writes the value.
+
+    `dump` is None for a value that is its own JSON form. An optional member is left out while the expression gives None.
+    """
+
+    key: str
+    source: str
+    dump: Dump | None = None
+    optional: bool = False
+
+
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
     """The dumper of a declared class: a dictionary in the order of the fields, without the optional ones that are unset."""
-    names: dict[str, Any] = {}
-    items = []
-    optional = False
-    for i, field in enumerate(shown_fields(cls, legacy)):
-        key = codecs.spec.spell(field.json)
-        if isinstance(field.kind, Always):
-            items.append((key, repr(field.kind.value), ""))
-            continue
-        place, dump = place_of(cls, field), codecs.dumper(field.kind, legacy)
-        names[f"dump{i}"] = dump
-        maybe = isinstance(field.kind, Maybe)
-        optional |= maybe
-        items.append((key, place if dump is None else f"dump{i}({place})", place if maybe else ""))
+    members = [
+        Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
+        for field in shown_fields(cls, legacy)
+    ]
+    return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
+
+
+def extra_members(codecs: Codecs, cls: type, legacy: bool) -> list[Member]:
+    """The constants that a class adds in the condenser's dialect."""
     extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
-    items += [(codecs.spec.spell(key), repr(value), "") for key, value in extra.items()]
-    if optional:
-        lines = [f"if {test} is not None: out[{key!r}] = {value}" if test else f"out[{key!r}] = {value}" for key, value, test in items]
-        lines = ["out = {}", *lines, "return out"]
+    return [Member(codecs.spec.spell(key), repr(value)) for key, value in extra.items()]
+
+
+def object_dumper(name: str, members: list[Member]) -> Dump:
+    """The function that writes a value `v` as a JSON object with these members, in their order."""
+    names: dict[str, Any] = {f"dump{i}": member.dump for i, member in enumerate(members)}
+    values = [member.source if member.dump is None else f"dump{i}({member.source})" for i, member in enumerate(members)]
+    if any(member.optional for member in members):
+        lines = ["out = {}"]
+        for member, value in zip(members, values, strict=True):
+            test = f"if {member.source} is not None: " if member.optional else ""
+            lines.append(f"{test}out[{member.key!r}] = {value}")
+        lines.append("return out")
     else:
-        lines = [f"return {{{', '.join(f'{key!r}: {value}' for key, value, _ in items)}}}"]
-    made: Dump = compiled(f"dump_{cls.__name__}", ["v"], lines, names)
+        lines = [f"return {{{', '.join(f'{member.key!r}: {value}' for member, value in zip(members, values, strict=True))}}}"]
+    made: Dump = compiled(f"dump_{name}", ["v"], lines, names)
     return made
 
 
@@ -216,7 +230,7 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
     arguments = []
     for i, field in enumerate(wire_fields(cls)):
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
-        names[f"default{i}"] = codecs.field_default(cls, field)
+        names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")

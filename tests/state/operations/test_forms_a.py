@@ -10,7 +10,7 @@ import state.operations
 from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
 from state.operations.witness_properties import WitnessProperties
 from state.operations.witnesses import NOBODY, WitnessSetProperties
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import OutOfRange, Refused
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.operation import OPERATIONS, Needed, Operation
@@ -132,7 +132,7 @@ def test_impacted_accounts_where_a_name_may_be_empty() -> None:
 def test_vote_assets_do_not_exist_without_smt() -> None:
     with_assets = CODECS.packer(KIND)(sample("comment_options"))
     with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
-        Codecs(replace(CODECS.spec, smt=False)).unpack(KIND, with_assets)
+        ChainCodecs(replace(CODECS.spec, smt=False)).unpack(KIND, with_assets)
 
 
 def test_condenser_copies_allow_votes() -> None:

@@ -11,9 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from node.specs import load_spec
+from state.operations.chain_properties import LegacyChainProperties
 from state.operations.content import AllowedVoteAssets, Beneficiary, CommentPayoutBeneficiaries, VotableAssetInfo
-from state.operations.witnesses import LegacyChainProperties, WitnessSetProperties, WitnessUpdate
-from state.protocol.codec.codecs import Codecs
+from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee, Void
 from state.protocol.errors import ChainError, Refused
 from state.protocol.keys.authority import Authority, key_authority
@@ -26,7 +27,7 @@ from tests.helpers.operations import CODECS, KEY, KIND, NAMES_A, sample
 Change = dict[str, Any]
 Rows = list[tuple[Change, str]]
 
-MAIN = Codecs(load_spec("steem-mainnet"))
+MAIN = ChainCodecs(load_spec("steem-mainnet"))
 RECORDED = Wire(load_spec("steem-testnet"))
 
 SMT = 1353083859  # liquid, 3 decimals
@@ -37,7 +38,7 @@ LARGE = Authority(1, tuple((f"acc{n:03}", 1) for n in range(41)), ())
 ODD = "\udcff"  # a byte that is not UTF-8
 
 
-def refusal(operation: Operation, codecs: Codecs = CODECS) -> str:
+def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
     """The text with which an operation is refused, in product spelling, without its class."""
     with pytest.raises(Refused) as caught:
         operation.validate(codecs)

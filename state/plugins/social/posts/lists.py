@@ -4,7 +4,7 @@ Source: social.md §3.3, §3.8.
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice, takewhile
 
@@ -109,19 +109,19 @@ def start_entry(state: State, kept: Social, order: Order, start: Comment, worth:
 # ------------------------------------------------------------------ walking through a list
 
 
-def walk(entries: list[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
+def walk(entries: Sequence[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
     """Yield the entries of a list after the entry `start`."""
     if order.in_payouts:
         return by_payout(entries, worth, start)
     return from_place(entries, 0 if start is None else bisect_right(entries, start))
 
 
-def from_place(entries: list[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
+def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
     """Yield the entries between two places."""
     return (entries[i] for i in range(place, len(entries) if end is None else end))
 
 
-def by_payout(entries: list[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
+def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
     """Yield the entries of a list by earnings as entries by payout.
 
     The lists are kept by earnings, in rshares, since payouts change with the fund in every block. A payout never falls as earnings
@@ -146,7 +146,7 @@ def by_payout(entries: list[Entry], worth: Worth, start: Entry | None) -> Iterat
         place = end
 
 
-def same_payout(entries: list[Entry], place: int, end: int) -> Iterable[Entry]:
+def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
     """Yield the entries of one payout by id.
 
     Entries that earn nothing are by id already, and by far the most of those that are paid nothing. So only the others are sorted.

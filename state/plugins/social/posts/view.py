@@ -3,8 +3,7 @@ date when it is read, and changes nothing of them; undoing is no concern of it, 
 Source: social.md §2.2, §2.3, §3.3.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -15,14 +14,13 @@ from state.plugins.social.posts.texts import post_tags
 from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
-from state.store import Journal
+from state.store import Journal, LazyOrder
 from state.tables import State
 from state.tables.content import Comment
 
 EVERYTHING, COMMUNITIES = "", "/"  # No tag has a slash.
 DUE_SECONDS = 43_200  # The payouts of so much time are one list.
 LISTS_MAX = 1024
-REBUILD_SHARE = 8  # A list is sorted anew when more than one entry in so many has changed.
 
 Entry = tuple[float, int]  # What a list is sorted by, negated, and the post's id.
 
@@ -80,44 +78,15 @@ Key = Callable[[Ranked, str], float | None]
 """What a list in a scope sorts a post by, the greatest first; None leaves it out."""
 
 
-class RankedList:
-    """The posts of one scope in one order: entries, sorted; what has changed is sorted in at the next read."""
-
-    def __init__(self, key: Callable[[Ranked], float | None], members: Iterable[Ranked]) -> None:
-        self._key = key
-        self._places = {post.comment: (-value, post.comment) for post in members if (value := key(post)) is not None}
-        self._entries: list[Entry] = sorted(self._places.values())
-        self.changed: set[int] = set()
-
-    def entries(self, ranked: dict[int, Ranked]) -> list[Entry]:
-        """All entries, up to date; nobody else may change them."""
-        if self.changed:
-            self._settle(ranked)
-        return self._entries
-
-    def _settle(self, ranked: dict[int, Ranked]) -> None:
-        places, entries = self._places, self._entries
-        anew = len(self.changed) * REBUILD_SHARE > len(entries)
-        for comment in self.changed:
-            post = ranked.get(comment)
-            value = None if post is None else self._key(post)
-            new = None if value is None else (-value, comment)
-            old = places.pop(comment, None)
-            if new is not None:
-                places[comment] = new
-            if new == old or anew:
-                continue
-            if old is not None:
-                del entries[bisect_left(entries, old)]
-            if new is not None:
-                insort(entries, new)
-        if anew:
-            self._entries = sorted(places.values())
-        self.changed.clear()
-
-
 class View:
-    """All posts as they are ranked now, by scope, with the lists that somebody has asked for."""
+    """All posts as they are ranked now, by scope, with the lists that somebody has asked for.
+
+    A ranked list holds the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every
+    vote changes the scores of its post, hence its place in a list for each scope and order, and few of these lists are ever read.
+    So nothing is sorted when a post changes. It is noted (`Changed`), and the next read works out the noted posts once and notes
+    them in the lists of their scopes; the list that is read then takes in its own changes (`state.store.LazyOrder`). A list is made
+    when it is first read, and the one that was not read for the longest time is forgotten when there are more than LISTS_MAX.
+    """
 
     def __init__(self, state: State, posts: SocialPosts, changed: Changed) -> None:
         self._state, self._posts, self._changed = state, posts, changed
@@ -125,8 +94,8 @@ class View:
         self._members: dict[tuple[str, bool], set[int]] = {}
         self._by_author: dict[str, set[int]] = {}
         self._low: set[str] = set()
-        self._lists: dict[tuple[str, str, int], RankedList] = {}
-        self._lists_of: dict[str, dict[tuple[str, str, int], RankedList]] = {}
+        self._lists: dict[tuple[str, str, int], LazyOrder] = {}
+        self._lists_of: dict[str, dict[tuple[str, str, int], LazyOrder]] = {}
         self.version = 0
 
     def __len__(self) -> int:
@@ -144,9 +113,9 @@ class View:
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
 
-    def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> list[Entry]:
-        """A list of a scope; the one that nobody has asked for the longest time goes when there are too many."""
-        ranked = self.ranked(facts)
+    def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> Sequence[Entry]:
+        """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""
+        self.ranked(facts)
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
@@ -154,15 +123,16 @@ class View:
                 return []  # Nobody can fill the lists with names that are no tags.
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
-            found = RankedList(order.bound(scope, bucket), self._candidates(scope, order))
+            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order))
             self._lists_of.setdefault(scope, {})[name] = found
         self._lists[name] = found
-        return found.entries(ranked)
+        entries: Sequence[Entry] = found.settled()
+        return entries
 
-    def _candidates(self, scope: str, order: "Order") -> Iterator[Ranked]:
+    def _candidates(self, scope: str, order: "Order") -> Iterator[int]:
+        """The posts of a scope that an order may list."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
-            for comment in self._members.get((scope, is_unpaid), ()):
-                yield self._ranked[comment]
+            yield from self._members.get((scope, is_unpaid), ())
 
     def _forget(self, name: tuple[str, str, int]) -> None:
         del self._lists[name]
@@ -199,8 +169,8 @@ class View:
             self._enter(new)
         scopes = dict.fromkeys((old.scopes if old else ()) + (new.scopes if new else ()))
         for scope in scopes:
-            for ranked_list in self._lists_of.get(scope, {}).values():
-                ranked_list.changed.add(comment)
+            for entries in self._lists_of.get(scope, {}).values():
+                entries.changed.add(comment)
 
     def _leave(self, post: Ranked) -> None:
         del self._ranked[post.comment]
@@ -276,12 +246,22 @@ class Order(Struct, frozen=True):
     in_payouts: bool = False
     by_due: bool = False
 
-    def bound(self, scope: str, bucket: int) -> Callable[[Ranked], float | None]:
-        """The key of one list; of one by due time, for the payouts of one stretch of time."""
-        key = self.key
-        if self.by_due:
-            return lambda post: key(post, scope) if post.payout_at // DUE_SECONDS == bucket else None
-        return lambda post: key(post, scope)
+    def entry_of(self, ranked: dict[int, Ranked], scope: str, bucket: int) -> Callable[[int], Entry | None]:
+        """Return the function from a post to its entry in the list of a scope, None when the list doesn't have the post.
+
+        A list by due time holds the payouts of one stretch of time, its bucket: what is asked for is what will be paid soon, and
+        to find that in one list by payout, all others would have to be walked over.
+        """
+        key, by_due = self.key, self.by_due
+
+        def entry_of(comment: int) -> Entry | None:
+            post = ranked.get(comment)
+            if post is None or (by_due and post.payout_at // DUE_SECONDS != bucket):
+                return None
+            value = key(post, scope)
+            return None if value is None else (-value, comment)
+
+        return entry_of
 
 
 def _tagged(post: Ranked, scope: str) -> bool:

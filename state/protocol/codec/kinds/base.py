@@ -1,6 +1,6 @@
-"""What a kind of field is, and the lengths that several kinds begin with. No chain rule, no state.
+"""What a kind of field is, what it may ask of the codec that it is bound to, and the lengths that several kinds begin with.
 
-A kind is declared once and is bound to a chain by `Codecs` (codec.py), which asks it for the four functions:
+A kind is declared once, in the annotation of a field, and knows no chain. The codec of a chain asks it for four functions:
 
     packer(codecs)          value -> bytes
     unpacker(codecs)        bytes, position -> value, position
@@ -13,13 +13,11 @@ A kind is declared once and is bound to a chain by `Codecs` (codec.py), which as
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from state.protocol.errors import OutOfRange
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
-
+from state.protocol.spec import ChainSpec
+from state.protocol.values.symbols import Symbols
 
 Pack = Callable[[Any], bytes]
 Unpack = Callable[[bytes, int], tuple[Any, int]]
@@ -31,6 +29,40 @@ LENGTHS = tuple(bytes((n,)) for n in range(128))
 
 class NotCanonical(Exception):
     """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""
+
+
+class Codecs(Protocol):
+    """The codec of a chain, as far as kinds and operations know it; `ChainCodecs` is the one that there is.
+
+    `of` is a kind or a declared class. A kind that holds others asks here for their functions, never those others themselves:
+    the codec makes each function once.
+    """
+
+    spec: ChainSpec
+    symbols: Symbols
+    canonical: bool
+    """Whether unpackers take only the bytes that packing gives, and raise NotCanonical for others."""
+
+    def packer(self, of: Any) -> Pack:
+        """Return the function from a value to its bytes."""
+
+    def unpacker(self, of: Any) -> Unpack:
+        """Return the function from bytes and a position to a value and the position after it."""
+
+    def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
+        """Return the function from a value to its JSON form, None when each value is its own JSON form."""
+
+    def parser(self, of: Any, legacy: bool = False) -> Parse:
+        """Return the function from a JSON value to a value."""
+
+    def default(self, of: Any) -> Any:
+        """Return the value of a field that is left out."""
+
+    def pack(self, value: Any) -> bytes:
+        """Return the bytes of a value of a declared class."""
+
+    def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
+        """Return the value that bytes begin with, or with `exact` consist of; raise a ChainError when they hold none."""
 
 
 class Kind:

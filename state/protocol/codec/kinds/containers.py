@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.codec.kinds.scalars import flag
 from state.protocol.codec.kinds.variants import untagged
 from state.protocol.errors import Refused
 from state.protocol.values.convert import to_array
 from state.protocol.values.text import encode
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class Many(Kind):

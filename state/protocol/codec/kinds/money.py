@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, Pack, Parse, Unpack
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack
 from state.protocol.errors import LexicalCast, Refused, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset, Price
 from state.protocol.values.convert import to_object
 from state.protocol.values.text import read_integer, size
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 AMOUNT_BYTES = 8
 PLAIN_DIGITS_MAX = 18

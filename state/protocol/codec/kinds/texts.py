@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from state.protocol.codec.kinds.base import LENGTHS, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.codec.kinds.base import LENGTHS, Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class String(Kind):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
 from state.protocol.errors import Refused, require
 from state.protocol.values.convert import to_int
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class Tagged(Struct, frozen=True):

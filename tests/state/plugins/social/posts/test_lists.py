@@ -1,5 +1,7 @@
 """Lists of posts: hidden authors."""
 
+import json
+
 from tests.helpers.scenario import World
 from tests.helpers.worlds import NOW
 
@@ -17,3 +19,20 @@ def test_hidden_authors() -> None:
     assert (post["stats"]["hide"], post["stats"]["gray"], post["blacklists"]) == (True, True, ["irredeemables"])
     world.comment(author="ann", permlink="re-re", parent_author="bad", parent_permlink="re", title="", body="text")
     assert world.call("account_notifications", account="bad", min_score=0) == []
+
+
+def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
+    """Lists of communities have names with a slash; neither a tag nor a category of such a form puts a post there."""
+    world = World()
+    world.at(NOW)
+    for name in ("coin-123456", "ann"):
+        world.account(name)
+    tags = json.dumps({"tags": ["/coin-123456", "/"]})
+    world.comment(author="ann", permlink="tags", parent_permlink="life", title="", body="text", json_metadata=tags)
+    world.comment(author="ann", permlink="category", parent_permlink="/coin-123456", title="", body="text")
+    world.comment(author="ann", permlink="re", parent_author="ann", parent_permlink="category", title="", body="text")
+    for tag in ("all", "coin-123456"):
+        for sort in ("trending", "created", "payout", "muted"):
+            assert world.call("get_ranked_posts", sort=sort, tag=tag) == [], (tag, sort)
+    assert len(world.call("get_ranked_posts", sort="created")) == 2
+    assert [post["permlink"] for post in world.call("get_ranked_posts", sort="created", tag="life")] == ["tags"]
