@@ -91,6 +91,7 @@ class MarketHistory:
         current, resting = operation.current_pays, operation.open_pays
         coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
         self._sums.modify(self.kept, coin=self.kept.coin + coin.amount, non_coin=self.kept.non_coin + other.amount)
+        # Head time is that of the block before, so a trade in the first block of a period is still in the bucket of the last one.
         for seconds in BUCKET_SIZES:
             bucket = self.buckets.by_open.get(seconds, now - now % seconds)
             if bucket is None:

@@ -172,6 +172,7 @@ class Feeds:
         if row is not None:
             self.reblogged.modify(row, by=(*row.by, by))
         elif self.holds(account, comment):
+            # The post came from its author; it has its first reblog, which didn't bring it here.
             self.reblogged.insert(Reblogged(account=account, comment=comment, by=(by,)))
 
     def holds(self, account: str, comment: int) -> bool:

@@ -57,6 +57,7 @@ def discussions(
     entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
     found: list[TagEntry] = []
     for entry in islice(entries, SCANNED_PER_FOUND * limit):
+        # Entries are by promotion here, so nothing after this one is promoted either.
         if order == "promoted" and not entry.promoted:
             break
         if order == "cashout" and entry.parent != parent:

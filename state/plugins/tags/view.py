@@ -127,6 +127,8 @@ class View:
             self._live[entry.tag] = less(self._live[entry.tag], counted)
             self._notes.tags.add(entry.tag)
         if row is not None:
+            # Entries are found again by number, so that one that stays is modified in place: its indices then move it only in
+            # the orders in which something has changed.
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
             for tag, _, _ in row.tags:
@@ -165,6 +167,7 @@ class View:
         """Sum up a tag: its entries, and what it counts beyond them."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
+            # The first use of the tag was undone.
             assert self._live.get(tag, NOTHING) == NOTHING, "entries of a tag that was never used"
             if stats is not None:
                 self._stats.remove(stats)

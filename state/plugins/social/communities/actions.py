@@ -177,6 +177,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
     """Add or remove a subscription."""
     community, subscriptions = payload.community, kept.subscriptions
     row = subscriptions.by_pair.get(community.name, actor)
+    # The permissions were checked: with a row this is `unsubscribe`, without one `subscribe`.
     if row is not None:
         subscriptions.remove(row)
         kept.communities.modify(community, subscribers=community.subscribers - 1)

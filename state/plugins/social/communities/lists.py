@@ -53,6 +53,7 @@ class Standing(Struct):
 
 def figures(state: State, kept: Social) -> Figures:
     """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
+    # Reading the view brings its version up to date. Price and fund are in the key as well: with them all payouts change.
     kept.view.ranked(kept.facts)
     key = (kept.view.version, content_pot(state))
     if kept.counted is None or kept.counted[0] != key:

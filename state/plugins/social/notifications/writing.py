@@ -144,6 +144,7 @@ def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPo
     score = account_score(state, kept, comment.author)
     if len(names) > mentions_most(score):
         return
+    # The reference has no order here; this one makes all nodes number the notifications alike.
     for name in sorted(names):
         if not is_sent(kept, Type.mention, post, name) and not ignores(state, name, comment.author):
             remember(kept, Type.mention, post, name)
@@ -164,6 +165,7 @@ def notify_vote(state: State, kept: Social, comment: Comment, post: SocialPost, 
     if vote.rshares < VOTE_RSHARES_MIN or is_sent(kept, Type.vote, post, voter):
         return
     payout = payout_of(state, kept.facts, comment, kept.facts.worth(state)).total
+    # The chain's net_rshares, not the sum of all votes: after a payout it is 0, and so is the contribution.
     added = contribution(payout, comment.net_rshares, vote.rshares)
     if added < CONTRIBUTION_MIN:
         return

@@ -80,11 +80,14 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
     ranked = kept.view.ranked(kept.facts)
     if sort == "muted" and not scope.of_communities:
+        # Entries hold negated payouts, and this list wants payouts above zero. Earnings above zero, by which it was filled, may be
+        # worth less than the smallest unit.
         entries = takewhile(lambda entry: entry[0] < 0, entries)
     found = (comment for _, comment in entries)
     if order.by_due:
         earliest, latest = state.head_time + DUE_FROM, state.head_time + DUE_TO
         found = (comment for comment in found if earliest <= ranked[comment].payout_at <= latest)
+    # On later pages pinned posts stand at their normal places, so a reader meets them twice; the reference does the same.
     if start is not None or not scope.community or sort not in PINNED_ORDERS:
         return list(islice(found, limit))
     pins = [row.comment for row in islice(kept.posts.by_pin.equal(scope.community), PINS_MAX)]
@@ -198,6 +201,7 @@ def replies_to(state: State, kept: Social, account: str, start: Comment | None) 
 def oldest_answered(state: State, kept: Social, account: str) -> int:
     """Return the id of the last of an account's newest 10,000 posts and replies, 0 when it has fewer."""
     row = state.accounts.by_name.get(account)
+    # The chain's count never falls, so it spares all but the busiest accounts the walk.
     if row is None or row.post_count < ANSWERED_MAX:
         return 0
     kinds = [(-row.comment for row in kept.posts.by_author.equal(account, is_reply)) for is_reply in (False, True)]
@@ -206,11 +210,9 @@ def oldest_answered(state: State, kept: Social, account: str) -> int:
 
 def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None) -> list[Comment]:
     """Return an account's unpaid posts and replies by payout, after `start`."""
-    ranked, worth = kept.view.ranked(kept.facts), kept.facts.worth(state)
-    found: list[tuple[int, int]] = []
-    for is_reply in (False, True):
-        rows = takewhile(lambda row: ranked[row.comment].is_unpaid, kept.posts.by_author.equal(account, is_reply))
-        found += [(-payout_of(state, kept.facts, state.comments.find(row.comment), worth).total, row.comment) for row in rows]
+    worth = kept.facts.worth(state)
+    unpaid = kept.view.unpaid_of(kept.facts, account)
+    found = [(-payout_of(state, kept.facts, state.comments.find(comment), worth).total, comment) for comment in unpaid]
     if start is not None:
         place = (-payout_of(state, kept.facts, start, worth).total, start.id)
         found = [entry for entry in found if entry > place]

@@ -5,7 +5,7 @@ undone: undoing a change notes the post as changed once more.
 Source: social.md §2.2, §2.3, §3.3.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -116,6 +116,11 @@ class View:
         """Yield the unpaid, or the paid, posts of a scope, in no order."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
+
+    def unpaid_of(self, facts: Facts, author: str) -> Set[int]:
+        """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
+        self.ranked(facts)
+        return self._by_author.get(author, set())
 
     def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> Sequence[Entry]:
         """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""

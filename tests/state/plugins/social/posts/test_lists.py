@@ -36,3 +36,15 @@ def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
             assert world.call("get_ranked_posts", sort=sort, tag=tag) == [], (tag, sort)
     assert len(world.call("get_ranked_posts", sort="created")) == 2
     assert [post["permlink"] for post in world.call("get_ranked_posts", sort="created", tag="life")] == ["tags"]
+
+
+def test_an_unpaid_post_may_be_older_than_a_paid_one() -> None:
+    """Below hardfork 17 votes postpone payouts, so these don't come in the order of posts."""
+    world = World()
+    world.at(NOW)
+    world.account("ann")
+    for permlink in ("first", "second", "third"):
+        world.comment(author="ann", permlink=permlink, parent_permlink="life", title="", body="text")
+    world.pay("ann", "second", 0, 0)
+    found = world.call("get_account_posts", sort="payout", account="ann")
+    assert [post["permlink"] for post in found] == ["first", "third"]
