@@ -12,7 +12,7 @@ import pytest
 from rpc.api.pages import MONEY, PASSED_OVER
 from state.operations.custom import Custom
 from state.operations.transfers import Transfer
-from state.plugins.rc.plugin import BEFORE
+from state.plugins.rc.accounts import BEFORE
 from state.plugins.rc.usage import EXECUTION_TIMES, STATE
 from state.protocol.codec.kinds import Bounded, Many, UInt16
 from state.protocol.operation import OPERATIONS, SMT_TAGS, Operation, is_many, operation
@@ -70,7 +70,7 @@ SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
         pytest.param({cls.NAME for cls in OPERATIONS.values() if cls.PROTECTED}, UNPROTECTED, REAL, id="protected=, of @operation"),
         pytest.param(EXECUTION_TIMES, TIMELESS, REAL, id="rc/usage.EXECUTION_TIMES"),
         pytest.param({cls.NAME for cls in STATE}, STATELESS, REAL, id="rc/usage.STATE"),
-        pytest.param({cls.NAME for cls in BEFORE}, SAME_VESTS, ALL, id="rc/plugin.BEFORE"),
+        pytest.param({cls.NAME for cls in BEFORE}, SAME_VESTS, ALL, id="rc/accounts.BEFORE"),
         pytest.param(MONEY | PASSED_OVER, OTHER_HISTORY, ALL, id="pages.MONEY or PASSED_OVER"),
     ],
 )

@@ -1,9 +1,11 @@
-"""Posts as they are ranked, and lists of them in all orders. It is made from the chain and from the rows of the index, brought up to
-date when it is read, and changes nothing of them; undoing is no concern of it, because what was undone is noted as changed.
+"""The view in which posts are ranked: all posts with their scores, and lists of them in all orders.
+
+It is derived from the chain and the rows of the index, which it never changes, and is brought up to date when it is read. It isn't
+undone: undoing a change notes the post as changed once more.
 Source: social.md §2.2, §2.3, §3.3.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -18,20 +20,22 @@ from state.store import Journal, LazyOrder
 from state.tables import State
 from state.tables.content import Comment
 
-EVERYTHING, COMMUNITIES = "", "/"  # No tag has a slash.
-DUE_SECONDS = 43_200  # The payouts of so much time are one list.
+# Scopes beside those of tags. They are kept out of the way of tags by the slash, with which scopes_of accepts no tag.
+EVERYTHING, COMMUNITIES = "", "/"
+DUE_SECONDS = 43_200  # each stretch of so much time has its own list of payouts that are due in it
 LISTS_MAX = 1024
 
-Entry = tuple[float, int]  # What a list is sorted by, negated, and the post's id.
+Entry = tuple[float, int]
+"""The negated value that a list is sorted by, and the id of the post: the greatest value first, then the oldest post."""
 
 
 def community_scope(name: str) -> str:
-    """Where the lists of a community stand."""
+    """Return the scope of a community."""
     return COMMUNITIES + name
 
 
 class Changed:
-    """Which posts and authors have changed since somebody looked; an undone change is one as well."""
+    """The posts and authors that have changed since the view was last read. Undoing a change is a change as well."""
 
     def __init__(self, journal: Journal) -> None:
         self.posts: set[int] = set()
@@ -39,23 +43,23 @@ class Changed:
         self._record = journal.record
 
     def post(self, comment: int) -> None:
-        """A post has changed."""
+        """Note that a post has changed."""
         self.posts.add(comment)
         self._record((note_again, self.posts, comment))
 
     def author(self, name: str) -> None:
-        """An author's reputation may have changed."""
+        """Note that an author's reputation may have changed."""
         self.authors.add(name)
         self._record((note_again, self.authors, name))
 
 
 def note_again(changed: set[Any], what: Any) -> None:
-    """The undoing of a change."""
+    """Enter a note once more, when the change is undone."""
     changed.add(what)
 
 
 class Ranked(Struct, gc=False):
-    """A post with all that any list asks of it. `earning` is what its payout goes by."""
+    """A post with all values that any list filters or sorts by. `earning` is the rshares that its payout is computed from."""
 
     comment: int
     author: str
@@ -75,7 +79,7 @@ class Ranked(Struct, gc=False):
 
 
 Key = Callable[[Ranked, str], float | None]
-"""What a list in a scope sorts a post by, the greatest first; None leaves it out."""
+"""A function from a post and a scope to the value that the list of the scope is sorted by, greatest first; None leaves the post out."""
 
 
 class View:
@@ -109,9 +113,14 @@ class View:
         return self._ranked
 
     def members(self, facts: Facts, scope: str, is_unpaid: bool) -> Iterator[Ranked]:
-        """The unpaid, or the paid, posts of a scope, in no order."""
+        """Yield the unpaid, or the paid, posts of a scope, in no order."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
+
+    def unpaid_of(self, facts: Facts, author: str) -> Set[int]:
+        """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
+        self.ranked(facts)
+        return self._by_author.get(author, set())
 
     def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> Sequence[Entry]:
         """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""
@@ -120,7 +129,8 @@ class View:
         found = self._lists.pop(name, None)
         if found is None:
             if (scope, True) not in self._members and (scope, False) not in self._members:
-                return []  # Nobody can fill the lists with names that are no tags.
+                # Otherwise anybody could displace all lists by asking for tags that no post has.
+                return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
             found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order))
@@ -130,7 +140,7 @@ class View:
         return entries
 
     def _candidates(self, scope: str, order: "Order") -> Iterator[int]:
-        """The posts of a scope that an order may list."""
+        """Yield the posts of a scope that an order may list."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
             yield from self._members.get((scope, is_unpaid), ())
 
@@ -153,7 +163,10 @@ class View:
         self._changed.posts.clear()
 
     def _note_low(self, facts: Facts, author: str) -> None:
-        """All posts of an author change with his standing."""
+        """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
+
+        Only an order of unpaid posts asks for that, so the paid ones may keep the old mark.
+        """
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
             (self._low.add if low else self._low.discard)(author)
@@ -193,7 +206,7 @@ class View:
             self._by_author.setdefault(post.author, set()).add(post.comment)
 
     def _made(self, facts: Facts, comment: int) -> Ranked | None:
-        """A post as it is now; None when it is gone."""
+        """Return a post as it is ranked now, None when it is deleted."""
         row, post = self._state.comments.get(comment), self._posts.by_comment.get(comment)
         if row is None or post is None or post.is_deleted:
             return None
@@ -222,15 +235,20 @@ class View:
 
 
 def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
-    """The scopes that a post is in: everything, its community, its tags; a reply has its category only."""
+    """Return the scopes that a post is in: everything, its community, and its tags; a reply has only its category as a tag.
+
+    Tags and categories are any texts, so somebody could name a post's tag like the scope of a community, and have the post in its lists.
+    Tags with a slash are left out; nothing is lost, as no list of such a tag can be asked for.
+    """
     scopes = [EVERYTHING]
     if post.community:
         scopes += [COMMUNITIES, community_scope(post.community)]
     if post.is_reply:
-        scopes += [comment.category] if comment.category else []
+        tags = [comment.category] if comment.category else []
     else:
         content = state.comment_contents.by_comment.get(comment.id)
-        scopes += post_tags(comment.category, "" if content is None else content.json_metadata)
+        tags = post_tags(comment.category, "" if content is None else content.json_metadata)
+    scopes += [tag for tag in tags if COMMUNITIES not in tag]
     return tuple(dict.fromkeys(scopes))
 
 
@@ -238,7 +256,11 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
 
 
 class Order(Struct, frozen=True):
-    """An order of posts. `in_payouts` says that the key is what posts earn, whose worth decides."""
+    """An order of posts.
+
+    `in_payouts`: the key is what posts earn, and a reader turns it into what they are paid. `by_due`: there is a list for each stretch
+    of DUE_SECONDS, with the posts whose payout is due in it.
+    """
 
     name: str
     key: Key
@@ -265,7 +287,7 @@ class Order(Struct, frozen=True):
 
 
 def _tagged(post: Ranked, scope: str) -> bool:
-    """Whether a post has the tag; replies have none."""
+    """Whether a post is listed under a tag; replies have a category, but no tags."""
     return scope == EVERYTHING or not post.is_reply
 
 
