@@ -19,12 +19,11 @@ from state.protocol.transaction import (
     RequiredAction,
     SignedBlock,
 )
+from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.store import Table
 from state.tables import State
 from state.tables.smt import PendingAction
-
-WORD32 = 2**32
 
 Action = ExampleRequiredAction | ExampleOptionalAction
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
@@ -19,7 +20,7 @@ NAME = "account_history"
 
 # An entry is gone when there are more than so many newer ones and it is more than so many seconds older than the newest.
 KEPT_ENTRIES = 30
-KEPT_SECONDS = 30 * 86400
+KEPT_SECONDS = 30 * DAY_SECONDS
 
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32

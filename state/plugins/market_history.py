@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
@@ -19,7 +20,6 @@ NAME = "market_history"
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
 SHORTEST = BUCKET_SIZES[0]
 BUCKETS_PER_SIZE = 5760
-DAY = 86400
 
 
 class Trade(Struct, frozen=True, gc=False, eq=False):
@@ -135,7 +135,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
     """The first and the last bucket of the shortest size that began within the 24 hours before head time, if there is any."""
     by_open = state.plugins[NAME].buckets.by_open
-    first = next(by_open.starting(SHORTEST, state.head_time - DAY), None)
+    first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
     if first is None or last is None or first.seconds != SHORTEST:
         return None

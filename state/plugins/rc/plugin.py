@@ -23,7 +23,7 @@ from state.operations.witnesses import AccountWitnessVote, WitnessSetProperties
 from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, Rates, Resource, cost, pool_after_block, priced, rates_of
 from state.plugins.rc.usage import Usage, added, usage_of
 from state.protocol import virtual
-from state.protocol.constants import COIN_NULL_ACCOUNT
+from state.protocol.constants import COIN_100_PERCENT, COIN_NULL_ACCOUNT
 from state.protocol.errors import PluginRefused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
@@ -204,7 +204,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
         # Before hardfork 20 nobody was held to credits.
         refuse(row.account, mana, price)
     if not price or now > NEGATIVE_SINCE:
-        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), 10000))
+        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), COIN_100_PERCENT))
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
+from state.protocol.values.integers import WORD32
 from state.store import Journal, Ordered, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
-WORD32 = 2**32
 
 Place = tuple[str, int, int]  # A tag, the number of its entry, and what was paid to promote it, in SBD.
 Contribution = tuple[int, int, int, int]  # What an entry adds to its tag: net votes, root posts, replies, whole trending score.

@@ -9,9 +9,10 @@ from typing import Any
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writing import Told, Type
 from state.plugins.social.rows import NO_POST, Notification, SocialPost
+from state.protocol.values.integers import HALF64
 from state.store import OrderedIndex
 
-LAST = 2**63
+LAST = HALF64
 # Their times are those of posts and votes, which lie a little before that of the block; of the others an older one is not newer.
 OF_THE_CHAIN = (Type.reply, Type.reply_comment, Type.mention, Type.vote)
 
