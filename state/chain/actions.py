@@ -19,9 +19,8 @@ from state.protocol.transaction import (
     RequiredAction,
     SignedBlock,
 )
+from state.protocol.values.integers import WORD32
 from state.tables import State
-
-WORD32 = 2**32
 
 Action = ExampleRequiredAction | ExampleOptionalAction
 

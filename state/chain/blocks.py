@@ -39,10 +39,11 @@ from state.protocol.transaction import (
     SignedBlock,
     merkle_root,
 )
+from state.protocol.values.integers import UINT32_MAX
 from state.tables import State
 from state.tables.witnesses import Witness
 
-NO_TRANSACTION = 2**32 - 1
+NO_TRANSACTION = UINT32_MAX
 
 # What happens behind the transactions, in this order; the numbers are those of block-processing.md §3.1.
 STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (

@@ -19,6 +19,7 @@ from state.protocol.constants import (
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.spec import ChainSpec, GenesisAccount
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
+from state.protocol.values.integers import UINT128_MAX
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from state.tables.globals import (
@@ -128,7 +129,7 @@ def create_singletons(state: State) -> None:
             total_vesting_fund_coin=spec.genesis_vesting_fund,
             total_vesting_shares=spec.genesis_vesting_shares,
             maximum_block_size=COIN_MAX_BLOCK_SIZE,
-            recent_slots_filled=2**128 - 1,
+            recent_slots_filled=UINT128_MAX,
             participation_count=128,
             delegation_return_period=constants.COIN_DELEGATION_RETURN_PERIOD_HF0,
             reverse_auction_seconds=COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,

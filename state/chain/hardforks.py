@@ -22,6 +22,7 @@ from state.effects.notices import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.effects.voting import post_fund
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_FEED_HISTORY_WINDOW,
     COIN_MINER_ACCOUNT,
     COIN_NULL_ACCOUNT,
@@ -36,13 +37,13 @@ from state.protocol.errors import UnknownHardfork, require
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.integers import WORD128
 from state.protocol.virtual import Hardfork
 from state.tables import State
 from state.tables.accounts import AccountAuthority
 from state.tables.content import Comment
 from state.tables.globals import ChainProperties, RewardFund
 
-WORD = 2**128
 LAST_BY_TIME = 5
 CLOSED = Authority(weight_threshold=1)
 
@@ -142,7 +143,7 @@ def split_vesting(state: State) -> None:
         )
         if comment.net_rshares > 0:
             total += quadratic(comment.net_rshares)
-    state.set_props(total_reward_shares2=total % WORD)
+    state.set_props(total_reward_shares2=total % WORD128)
 
 
 def recount_witness_votes(state: State) -> None:
@@ -229,7 +230,7 @@ def create_reward_fund(state: State) -> None:
             last_update=state.head_time,
             content_constant=CONTENT_CONSTANT,
             percent_curation_rewards=2500,
-            percent_content_rewards=10000,
+            percent_content_rewards=COIN_100_PERCENT,
             reward_balance=state.props.total_reward_fund_coin,
             recent_claims=14916744862149894120447332012073 if preset else 0,
             author_reward_curve=QUADRATIC,

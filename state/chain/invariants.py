@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, convert, is_smt, is_vesting, paired
+from state.protocol.values.integers import WORD128
 from state.tables import State
 
 
@@ -129,7 +130,7 @@ def check_reward_shares(state: State) -> None:
         return
     constant = 2_000_000_000_000
     total = sum((c.net_rshares + constant) ** 2 - constant**2 for c in state.comments if c.net_rshares > 0)
-    equal("total_reward_shares2", state.props.total_reward_shares2, total % 2**128)
+    equal("total_reward_shares2", state.props.total_reward_shares2, total % WORD128)
 
 
 CHECKS: tuple[Callable[[State], None], ...] = (check_supplies, check_votes, check_counters, check_tokens, check_reward_shares)

@@ -5,7 +5,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import apply_transaction, canonical_rule
 from state.protocol.codec.kinds import Tagged
-from state.protocol.constants import COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
+from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
@@ -71,7 +71,7 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
 def select_transactions(state: State, waiting: list[SignedTransaction], when: int, name: str, size: int) -> tuple[SignedTransaction, ...]:
     """First come, first served: those that apply on the head and leave the part for required actions free."""
     most = state.props.maximum_block_size
-    partition = most - most * state.props.required_actions_partition_percent // 10000
+    partition = most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
     journal = state.journal
     start = journal.mark()
     chosen: list[SignedTransaction] = []

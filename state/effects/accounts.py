@@ -1,12 +1,12 @@
 """Making accounts and changing who may act for them. Source: operations.md §2.4, §2.13."""
 
-from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
 from state.protocol.errors import require
 from state.protocol.keys.authority import Authority
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata, OwnerHistory
 
-FULL_VOTING_POWER = 10000
+FULL_VOTING_POWER = COIN_100_PERCENT
 
 
 def require_size(state: State, authority: Authority) -> None:

@@ -1,7 +1,7 @@
 """Numbers as the rules hold them. Source: block-processing.md §0."""
 
 from state.protocol.errors import IntegerOverflow, IntegerUnderflow
-from state.protocol.values.asset import INT64_MAX, INT64_MIN
+from state.protocol.values.integers import INT64_MAX, INT64_MIN
 
 
 def share(value: int) -> int:

@@ -8,9 +8,15 @@ from state.effects.notices import emit
 from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance
 from state.effects.tokens import symbol_text
 from state.effects.votes import propagate
-from state.protocol.constants import COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC, COIN_SECONDS_PER_YEAR, COIN_START_VESTING_BLOCK
+from state.protocol.constants import (
+    COIN_100_PERCENT,
+    COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC,
+    COIN_SECONDS_PER_YEAR,
+    COIN_START_VESTING_BLOCK,
+)
 from state.protocol.errors import Refused, require
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_smt, is_vesting, ratio
+from state.protocol.values.integers import WORD128
 from state.protocol.virtual import Interest
 from state.tables import State
 from state.tables.accounts import Account
@@ -127,9 +133,9 @@ def require_funds(state: State, text: str) -> None:
 def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> tuple[int, int, bool]:
     """Interest due on an SBD balance: (its new seconds, the interest, whether it was paid)."""
     now = state.head_time
-    seconds = (seconds + balance * (now - since)) % 2**128
+    seconds = (seconds + balance * (now - since)) % WORD128
     if seconds > 0 and now - paid > COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC:
-        due = seconds // COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // 10000
+        due = seconds // COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // COIN_100_PERCENT
         return 0, share(due), True
     return seconds, 0, False
 

@@ -12,7 +12,7 @@ from state.effects.mana import regenerated, used
 from state.effects.notices import emit
 from state.effects.orders import cancel_order
 from state.effects.votes import propagate
-from state.protocol.constants import TIME_MAX
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.virtual import Hardfork23
 from state.tables import State
@@ -45,7 +45,7 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
 def update_both_bars(state: State, account: Account) -> tuple[int, int]:
     """The bars of an account now; here the downvote bar's size is an exact product, whatever the head number."""
     now, effective = state.head_time, account.effective_vests
-    downvote = effective * state.props.downvote_pool_percent // 10000
+    downvote = effective * state.props.downvote_pool_percent // COIN_100_PERCENT
     return (
         regenerated(account.voting_mana, account.voting_mana_time, effective, now),
         regenerated(account.downvote_mana, account.downvote_mana_time, downvote, now),
@@ -62,7 +62,7 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
             delegatee,
             voting_mana=used(voting, vests),
             voting_mana_time=now,
-            downvote_mana=used(downvote, vests * percent // 10000),
+            downvote_mana=used(downvote, vests * percent // COIN_100_PERCENT),
             downvote_mana_time=now,
             received_vesting_shares=share(delegatee.received_vesting_shares - vests),
         )

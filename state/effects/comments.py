@@ -3,6 +3,7 @@ Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MAX_COMMENT_DEPTH,
     COIN_MAX_COMMENT_DEPTH_PRE_HF17,
     COIN_MAX_PERMLINK_LENGTH,
@@ -20,7 +21,7 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment
 
-FULL_WEIGHT = 10000
+FULL_WEIGHT = COIN_100_PERCENT
 EARLY_INTERVAL = 60
 
 

@@ -2,8 +2,8 @@
 which wraps. Source: operations.md §2.11; block-processing.md §3.15.
 """
 
-WORD = 2**128
-MASK64 = 2**64 - 1
+from state.protocol.values.integers import UINT64_MAX, WORD128
+
 CONTENT_CONSTANT = 2_000_000_000_000  # what hardforks before 17 calculate with; later it stands in the fund
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_SQUARE_ROOT = range(6)
 
@@ -14,7 +14,7 @@ def approximate_root(x: int) -> int:
         return 0
     top = x.bit_length() - 1
     half = top >> 1
-    low = ((x ^ (1 << top)) >> (top - half)) & MASK64
+    low = ((x ^ (1 << top)) >> (top - half)) & UINT64_MAX
     high = 1 << half if top & 1 else 0
     return 1 << half | (high | low) >> 1
 
@@ -24,22 +24,22 @@ def curve_value(curve: int, rshares: int, constant: int) -> int:
     if curve == CONVERGENT_SQUARE_ROOT:
         return rshares // approximate_root(rshares + 2 * constant)
     if curve == CONVERGENT_LINEAR:
-        return ((rshares + constant) ** 2 - constant**2) % WORD // (rshares + 4 * constant)
+        return ((rshares + constant) ** 2 - constant**2) % WORD128 // (rshares + 4 * constant)
     if curve == LINEAR:
         return rshares
     if curve == SQUARE_ROOT:
         return approximate_root(rshares)
     if curve == BOUNDED_CURATION:
-        return ((rshares & MASK64) << 64) // (2 * constant + rshares)
+        return ((rshares & UINT64_MAX) << 64) // (2 * constant + rshares)
     assert curve == QUADRATIC, curve
     return quadratic(rshares, constant)
 
 
 def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
     """(r + s)² - s², the only curve of authors before hardfork 19."""
-    return ((rshares + constant) ** 2 - constant**2) % WORD
+    return ((rshares + constant) ** 2 - constant**2) % WORD128
 
 
 def early_curation(rshares: int) -> int:
     """What a curator's weight was before hardfork 17: bounded by 2^64 - 1."""
-    return MASK64 * rshares % WORD // (2 * CONTENT_CONSTANT + rshares)
+    return UINT64_MAX * rshares % WORD128 // (2 * CONTENT_CONSTANT + rshares)

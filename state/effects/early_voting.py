@@ -4,22 +4,24 @@ Source: operations.md §8.6.
 
 from state.effects.balances import share
 from state.effects.comments import payout_time
-from state.effects.curves import SQUARE_ROOT, WORD, curve_value, early_curation, quadratic
-from state.effects.voting import DAY_SECONDS, LEFT_OVER, WORD64, changed_vote, note_late_vote, post_fund, require_changeable
+from state.effects.curves import SQUARE_ROOT, curve_value, early_curation, quadratic
+from state.effects.voting import LEFT_OVER, changed_vote, note_late_vote, post_fund, require_changeable
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MIN_VOTE_INTERVAL_SEC,
     COIN_VOTE_DUST_THRESHOLD,
     COIN_VOTING_MANA_REGENERATION_SECONDS,
+    DAY_SECONDS,
     TIME_MAX,
     VESTING_SPLIT,
 )
 from state.protocol.errors import require
+from state.protocol.values.integers import WORD32, WORD64, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment, CommentVote
 
-FULL_POWER = 10000
-WORD32 = 2**32
+FULL_POWER = COIN_100_PERCENT
 
 
 def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
@@ -68,7 +70,7 @@ def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int)
 def adjust_claims(state: State, before: int, after: int) -> None:
     """All claims of comments, when one gets other net rshares."""
     change = quadratic(max(0, after)) - quadratic(max(0, before))
-    state.set_props(total_reward_shares2=(state.props.total_reward_shares2 + change) % WORD)
+    state.set_props(total_reward_shares2=(state.props.total_reward_shares2 + change) % WORD128)
 
 
 # ------------------------------------------------------------------ what the voter needs

@@ -9,12 +9,13 @@ import re
 from diff_match_patch import diff_match_patch
 from diff_match_patch.diff_match_patch import patch_obj
 
+from state.protocol.values.integers import INT64_MAX, WORD32
+
 HEAD = re.compile(r"@@ -([0-9]+),?([0-9]*) \+([0-9]+),?([0-9]*) @@")
 KINDS = {"-": diff_match_patch.DIFF_DELETE, "+": diff_match_patch.DIFF_INSERT, " ": diff_match_patch.DIFF_EQUAL}
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 # Lead bytes of UTF-8: how many bits to shift, what they look like then, the bits that they carry, how many bytes follow.
 LEADS = ((5, 0b110, 0x1F, 1), (4, 0b1110, 0x0F, 2), (3, 0b11110, 0x07, 3))
-INT64_MAX = 2**63 - 1
 
 
 def edited(old: str, body: str) -> str:
@@ -65,7 +66,7 @@ def place(start: str, length: str) -> tuple[int, int]:
 
 def as_int(digits: str) -> int:
     """A number as a 64-bit long, cut to 32 bits."""
-    return (min(int(digits), INT64_MAX) + 2**31) % 2**32 - 2**31
+    return (min(int(digits), INT64_MAX) + 2**31) % WORD32 - 2**31
 
 
 def percent_decoded(text: str) -> str:

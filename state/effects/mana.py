@@ -1,8 +1,8 @@
 """Manabars: what an account may spend on votes, and how it comes back. Source: operations.md §2.9; block-processing.md §3.2."""
 
-from state.protocol.constants import COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
+from state.protocol.constants import COIN_100_PERCENT, COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
 from state.protocol.errors import Refused
-from state.protocol.values.asset import INT64_MAX
+from state.protocol.values.integers import HALF64, INT64_MAX, WORD64
 from state.tables import State
 from state.tables.accounts import Account
 
@@ -14,7 +14,7 @@ def truncated(a: int, b: int) -> int:
 
 def wrapped(value: int) -> int:
     """A product as a plain int64 holds it."""
-    return (value + 2**63) % 2**64 - 2**63
+    return (value + HALF64) % WORD64 - HALF64
 
 
 def saturated(value: int) -> int:
@@ -56,11 +56,11 @@ def downvote_maximum(state: State, effective: int) -> int:
     """The size of the downvote bar; up to the block at which the chain once stalled its product wraps at 64 bits."""
     product = effective * state.props.downvote_pool_percent
     if 0 <= product <= INT64_MAX:
-        return product // 10000
+        return product // COIN_100_PERCENT
     if state.props.head_block_number > COIN_HF_21_STALL_BLOCK:
         require_bar(effective >= 0, "max_mana >= 0")
-        return product // 10000
-    return truncated(wrapped(product), 10000)
+        return product // COIN_100_PERCENT
+    return truncated(wrapped(product), COIN_100_PERCENT)
 
 
 def voting_now(state: State, account: Account) -> int:
@@ -83,7 +83,7 @@ def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str
         # Since hardfork 21 downvotes have a bar of their own.
         return {"voting_mana": used(voting_now(state, account), -gained), "voting_mana_time": now}
     voting, downvote = both_now(state, account)
-    downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), 10000))
+    downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), COIN_100_PERCENT))
     return {
         "voting_mana": used(voting, -gained),
         "voting_mana_time": now,

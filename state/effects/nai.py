@@ -3,6 +3,7 @@
 from state.effects.tokens import token_with_name
 from state.protocol.constants import SMT_MAX_NAI_GENERATION_TRIES, SMT_MAX_NAI_POOL_COUNT
 from state.protocol.values.asset import CONTROL_BIT, DECIMALS_MASK, NAI_SHIFT
+from state.protocol.values.integers import WORD32
 from state.tables import State
 
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
@@ -12,7 +13,7 @@ def candidate(seed: int) -> int:
     """The symbol (precision 0) that a seed draws: FNV-1a over its four bytes, into the range of free names, even."""
     drawn = FNV_OFFSET
     for byte in seed.to_bytes(4, "little"):
-        drawn = (drawn ^ byte) * FNV_PRIME % 2**32
+        drawn = (drawn ^ byte) * FNV_PRIME % WORD32
     digits = (drawn % 90_000_000 + 10_000_000) & ~1
     return digits << NAI_SHIFT | CONTROL_BIT
 
@@ -33,7 +34,7 @@ def replenish_pool(state: State) -> None:
     nais = list(pool.nais)
     base = int.from_bytes(head[16:20], "little")
     while len(nais) < SMT_MAX_NAI_POOL_COUNT and collisions < SMT_MAX_NAI_GENERATION_TRIES:
-        symbol = candidate((base + attempts) % 2**32)
+        symbol = candidate((base + attempts) % WORD32)
         attempts += 1
         if symbol in nais or token_with_name(state, symbol) is not None:
             collisions += 1

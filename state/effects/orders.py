@@ -8,12 +8,12 @@ from state.effects.mana import wrapped
 from state.effects.notices import emit
 from state.protocol.constants import COIN_LIQUIDITY_TIMEOUT_SEC, COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
 from state.protocol.values.asset import COIN, Asset, Price
+from state.protocol.values.integers import WORD128
 from state.protocol.virtual import FillOrder
 from state.tables import State
 from state.tables.market import LimitOrder, LiquidityReward
 
 MIN_AGE_SINCE_HARDFORK_10 = 1800
-WORD = 2**128
 
 
 def apply_order(state: State, order: LimitOrder) -> bool:
@@ -132,4 +132,4 @@ def liquidity_weight(coin: int, sbd: int, smaller: bool) -> int:
     """What two volumes weigh: nothing unless both are positive, else the smaller one, or their product in 64 bits."""
     if coin <= 0 or sbd <= 0:
         return 0
-    return min(coin, sbd) if smaller else wrapped(coin * sbd) % WORD
+    return min(coin, sbd) if smaller else wrapped(coin * sbd) % WORD128

@@ -13,6 +13,7 @@ from state.effects.balances import (
     share,
     to_sbd,
 )
+from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD
 from state.tables import State
 from state.tables.accounts import Account
@@ -43,7 +44,7 @@ def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
     if median_price(state) == NULL_PRICE:
         adjust_balance(state, to, coin, COIN)
         return 0, coin
-    printed = state.props.sbd_print_rate * coin // 10000
+    printed = state.props.sbd_print_rate * coin // COIN_100_PERCENT
     sbd, rest = to_sbd(state, printed), coin - printed
     add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
     add(state, to, sbd, SBD)

@@ -3,16 +3,18 @@ Source: operations.md §2.12; block-processing.md §3.9.5, §3.18.
 """
 
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_ACCOUNT_SUBSIDY_PRECISION,
     COIN_DECAY_BACKSTOP_PERCENT,
     COIN_RD_DECAY_DENOM_SHIFT,
     COIN_WITNESS_SUBSIDY_BUDGET_PERCENT,
     COIN_WITNESS_SUBSIDY_DECAY_PERCENT,
 )
+from state.protocol.values.integers import UINT32_MAX
 from state.tables.globals import SubsidyParams
 
 BUDGET_MAX = 2**31 - 1
-DECAY_MAX = 2**32 - 1
+DECAY_MAX = UINT32_MAX
 
 
 def subsidy_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
@@ -23,8 +25,8 @@ def subsidy_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams
 
 def witness_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
     """The parameters of each witness's own pool, from the same budget and decay."""
-    budget = min(budget * COIN_WITNESS_SUBSIDY_BUDGET_PERCENT // 10000, BUDGET_MAX)
-    decay = min(decay * COIN_WITNESS_SUBSIDY_DECAY_PERCENT // 10000, DECAY_MAX)
+    budget = min(budget * COIN_WITNESS_SUBSIDY_BUDGET_PERCENT // COIN_100_PERCENT, BUDGET_MAX)
+    decay = min(decay * COIN_WITNESS_SUBSIDY_DECAY_PERCENT // COIN_100_PERCENT, DECAY_MAX)
     return subsidy_params(budget, decay, min_decay)
 
 
@@ -37,7 +39,7 @@ def decay_of(params: SubsidyParams, pool: int) -> int:
 
 def backstop_decay(params: SubsidyParams, median_pool: int) -> int:
     """The least decay of a witness's pool: nine tenths of what the median one loses."""
-    return max(decay_of(params, median_pool), 0) * COIN_DECAY_BACKSTOP_PERCENT // 10000
+    return max(decay_of(params, median_pool), 0) * COIN_DECAY_BACKSTOP_PERCENT // COIN_100_PERCENT
 
 
 def pool_after_block(params: SubsidyParams, pool: int) -> int:

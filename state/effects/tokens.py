@@ -2,6 +2,7 @@
 
 from state.protocol.constants import SMT_EMIT_INDEFINITELY, TIME_MAX
 from state.protocol.values.asset import CONTROL_BIT, NAI_SHIFT, decimals, is_vesting, nai_text, paired
+from state.protocol.values.integers import WORD32
 from state.tables import State
 from state.tables.smt import SmtEmission, SmtToken
 
@@ -28,7 +29,7 @@ def end_of_emission(emission: SmtEmission) -> int:
     """When the last emission of a schedule is due; times wrap at 32 bits."""
     if emission.interval_count == SMT_EMIT_INDEFINITELY:
         return TIME_MAX
-    return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % 2**32
+    return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % WORD32
 
 
 def nai_number(symbol: int) -> int:

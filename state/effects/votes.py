@@ -2,33 +2,32 @@
 
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
 from state.protocol.errors import require
+from state.protocol.values.integers import UINT64_MAX, UINT128_MAX, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
 
-WORD = 2**128
-
 
 def lap_length(state: State) -> int:
     """The length of a lap in virtual time; 64 bits before hardfork 2."""
-    return 2**128 - 1 if state.hardfork >= 2 else 2**64 - 1
+    return UINT128_MAX if state.hardfork >= 2 else UINT64_MAX
 
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
     """When a witness that has come so far will have finished its lap. Votes can be negative before hardfork 2."""
-    return (start + (lap_length(state) - position) % WORD // ((votes + 1) % WORD)) % WORD
+    return (start + (lap_length(state) - position) % WORD128 // ((votes + 1) % WORD128)) % WORD128
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Change a witness's votes and move it in virtual time."""
     now = state.schedule.current_virtual_time
-    position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD
+    position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
     votes = witness.votes + delta
     require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
         # Since hardfork 4 a time that has wrapped is put at the end.
-        scheduled = WORD - 1
+        scheduled = UINT128_MAX
     state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
 
 

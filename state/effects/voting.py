@@ -8,23 +8,23 @@ from state.effects.balances import share
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MAX_VOTE_CHANGES,
     COIN_MIN_VOTE_INTERVAL_SEC,
     COIN_POST_REWARD_FUND_NAME,
     COIN_VOTE_DUST_THRESHOLD,
     COIN_VOTING_MANA_REGENERATION_SECONDS,
+    DAY_SECONDS,
     TIME_MAX,
 )
 from state.protocol.errors import require
 from state.protocol.values.asset import Asset, convert
+from state.protocol.values.integers import HALF64, WORD64, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment, CommentVote
 from state.tables.globals import RewardFund
 
-DAY_SECONDS = 86_400
-WORD64 = 2**64
-WORD128 = 2**128
 NO_MANA = "Account does not have enough mana to vote."
 LEFT_OVER = -1  # num_changes of a vote that a payout before hardfork 17 has counted
 
@@ -109,10 +109,10 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
         changes["voting_mana"] = voting - cost
         return cost, changes
     if hardfork >= 22:
-        pool = downvote * 10000 // percent
+        pool = downvote * COIN_100_PERCENT // percent
     else:
         # Under hardfork 21 the product wrapped at 64 bits, and a negative one was taken as a large number of 128.
-        pool = wrapped(downvote * 10000) % WORD128 // percent
+        pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
     require(
         voting + downvote > cost,
@@ -131,8 +131,8 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
 def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
     """What a vote takes off a bar of `base`: a fiftieth of the day's regeneration at full weight, rounded up."""
     divisor = reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
-    cost = (base * weight * DAY_SECONDS % WORD128 // 10000 + divisor - 1) // divisor
-    require(cost < 2**63, condition="used_mana.to_int64()")
+    cost = (base * weight * DAY_SECONDS % WORD128 // COIN_100_PERCENT + divisor - 1) // divisor
+    require(cost < HALF64, condition="used_mana.to_int64()")
     return cost
 
 

@@ -13,6 +13,7 @@ from state.protocol.constants import (
     COIN_CONVERSION_DELAY,
     COIN_CONVERSION_DELAY_PRE_HF_16,
     COIN_MAX_LIMIT_ORDER_EXPIRATION,
+    DAY_SECONDS,
     HARDFORK_TIMES,
     TIME_MAX,
 )
@@ -22,7 +23,6 @@ from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, con
 from state.tables import State
 from state.tables.market import ConvertRequest, LimitOrder
 
-SECONDS_PER_DAY = 86400
 # What orders made before hardfork 20 expired at the latest.
 EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
 
@@ -45,7 +45,7 @@ class LimitOrderCreate(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         # Before hardfork 20 these spread the end of the orders without one over a day.
-        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % SECONDS_PER_DAY
+        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % DAY_SECONDS
         create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 

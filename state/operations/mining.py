@@ -43,6 +43,7 @@ from state.protocol.keys.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.transaction import ZERO_ID, HeaderExtensions, block_number
 from state.protocol.values.asset import COIN
+from state.protocol.values.integers import WORD32, WORD64
 from state.tables import State
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
@@ -272,7 +273,7 @@ class SignedHeader(Struct, frozen=True):
 
     def id(self, codecs: Codecs) -> bytes:
         """The id of its block: the block's number, then what a hash leaves room for."""
-        number = (block_number(self.previous) + 1) % (1 << 32)
+        number = (block_number(self.previous) + 1) % WORD32
         return number.to_bytes(4, "big") + sha224(codecs.pack(self)).digest()[4:20]
 
 
@@ -352,7 +353,7 @@ def create_miner(state: State, name: str, key: bytes) -> None:
 def count_work(state: State) -> None:
     """One more proof of work, one more miner in the queue; the number of all works wraps at 64 bits."""
     props = state.props
-    state.set_props(total_pow=(props.total_pow + 1) % 2**64, num_pow_witnesses=(props.num_pow_witnesses + 1) % 2**32)
+    state.set_props(total_pow=(props.total_pow + 1) % WORD64, num_pow_witnesses=(props.num_pow_witnesses + 1) % WORD32)
 
 
 def enter_queue(

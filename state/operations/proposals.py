@@ -19,6 +19,7 @@ from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
+from state.protocol.values.integers import WORD32
 from state.tables import State
 from state.tables.proposals import Proposal, ProposalVote
 
@@ -137,7 +138,7 @@ class RemoveProposal(Operation, frozen=True):
 
         remove_proposals(state, self._own_proposals(state))
         # What was too much for one operation goes in the next blocks; whose it is isn't asked any more.
-        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % 2**32
+        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None and not proposal.removed:

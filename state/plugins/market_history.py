@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from state.plugins.plugin import Plugin
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
@@ -18,7 +19,6 @@ from state.tables.market import LimitOrder
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
 SHORTEST = BUCKET_SIZES[0]
 BUCKETS_PER_SIZE = 5760
-DAY = 86400
 
 
 class Trade(Struct, frozen=True, gc=False, eq=False):
@@ -144,7 +144,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
     """Return the first and the last bucket of the shortest size from the 24 hours before head time, None without any."""
     by_open = MARKET_HISTORY.of(state).buckets.by_open
-    first = next(by_open.starting(SHORTEST, state.head_time - DAY), None)
+    first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
     if first is None or last is None or first.seconds != SHORTEST:
         return None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from state.protocol.constants import TIME_MAX
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.store import Ordered, Row, Table, Unique
 
 
@@ -35,7 +35,7 @@ class Comment(Row):
     net_votes: int = 0
     root_comment: int = 0
     max_accepted_payout: int = 1_000_000_000
-    percent_coin_dollars: int = 10000
+    percent_coin_dollars: int = COIN_100_PERCENT
     allow_replies: bool = True
     allow_votes: bool = True
     allow_curation_rewards: bool = True

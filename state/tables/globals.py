@@ -4,8 +4,9 @@ transactions. Money is in the smallest unit. Source: state-objects.md §3.
 
 from msgspec import Struct
 
-from state.protocol.constants import COIN_MAX_WITNESSES
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_WITNESSES
 from state.protocol.values.asset import NULL_PRICE, Price
+from state.protocol.values.integers import UINT64_MAX
 from state.store import Ordered, Row, Table, Unique
 
 
@@ -16,7 +17,7 @@ class GlobalProperties(Row):
     head_block_id: bytes = bytes(20)
     time: int = 0
     current_witness: str = ""
-    total_pow: int = 2**64 - 1
+    total_pow: int = UINT64_MAX
     num_pow_witnesses: int = 0
     virtual_supply: int = 0
     current_supply: int = 0
@@ -31,7 +32,7 @@ class GlobalProperties(Row):
     pending_rewarded_vesting_shares: int = 0
     pending_rewarded_vesting_coin: int = 0
     sbd_interest_rate: int = 0
-    sbd_print_rate: int = 10000
+    sbd_print_rate: int = COIN_100_PERCENT
     maximum_block_size: int = 0
     required_actions_partition_percent: int = 0
     current_aslot: int = 0

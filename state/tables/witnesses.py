@@ -2,12 +2,13 @@
 
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import NULL_PRICE, Price
+from state.protocol.values.integers import UINT128_MAX
 from state.store import Ordered, Row, Table
 from state.tables.globals import ChainProperties
 
 ELECTED, TIMESHARE, MINER, NO_SCHEDULE = range(4)
 SCHEDULE_NAMES = ("elected", "timeshare", "miner", "none")
-LAP_LENGTH = 2**128 - 1
+LAP_LENGTH = UINT128_MAX
 
 
 class Witness(Row):

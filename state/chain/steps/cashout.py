@@ -7,12 +7,13 @@ from msgspec import Struct
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, adjust_supply, median_price, to_coin, to_sbd
 from state.effects.comments import payout_time
-from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, WORD, curve_value
+from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.early_voting import adjust_claims
 from state.effects.notices import announce, complete, emit
 from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
 from state.effects.voting import LEFT_OVER
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MIN_PAYOUT_SBD,
     COIN_RECENT_RSHARES_DECAY_TIME_HF17,
     COIN_RECENT_RSHARES_DECAY_TIME_HF19,
@@ -20,7 +21,8 @@ from state.protocol.constants import (
 )
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock
-from state.protocol.values.asset import COIN, INT64_MAX, SBD, VESTS, Asset, convert
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert
+from state.protocol.values.integers import INT64_MAX, WORD128
 from state.protocol.virtual import AuthorReward, CommentBenefactorReward, CommentPayoutUpdate, CommentReward, CurationReward
 from state.tables import State
 from state.tables.content import Comment
@@ -55,7 +57,7 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     due = comments_due(state)
     for comment in due:
         if comment.net_rshares > 0:
-            claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD
+            claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD128
     changes = {"recent_claims": claims, "last_update": now}
     if due:
         pot = Pot(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
@@ -71,7 +73,7 @@ def decayed(state: State, fund: RewardFund) -> int:
     # Before hardfork 19 they took 30 days.
     period = COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else COIN_RECENT_RSHARES_DECAY_TIME_HF17
     claims = fund.recent_claims
-    return (claims - claims * (state.head_time - fund.last_update) % WORD // period) % WORD
+    return (claims - claims * (state.head_time - fund.last_update) % WORD128 // period) % WORD128
 
 
 def comments_due(state: State) -> list[Comment]:
@@ -134,7 +136,7 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
 def payout_of(state: State, comment: Comment, pot: Pot) -> int:
     """What a comment earns, in COIN: its part of the pot, nothing if that is dust, and at most what it accepts."""
     require(pot.claims > 0, condition="ctx.total_reward_shares2 > 0")
-    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // 10000
+    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // COIN_100_PERCENT
     payout = pot.balance * claim // pot.claims
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
@@ -163,7 +165,7 @@ def mark_votes(state: State, comment: Comment) -> None:
 
 def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> tuple[int, int]:
     """Share out a payout; returns what was taken of it, and the author's total afterwards."""
-    curation = payout * curation_percent // 10000
+    curation = payout * curation_percent // COIN_100_PERCENT
     paid, unclaimed = pay_curators(state, comment, curation)
     tokens = payout - curation
     if state.hardfork < 20:
@@ -172,7 +174,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     claimed = tokens + paid
     given_away = 0
     for beneficiary in comment.beneficiaries:
-        part = tokens * beneficiary.weight // 10000
+        part = tokens * beneficiary.weight // COIN_100_PERCENT
         pay_beneficiary(state, comment, beneficiary.account, part)
         given_away += part
     tokens -= given_away

@@ -9,6 +9,7 @@ from state.effects.mana import update_manabar
 from state.effects.notices import announce, complete, emit
 from state.protocol.constants import (
     BLOCK_SUMMARY_COUNT,
+    COIN_100_PERCENT,
     COIN_BLOCKS_PER_DAY,
     COIN_IRREVERSIBLE_THRESHOLD,
     COIN_MAX_UNDO_HISTORY,
@@ -19,13 +20,13 @@ from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import VESTS, Asset
+from state.protocol.values.integers import WORD32
 from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
 from state.tables import State
 from state.tables.globals import BlockSummary
 
 SLOTS_REMEMBERED = 128
 ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
-WORD32 = 2**32
 RESERVE_RATIO_START = 200_000_000
 RESERVE_RATIO_STEP = 10_000
 
@@ -124,7 +125,7 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
         n = state.schedule.num_scheduled_witnesses
         names = state.schedule.current_shuffled_witnesses[:n]
         confirmed = sorted(state.witness(name).last_confirmed_block_num for name in names)
-        after = max(before, confirmed[(10000 - COIN_IRREVERSIBLE_THRESHOLD) * n // 10000])
+        after = max(before, confirmed[(COIN_100_PERCENT - COIN_IRREVERSIBLE_THRESHOLD) * n // COIN_100_PERCENT])
     if after != before:
         state.set_props(last_irreversible_block_num=after)
     if state.listeners.irreversible:

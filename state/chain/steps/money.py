@@ -17,6 +17,7 @@ from state.effects.balances import (
 from state.effects.notices import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
     COIN_APR_PERCENT_SHIFT_PER_BLOCK,
     COIN_BLOCKS_PER_YEAR,
@@ -84,14 +85,14 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before it was cut.
         half = supply // 2 if state.hardfork >= 21 else 0
-        percent = (worth * 10000 + half) // supply % 65536
+        percent = (worth * COIN_100_PERCENT + half) // supply % 65536
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
-            rate = 10000
+            rate = COIN_100_PERCENT
         elif percent >= stop:
             rate = 0
         else:
-            rate = (stop - percent) * 10000 // (stop - start)
+            rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
         changes["sbd_print_rate"] = rate
     state.set_props(**changes)
 
@@ -171,12 +172,12 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     rate = max(
         COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
     )
-    new = share(props.virtual_supply * rate) // (10000 * COIN_BLOCKS_PER_YEAR)
-    content = new * props.content_reward_percent // 10000
+    new = share(props.virtual_supply * rate) // (COIN_100_PERCENT * COIN_BLOCKS_PER_YEAR)
+    content = new * props.content_reward_percent // COIN_100_PERCENT
     if state.hardfork >= 17:
         content = pay_reward_funds(state, content)
-    vesting = new * props.vesting_reward_percent // 10000
-    treasury = new * props.sps_fund_percent // 10000
+    vesting = new * props.vesting_reward_percent // COIN_100_PERCENT
+    treasury = new * props.sps_fund_percent // COIN_100_PERCENT
     reward = new - content - vesting - treasury
     reward = producer_part(state, producer, reward)
     treasury_sbd = 0
@@ -207,7 +208,7 @@ def pay_reward_funds(state: State, content: int) -> int:
     """Give each fund its part; the sum is what content got."""
     total = 0
     for fund in state.reward_funds:
-        part = content * fund.percent_content_rewards // 10000
+        part = content * fund.percent_content_rewards // COIN_100_PERCENT
         state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
         total += part
     return total

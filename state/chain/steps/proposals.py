@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from state.effects.balances import adjust_balance
 from state.effects.notices import emit
 from state.effects.proposals import remove_proposals
-from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD
+from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD, DAY_SECONDS
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import SBD, Asset
+from state.protocol.values.integers import WORD32
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.proposals import Proposal
 
-SECONDS_PER_DAY = 86400
 DAILY_PART = 100  # the treasury spends one part in so many a day
 
 
@@ -63,10 +63,10 @@ def pay_proposals(state: State, now: int) -> None:
         state.proposals.modify(proposal, total_votes=count_votes(state, proposal))
     active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
     treasury = state.account(state.spec.treasury)
-    passed = (now - state.props.last_budget_time) % 2**32
-    left = passed * (treasury.sbd_balance // DAILY_PART) // SECONDS_PER_DAY
+    passed = (now - state.props.last_budget_time) % WORD32
+    left = passed * (treasury.sbd_balance // DAILY_PART) // DAY_SECONDS
     # The product wraps at 32 bits: after five days proposals get less than their daily pay.
-    ratio = passed * COIN_100_PERCENT % 2**32 // SECONDS_PER_DAY
+    ratio = passed * COIN_100_PERCENT % WORD32 // DAY_SECONDS
     for proposal in active if left else ():
         if proposal.total_votes == 0:
             return

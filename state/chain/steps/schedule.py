@@ -5,17 +5,17 @@ Source: block-processing.md §3.9.
 from collections import Counter
 
 from state.effects.subsidies import backstop_decay, subsidy_params, witness_params
-from state.effects.votes import WORD, lap_length
+from state.effects.votes import lap_length
 from state.protocol.constants import COIN_MAX_WITNESSES, COIN_START_MINER_VOTING_BLOCK
 from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.integers import UINT64_MAX, WORD32, WORD128
 from state.tables import State
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import ELECTED, LAP_LENGTH, MINER, TIMESHARE, Witness
 
 SHUFFLE_FACTOR = 2685821657736338717
-MASK64 = 2**64 - 1
 
 
 def update_witness_schedule(state: State, block: SignedBlock) -> None:
@@ -84,7 +84,7 @@ def take_miners(state: State, selected: dict[str, int]) -> None:
             selected[witness.owner] = MINER
             taken += 1
         state.witnesses.modify(witness, pow_worker=0)
-        state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % 2**32)
+        state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % WORD32)
 
 
 def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
@@ -104,7 +104,7 @@ def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Wi
 def new_laps(state: State, now: int, processed: list[Witness]) -> int:
     """Send those who finished on a new lap; when virtual time overflows all start anew. Returns the virtual time."""
     for witness in processed:
-        time = (now + LAP_LENGTH // (witness.votes + 1)) % WORD
+        time = (now + LAP_LENGTH // (witness.votes + 1)) % WORD128
         if time < now:
             reset_virtual_schedule(state)
             return 0
@@ -120,7 +120,7 @@ def reset_virtual_schedule(state: State) -> None:
             witness,
             virtual_position=0,
             virtual_last_update=0,
-            virtual_scheduled_time=LAP_LENGTH // ((witness.votes + 1) % WORD),
+            virtual_scheduled_time=LAP_LENGTH // ((witness.votes + 1) % WORD128),
         )
 
 
@@ -139,8 +139,8 @@ def update_early_schedule(state: State) -> None:
         if runner is not None:
             names.append(runner.owner)
             now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
-            lap = lap_length(state) // ((runner.votes + 1) % WORD)
-            time = (runner.virtual_scheduled_time + lap) % WORD
+            lap = lap_length(state) // ((runner.votes + 1) % WORD128)
+            time = (runner.virtual_scheduled_time + lap) % WORD128
             state.witnesses.modify(runner, virtual_position=0, virtual_scheduled_time=time)
     if props.num_pow_witnesses > COIN_MAX_WITNESSES:
         first = next(iter(state.witnesses.by_pow.starting(1)))
@@ -172,11 +172,11 @@ def shuffled(names: list[str], time: int) -> list[str]:
     high, n = time << 32, len(names)
     names = list(names)
     for i in range(n):
-        k = (high + i * SHUFFLE_FACTOR) & MASK64
+        k = (high + i * SHUFFLE_FACTOR) & UINT64_MAX
         k ^= k >> 12
-        k ^= (k << 25) & MASK64
+        k ^= (k << 25) & UINT64_MAX
         k ^= k >> 27
-        k = (k * SHUFFLE_FACTOR) & MASK64
+        k = (k * SHUFFLE_FACTOR) & UINT64_MAX
         j = i + k % (n - i)
         names[i], names[j] = names[j], names[i]
     return names

@@ -12,6 +12,7 @@ from msgspec import Struct
 from state.protocol.codec.kinds import Bool, Bounded, Curve, Extensions, Int, Many, Pairs, UInt16, UInt32, UInt128, Variant
 from state.protocol.constants import (
     COIN_100_PERCENT,
+    DAY_SECONDS,
     SMT_MAX_NOMINAL_VOTES_PER_DAY,
     SMT_MAX_UNIT_COUNT,
     SMT_MAX_UNIT_ROUTES,
@@ -21,9 +22,9 @@ from state.protocol.constants import (
 )
 from state.protocol.errors import require
 from state.protocol.values.asset import is_smt, is_vesting, require_symbol
+from state.protocol.values.integers import WORD32
 from state.protocol.values.text import is_valid_account_name
 
-SECONDS_PER_DAY = 86400
 UNIT_TARGETS = ("$from", "$from.vesting")
 EMISSION_DESTINATIONS = ("$market_maker", "$rewards", "$vesting")
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT = range(4)
@@ -134,7 +135,7 @@ class SmtParamWindowsV1(Struct, frozen=True):
     def validate(self) -> None:
         """Early votes and the lockout of late ones fit into the cash-out window, which is at most a week."""
         # The sum wraps at 32 bits, as in the reference.
-        total = (self.reverse_auction_window_seconds + SMT_UPVOTE_LOCKOUT) % (1 << 32)
+        total = (self.reverse_auction_window_seconds + SMT_UPVOTE_LOCKOUT) % WORD32
         require(
             total < self.cashout_window_seconds,
             "'reverse auction window + upvote lockout' interval must be less than cashout window (${c}). Was ${sum} seconds.",
@@ -177,7 +178,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
             max=SMT_MAX_VOTES_PER_REGENERATION,
             v=period,  # the reference tells the period here
         )
-        votes_per_day = -(-votes * SECONDS_PER_DAY // period)
+        votes_per_day = -(-votes * DAY_SECONDS // period)
         require(
             votes_per_day <= SMT_MAX_NOMINAL_VOTES_PER_DAY,
             "Nominal votes per day exceeds maximum (${max}). Was ${v}",

@@ -25,6 +25,7 @@ from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, pool_afte
 from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.plugins.rc.usage import added, usage_of
 from state.protocol import virtual
+from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import PluginRefused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
@@ -104,7 +105,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
         refuse(row.account, mana, price)
     if not price or now > NEGATIVE_SINCE:
         # The product is a 64-bit one in the reference, and wraps for a maximum above 5.5e16.
-        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), 10000))
+        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), COIN_100_PERCENT))
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
