@@ -7,7 +7,7 @@ from __future__ import annotations
 from hashlib import sha224, sha256
 from typing import Annotated, Any
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field, json, structs
 
 from state.effects.accounts import create_account
 from state.effects.balances import adjust_balance, adjust_supply, create_vesting
@@ -83,8 +83,7 @@ class Pow(Operation, frozen=True):
         # Hardfork 13 has put pow2 in its place.
         require(state.hardfork < 13, "pow is deprecated. Use pow2 instead", condition="!db().has_hardfork( COIN_HARDFORK_0_13__256 )")
         if state.hardfork >= 5:
-            known = next(state.witnesses.by_work.equal(self.work.work), None)
-            require(known is None, condition='!"DUPLICATE WORK DISCOVERED"')
+            self._require_new_work(state)
         if state.accounts.by_name.get(self.worker_account) is None:
             create_miner(state, self.worker_account, self.work.worker)
         self._require_worker(state)
@@ -104,8 +103,16 @@ class Pow(Operation, frozen=True):
             reward *= COIN_MAX_WITNESSES
         pay_producer(state, reward, liquid=early)
 
+    def _require_new_work(self, state: State) -> None:
+        """Refuse work that a witness has handed in as its last one."""
+        if next(state.witnesses.by_work.equal(self.work.work), None) is None:
+            return
+        dump: Any = state.wire.codecs.dumper(Pow)
+        # `${witness}` stays in the text: the reference gives that value another name.
+        raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
+
     def _require_worker(self, state: State) -> None:
-        """The account's active authority is the one key that has done the work."""
+        """Refuse unless the account's active authority is the one key that has done the work."""
         active = state.authority(self.worker_account).active
         require(
             active.members == 1,

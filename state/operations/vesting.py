@@ -53,7 +53,8 @@ class TransferToVesting(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         source, target = state.account(self.from_), state.account(self.to or self.from_)
-        require_sbd_for_treasury(state, target.name, self.amount)
+        # The rule looks at `to` as it was given: the treasury powering up itself, with `to` empty, is not refused.
+        require_sbd_for_treasury(state, self.to, self.amount)
 
         adjust_balance(state, source, -self.amount.amount, self.amount.symbol)
         create_vesting(state, target, self.amount.amount, self.amount.symbol)

@@ -2,22 +2,14 @@
 
 from msgspec.structs import replace
 
-import state.operations
 from node.specs import load_spec
+from state.operations import accounts, authorities, content, market, transfers, vesting, witnesses
 from state.protocol.codec.codecs import Codecs
 from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from tests.conftest import VECTORS, read_json
 
 # Accounts, transfers, vesting, witnesses, content and the market.
-PART_A = (
-    state.operations.accounts,
-    state.operations.authorities,
-    state.operations.content,
-    state.operations.market,
-    state.operations.transfers,
-    state.operations.vesting,
-    state.operations.witnesses,
-)
+PART_A = (accounts, authorities, content, market, transfers, vesting, witnesses)
 NAMES_A = [cls.NAME for cls in OPERATIONS.values() if cls.__module__ in {module.__name__ for module in PART_A}]
 
 # The vectors' chain: the product's symbols with the prefix of the public chain.

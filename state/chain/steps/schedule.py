@@ -5,7 +5,7 @@ Source: block-processing.md §3.9.
 from collections import Counter
 
 from state.effects.subsidies import backstop_decay, subsidy_params, witness_params
-from state.effects.votes import WORD, lap_length
+from state.effects.votes import WORD, lap_length, time_for
 from state.protocol.constants import COIN_MAX_WITNESSES, COIN_START_MINER_VOTING_BLOCK
 from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
@@ -104,7 +104,7 @@ def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Wi
 def new_laps(state: State, now: int, processed: list[Witness]) -> int:
     """Send those who finished on a new lap; when virtual time overflows all start anew. Returns the virtual time."""
     for witness in processed:
-        time = (now + LAP_LENGTH // (witness.votes + 1)) % WORD
+        time = (now + time_for(LAP_LENGTH, witness.votes)) % WORD
         if time < now:
             reset_virtual_schedule(state)
             return 0
@@ -120,7 +120,7 @@ def reset_virtual_schedule(state: State) -> None:
             witness,
             virtual_position=0,
             virtual_last_update=0,
-            virtual_scheduled_time=LAP_LENGTH // ((witness.votes + 1) % WORD),
+            virtual_scheduled_time=time_for(LAP_LENGTH, witness.votes),
         )
 
 
@@ -139,8 +139,7 @@ def update_early_schedule(state: State) -> None:
         if runner is not None:
             names.append(runner.owner)
             now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
-            lap = lap_length(state) // ((runner.votes + 1) % WORD)
-            time = (runner.virtual_scheduled_time + lap) % WORD
+            time = (runner.virtual_scheduled_time + time_for(lap_length(state), runner.votes)) % WORD
             state.witnesses.modify(runner, virtual_position=0, virtual_scheduled_time=time)
     if props.num_pow_witnesses > COIN_MAX_WITNESSES:
         first = next(iter(state.witnesses.by_pow.starting(1)))
@@ -150,7 +149,8 @@ def update_early_schedule(state: State) -> None:
         names.append(witness.owner)
         if props.head_block_number > COIN_START_MINER_VOTING_BLOCK or len(names) >= COIN_MAX_WITNESSES:
             break
-    by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
+    # The reference asks again here whether the round goes by votes. The answer is the same: a queue that has just lost a
+    # miner had more than 21, so it can't have become empty.
     count = max(len(names), 1)
     names = shuffled(names, state.head_time)
     state.witness_schedules.modify(
