@@ -37,7 +37,8 @@ def test_importing_the_package_declares_all_operations() -> None:
     declaring = {path for path in folder.rglob("*.py") if "\n@operation(" in path.read_text("utf-8")}
     code = "import sys, state.operations; print(*(name for name in sys.modules if name.startswith('state.operations.')))"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    assert declaring and {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in declaring} <= set(loaded)
+    assert declaring
+    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in declaring} <= set(loaded)
 
 
 @pytest.mark.parametrize("name", MINE)
