@@ -1,7 +1,7 @@
 """Applying one transaction to the state, with every check around its operations. Source: block-processing.md §2.8-§2.11."""
 
 from state.chain.skip import Skip
-from state.effects.notices import tell
+from state.effects.notices import notify
 from state.protocol.constants import (
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
@@ -132,9 +132,9 @@ def apply_operation(state: State, operation: Operation) -> None:
     field = PROTECTED_FIELDS.get(operation.NAME)
     if field is not None:
         require_not_locked(state, getattr(operation, field))
-    tell(state, operation, after=False)
+    notify(state, operation, after=False)
     operation.apply(state)
-    tell(state, operation, after=True)
+    notify(state, operation, after=True)
 
 
 def require_not_locked(state: State, name: str) -> None:
