@@ -23,7 +23,7 @@ from state.tables import State
 PENDING_MAX = 100_000
 TRANSACTION_SIZE_MARGIN = 256
 # The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
-# halves the cost of an own block. The check for duplicates is not among them, since it also inserts the records that refuse
+# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
 # the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
 # transactions meet other rules than those under which it was assembled.
 JUST_CHECKED = (
@@ -53,7 +53,7 @@ class Chain:
         # undone with the position before it, oldest first.
         self._pending_mark: int | None = None
         self._marks: deque[tuple[int, int]] = deque()
-        # The bytes of the main branch's irreversible blocks, by number - 1: a tenth of the memory of their objects.
+        # The main branch's irreversible blocks by number - 1: as bytes, which take far less memory than the objects.
         self._packed: list[bytes] = []
         # Changes of the state by debug_update, by the id of the block that they belong to.
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}

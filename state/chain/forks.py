@@ -1,8 +1,8 @@
 """The fork tree: the blocks of all branches that are not yet irreversible. It applies nothing. Source: block-processing.md §2.5.
 
 Its head is the best block that is known, the state's head the last one that was applied; they differ while the chain switches
-branches, and `Chain` brings them together again. A block whose parent is missing is refused and not kept: there is no
-peer-to-peer network that would bring the parent later.
+branches, and `Chain` brings them together again. A block whose parent is missing is refused, and not kept for the case that
+the parent comes later.
 """
 
 from state.protocol.errors import UnlinkableBlock, require

@@ -191,7 +191,7 @@ def recount_voted(state: State, only_with_proxy: bool) -> None:
 def recount_voted_and_children(state: State) -> None:
     """Hardfork 6: count anew the witnesses that accounts vote for, and the descendants of comments.
 
-    By mistake only accounts with a proxy were counted, and those have no votes; hardfork 8 corrected it.
+    By mistake only accounts with a proxy were counted, all others got 0; hardfork 8 corrected it.
     """
     recount_voted(state, only_with_proxy=True)
     for comment in list(state.comments):
@@ -248,8 +248,7 @@ def shorten_price_history(state: State) -> None:
 def create_reward_fund(state: State) -> None:
     """Hardfork 17: create the fund that pays content, and give each comment a payout time of its own.
 
-    The new fund takes over the balance of the old pot. Replies are not paid before their root: those of a running discussion
-    keep together what their votes were cast for.
+    The new fund takes over the balance of the old pot. In a running discussion no reply is paid before its root.
     """
     state.witness_schedules.modify(state.schedule, max_voted_witnesses=20, max_miner_witnesses=0, max_runner_witnesses=1)
     preset = state.spec.constants.PRESET_RECENT_CLAIMS
