@@ -30,21 +30,6 @@ EXCEPTION_BLOCKS = {
     4138790: "f65a3a788a2ef52406d8ba5705d7288be228403f",
     5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
 }
-# The operations that a locked account is refused, each with the field of the acting account (block-processing.md §2.11).
-PROTECTED_FIELDS = {
-    "account_witness_proxy": "account",
-    "account_witness_vote": "account",
-    "update_proposal_votes": "voter",
-    "vote": "voter",
-    "withdraw_vesting": "account",
-    "set_withdraw_vesting_route": "from_account",
-    "transfer": "from_",
-    "limit_order_create": "owner",
-    "limit_order_create2": "owner",
-    "transfer_to_vesting": "from_",
-    "transfer_to_savings": "from_",
-    "escrow_transfer": "from_",
-}
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
@@ -138,9 +123,8 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
 
 def apply_operation(state: State, operation: Operation) -> None:
     """Apply one operation between the calls of its listeners, unless the acting account is locked."""
-    field = PROTECTED_FIELDS.get(operation.NAME)
-    if field is not None:
-        require_not_locked(state, getattr(operation, field))
+    if operation.PROTECTED:
+        require_not_locked(state, getattr(operation, operation.PROTECTED))
     notify(state, operation, after=False)
     operation.apply(state)
     notify(state, operation, after=True)

@@ -75,7 +75,8 @@ class State:
         self.is_pushing = False
         # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
-        # The tables and indices of enabled plugins, by plugin name; and their interpreters of custom operations, by id.
+        # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
+        # operations, by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
 
