@@ -62,7 +62,7 @@ def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
 
 
 class SmtCappedGenerationPolicy(Struct, frozen=True):
-    """How contributions turn into tokens up to the soft cap and beyond it."""
+    """The units by which contributions turn into tokens, up to the soft cap and beyond it."""
 
     TAG = 0
     pre_soft_cap_unit: SmtGenerationUnit = SmtGenerationUnit()
@@ -125,7 +125,7 @@ class SmtParamAllowVoting(Struct, frozen=True):
 
 
 class SmtParamWindowsV1(Struct, frozen=True):
-    """How long a post earns, and how early votes lose part of their curation reward; seconds."""
+    """The time in which a post earns, and the time in which early votes lose a part of their curation reward; seconds."""
 
     TAG = 0
     cashout_window_seconds: UInt32 = 0
@@ -152,7 +152,7 @@ class SmtParamWindowsV1(Struct, frozen=True):
 
 
 class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
-    """How fast voting power comes back, and how many full votes that is."""
+    """The time in which voting power comes back, and the number of full votes in it."""
 
     TAG = 1
     vote_regeneration_period_seconds: UInt32 = 0
@@ -188,7 +188,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
 
 
 class SmtParamRewardsV1(Struct, frozen=True):
-    """How votes turn into rewards, and what part of them goes to the voters."""
+    """The curves by which votes turn into rewards, and the voters' part of them."""
 
     TAG = 2
     content_constant: UInt128 = 0
