@@ -1,15 +1,20 @@
-"""Reward curves: what rshares are worth as claims on a fund, and as weights of curators. Unsigned 128-bit arithmetic,
-which wraps. Source: operations.md §2.11; block-processing.md §3.15.
+"""Reward curves: they turn rshares into claims on a reward fund, and into the weights of curators.
+
+Unsigned 128-bit arithmetic that wraps, with integer division. Source: operations.md §2.11; block-processing.md §3.15.
 """
 
 from state.protocol.values.integers import UINT64_MAX, WORD128
 
-CONTENT_CONSTANT = 2_000_000_000_000  # what hardforks before 17 calculate with; later it stands in the fund
+CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then it stands in the fund
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_SQUARE_ROOT = range(6)
 
 
 def approximate_root(x: int) -> int:
-    """The reference's square root: the top bits of the mantissa, halved."""
+    """Return the reference's approximation of a square root, which is too large by up to 6 %.
+
+    It reads the number as exponent and mantissa, and halves the two as one fixed-point number. Nothing more exact may stand
+    here: rewards depend on it.
+    """
     if x == 0:
         return 0
     top = x.bit_length() - 1
@@ -20,7 +25,7 @@ def approximate_root(x: int) -> int:
 
 
 def curve_value(curve: int, rshares: int, constant: int) -> int:
-    """The value of a curve; rshares are not negative, the constant is the fund's."""
+    """Return the value of a curve for rshares that are not negative; `constant` is the fund's content constant."""
     if curve == CONVERGENT_SQUARE_ROOT:
         return rshares // approximate_root(rshares + 2 * constant)
     if curve == CONVERGENT_LINEAR:
@@ -36,10 +41,10 @@ def curve_value(curve: int, rshares: int, constant: int) -> int:
 
 
 def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
-    """(r + s)² - s², the only curve of authors before hardfork 19."""
+    """Return (r + s)² - s², the only curve of authors before hardfork 19."""
     return ((rshares + constant) ** 2 - constant**2) % WORD128
 
 
 def early_curation(rshares: int) -> int:
-    """What a curator's weight was before hardfork 17: bounded by 2^64 - 1."""
+    """Return the curve of curators before hardfork 17, bounded by 2^64 - 1."""
     return UINT64_MAX * rshares % WORD128 // (2 * CONTENT_CONSTANT + rshares)

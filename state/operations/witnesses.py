@@ -1,4 +1,6 @@
-"""Witnesses: what they publish and propose, and who votes for them. Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5."""
+"""Witnesses: the properties that they publish and propose, and the votes for them.
+Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ class WitnessUpdate(Operation, frozen=True):
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
             require_fee_limit(state, fee.amount)
         if state.hardfork >= 20 or state.is_pushing:
-            # Before hardfork 20 only this node's own pushes had upper limits.
+            # Before hardfork 20 there were upper limits only for transactions that entered this node.
             require(
                 self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
                 "Max block size cannot be more than 2MiB",
@@ -240,7 +242,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 
 
 def require_fee_limit(state: State, fee: int) -> None:
-    """The account creation fee that a witness asks for has an upper limit; before hardfork 20 only in this node's own pushes."""
+    """Refuse an account creation fee above the limit; before hardfork 20 only in transactions that enter this node."""
     require(
         fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
@@ -249,7 +251,7 @@ def require_fee_limit(state: State, fee: int) -> None:
 
 
 def require_short_chain(state: State, account: Account, proxy: Account) -> None:
-    """The proxies of a proxy lead neither back nor too far."""
+    """Refuse a proxy whose own proxies lead back to the account, or make a chain that is too long."""
     chain = {account.name, proxy.name}
     while proxy.proxy:
         proxy = state.account(proxy.proxy)
@@ -263,7 +265,7 @@ def require_short_chain(state: State, account: Account, proxy: Account) -> None:
 
 
 def changed_properties(props: ChainProperties, given: WitnessProperties) -> ChainProperties:
-    """What a witness proposes for the chain, with the given properties changed."""
+    """Return the properties that a witness proposes for the chain, with the given ones changed."""
     changes: dict[str, int] = {}
     for name in ("maximum_block_size", "sbd_interest_rate", "account_subsidy_budget", "account_subsidy_decay"):
         value = getattr(given, name)
@@ -279,8 +281,8 @@ def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> 
     if state.hardfork >= 3:
         adjust_witness_vote(state, witness, weight)
     elif state.hardfork == 2:
-        # Under hardfork 2 the weight went to everything the account voted for at that moment.
+        # Hardfork 2 added the weight to every witness that the account voted for, a mistake that hardfork 3 corrected.
         propagate(state, voter, weight)
     else:
-        # Before hardfork 2 virtual time was left alone.
+        # Before hardfork 2 the place in virtual time was left alone.
         state.witnesses.modify(witness, votes=witness.votes + weight)

@@ -152,6 +152,15 @@ class NoSuchPlace(Wrapped):
     NAME = "St12out_of_range"
 
 
+class DivisionByZero(Wrapped):
+    """A 128-bit number is divided by zero."""
+
+    NAME = "N5boost10wrapexceptISt14overflow_errorEE"
+
+    def __init__(self) -> None:
+        super().__init__("Division by zero.")
+
+
 class NotUnique(Wrapped):
     """Two rows would have the same key in a unique index."""
 

@@ -11,7 +11,7 @@ from state.store import Ordered, Row, Table, Unique
 
 
 class GlobalProperties(Row):
-    """The dynamic global properties; one row."""
+    """The dynamic global properties: head block, supplies, funds, and the parameters that hardforks change; one row."""
 
     head_block_number: int = 0
     head_block_id: bytes = bytes(20)
@@ -53,7 +53,7 @@ class GlobalProperties(Row):
     sps_interval_ledger: int = 0
     downvote_pool_percent: int = 0
     smt_creation_fee: int = 1000
-    # What old clients read beside it (rpc-api.md §6.10); no rule looks at these.
+    # For replies to old clients only (rpc-api.md §6.10); no rule reads these.
     average_block_size: int = 0
     current_reserve_ratio: int = 200_000_000
     max_virtual_bandwidth: int = 0
@@ -64,7 +64,7 @@ class GlobalPropertiesTable(Table[GlobalProperties]):
 
 
 class ChainProperties(Struct, frozen=True):
-    """What witnesses vote on; the fee in COIN."""
+    """The properties of the chain that witnesses propose, and whose medians are in force; the fee is in COIN."""
 
     account_creation_fee: int = 0
     maximum_block_size: int = 131072
@@ -86,7 +86,7 @@ class SubsidyParams(Struct, frozen=True):
 
 
 class WitnessSchedule(Row):
-    """Who produces in this round; one row."""
+    """The witnesses of this round, how they are chosen and paid, and what they agree on; one row."""
 
     current_virtual_time: int = 0
     next_shuffle_block_num: int = 1
@@ -123,7 +123,7 @@ class FeedHistoryTable(Table[FeedHistory]):
 
 
 class HardforkProperties(Row):
-    """Which hardforks have been applied, and what the witnesses want next; one row."""
+    """The hardforks that have been applied, and the one that the witnesses have voted for; one row."""
 
     processed_hardforks: tuple[int, ...] = ()
     last_hardfork: int = 0
@@ -177,7 +177,7 @@ class TransactionRecord(Row):
 
 
 class TransactionRecords(Table[TransactionRecord]):
-    """The transactions that can still come again."""
+    """The applied transactions that have not yet expired."""
 
     by_trx_id = Unique("trx_id")
     by_expiration = Ordered("expiration")

@@ -1,4 +1,4 @@
-"""The steps of a block that end orders, conversions and escrows, and that once rewarded liquidity.
+"""The steps of a block that end orders, conversions and escrows, and that rewarded liquidity before hardfork 12.
 Source: block-processing.md §3.7, §3.14, §3.19, §3.21.
 """
 
@@ -15,13 +15,16 @@ from state.tables import State
 
 
 def clear_expired_orders(state: State, block: SignedBlock) -> None:
-    """Cancel orders whose time is over."""
+    """Cancel orders that have expired."""
     while (order := state.limit_orders.by_expiration.first()) is not None and order.expiration < block.timestamp:
         cancel_order(state, order)
 
 
 def process_conversions(state: State, block: SignedBlock) -> None:
-    """Pay conversions of SBD that are due, at the current median price; they wait while there is none."""
+    """Pay conversions of SBD that are due, at the current median price; they wait while there is none.
+
+    The supplies change once at the end, and the virtual supply by the worth of the sum, which is rounded once.
+    """
     price, requests = median_price(state), state.convert_requests
     if price == NULL_PRICE:
         return
@@ -48,7 +51,7 @@ def process_conversions(state: State, block: SignedBlock) -> None:
 
 
 def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
-    """Before hardfork 12: every hour the first market maker is paid, and starts anew."""
+    """Before hardfork 12: every hour pay the market maker with the greatest weight, and reset its volumes."""
     off = state.hardfork >= 12 or state.spec.constants.DISABLE_LIQUIDITY_REWARD
     if off or block.number % COIN_LIQUIDITY_REWARD_BLOCKS:
         return
@@ -64,10 +67,10 @@ def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
 
 
 def expire_escrow_ratification(state: State, block: SignedBlock) -> None:
-    """Give back escrows that were not accepted in time."""
+    """Give back escrows that were not approved in time."""
     escrows = state.escrows
     while (escrow := escrows.by_ratification_deadline.first()) is not None:
-        # Approved ones come last.
+        # In this order approved escrows come after all others.
         if escrow.is_approved or escrow.ratification_deadline > block.timestamp:
             return
         give_back_escrow(state, escrow)

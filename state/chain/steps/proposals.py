@@ -1,4 +1,4 @@
-"""What happens to proposals in each block: ended ones go, and every hour the treasury pays the others.
+"""The step that removes ended proposals, and pays the active ones from the treasury every hour.
 Source: block-processing.md §3.23.
 """
 
@@ -20,7 +20,7 @@ DAILY_PART = 100  # the treasury spends one part in so many a day
 
 
 def process_proposals(state: State, block: SignedBlock) -> None:
-    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay."""
+    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay the active ones."""
     if state.hardfork < 21:
         return
     now = block.timestamp
@@ -36,7 +36,7 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 
 
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
-    """Proposals that ended a day ago, earliest first, as long as who asks removes them."""
+    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next."""
     while (proposal := state.proposals.by_end_date.first()) is not None:
         if proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP > now:
             return
@@ -44,7 +44,7 @@ def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
 
 
 def active_proposals(state: State, now: int) -> list[Proposal]:
-    """Proposals between start and end."""
+    """Return the proposals that are between their start and their end, by start date."""
     found = []
     for proposal in state.proposals.by_start_date:
         if proposal.start_date > now:
@@ -55,7 +55,11 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 
 
 def pay_proposals(state: State, now: int) -> None:
-    """Share out what the treasury may spend since it last did, to the proposals with the most votes."""
+    """Pay the active proposals, those with the most votes first, until the treasury's budget for the time since the last
+    payment is used up.
+
+    The budget is a hundredth of the treasury a day. Who comes last gets what is left, and a proposal without votes nothing.
+    """
     active = active_proposals(state, now)
     if not active:
         return
@@ -79,14 +83,14 @@ def pay_proposals(state: State, now: int) -> None:
 
 
 def count_votes(state: State, proposal: Proposal) -> int:
-    """The VESTS behind a proposal; who has a proxy doesn't count."""
+    """Return the weight of a proposal's voters; one with a proxy doesn't count, its proxy's vote does."""
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
     return sum(voter.witness_vote_weight for voter in voters if not voter.proxy)
 
 
 def pay(state: State, treasury: Account, proposal: Proposal, payment: int) -> None:
-    """Report a payment, then make it."""
+    """Emit the virtual operation of a payment, then make it."""
     emit(state, ProposalPay(receiver=proposal.receiver, payment=Asset(payment, SBD)))
     adjust_balance(state, treasury, -payment, SBD)
     adjust_balance(state, state.account(proposal.receiver), payment, SBD)
