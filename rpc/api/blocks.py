@@ -2,14 +2,14 @@
 
 from typing import Annotated, TypedDict
 
-from rpc.records.blocks import Block, block_json
+from rpc.records.blocks import BlockRecord, block_json
 from rpc.service.arguments import UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.protocol.transaction import BlockHeader
 
-BlockJson = Annotated[Json, Of(Block)]
+BlockJson = Annotated[Json, Of(BlockRecord)]
 HeaderJson = Annotated[Json, Of(BlockHeader)]
 
 

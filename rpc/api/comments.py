@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Annotated, Any, TypedDict
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, read_argument, require_few
-from rpc.records.comments import Comment, Vote, comment_view, vote_view
+from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
 from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -14,8 +14,8 @@ from state.tables import State
 FIRST = 0
 """The record id that stands for no comment and no account: everything is behind it."""
 
-CommentJson = Annotated[Json, Of(Comment)]
-VoteJson = Annotated[Json, Of(Vote)]
+CommentJson = Annotated[Json, Of(CommentRecord)]
+VoteJson = Annotated[Json, Of(VoteRecord)]
 CommentKey = tuple[AccountName, Text]
 CashoutStart = Annotated[
     tuple[Timestamp, AccountName, Text],
@@ -69,7 +69,7 @@ def find_comments(
     require_few("comments", comments)
     by_permlink = state.comments.by_permlink
     rows = (row for key in comments or start if (row := by_permlink.get(*key)) is not None)
-    return {"comments": show.each(Comment, (comment_view(state, row) for row in islice(rows, limit)))}
+    return {"comments": show.each(CommentRecord, (comment_view(state, row) for row in islice(rows, limit)))}
 
 
 @method("database_api.find_votes")
@@ -80,7 +80,7 @@ def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: 
     require(comment is not None, text, condition=condition, a=author, p=permlink)
     assert comment is not None
     votes = few(state.comment_votes.by_comment_voter, comment.id)
-    return {"votes": show.each(Vote, (vote_view(state, row) for row in votes))}
+    return {"votes": show.each(VoteRecord, (vote_view(state, row) for row in votes))}
 
 
 # ------------------------------------------------------------------ lists of comments
@@ -126,7 +126,7 @@ declare_list(
     "Comments by payout time, author and permlink, discussion, parent, or last update, mostly with their record id. "
     "As in the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
     key="comments",
-    record=Comment,
+    record=CommentRecord,
     view=comment_view,
     by_cashout_time=By(lambda state: state.comments.by_cashout_time, CashoutStart, cashout_place),
     by_permlink=By(lambda state: state.comments.by_permlink, tuple[AccountName, Text]),
@@ -206,7 +206,7 @@ def list_votes(
     else:
         by = chosen(VOTES, read_argument("order", Order, show.wire, order))
     rows = islice(by.rows(state, show.wire, start), limit)
-    return {"votes": show.each(Vote, (vote_view(state, row) for row in rows))}
+    return {"votes": show.each(VoteRecord, (vote_view(state, row) for row in rows))}
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:

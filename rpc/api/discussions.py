@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from rpc.api.content import NAME, OFF, DiscussionJson, Discussions
-from rpc.records.discussions import NO_COIN, Discussion, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
+from rpc.records.discussions import NO_COIN, DiscussionRecord, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Show
@@ -58,7 +58,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
     """Declare a list of discussions in both groups: under one name, with the query as an object or by its members."""
 
     def by_query(state: State, show: Show, /, query: DiscussionQuery) -> list[DiscussionJson]:
-        return show.each(Discussion, find(shared(state), query))
+        return show.each(DiscussionRecord, find(shared(state), query))
 
     def by_members(
         state: State,
@@ -212,7 +212,7 @@ def get_discussions_by_author_before_date(
         start = None
     rows = islice((row for row in latest_of(state, author, start) if not row.parent_author), limit)
     known = shared(state)
-    return show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
 @method("tags_api.get_replies_by_last_update", plugin=NAME)
@@ -222,7 +222,7 @@ def list_replies_by_last_update(
     """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
-    return {"discussions": show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])}
+    return {"discussions": show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])}
 
 
 @method("condenser_api.get_replies_by_last_update")
@@ -232,7 +232,7 @@ def get_replies_by_last_update(
     """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
-    return show.each(Discussion, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
 
 
 def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:

@@ -7,7 +7,17 @@ from typing import Annotated, TypedDict
 
 from rpc.api.reputation import Reputations, ReputationsLimit, get_account_reputations
 from rpc.records.comments import comment_view
-from rpc.records.follow import AuthorCount, BlogEntry, BlogItem, BlogView, FeedEntry, FeedItem, FeedView, Follow, FollowCount
+from rpc.records.follow import (
+    AuthorCountRecord,
+    BlogEntryRecord,
+    BlogItemRecord,
+    BlogView,
+    FeedEntryRecord,
+    FeedItemRecord,
+    FeedView,
+    FollowCountRecord,
+    FollowRecord,
+)
 from rpc.service.arguments import AccountName, Limit, Text, Title, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -33,13 +43,13 @@ FollowsLimit = Annotated[UInt32, Limit(1000)]
 BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 blog entries at a time.")]
 FeedLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
-FollowJson = Annotated[Json, Of(Follow)]
-FollowCountJson = Annotated[Json, Of(FollowCount)]
-AuthorCountJson = Annotated[Json, Of(AuthorCount)]
-BlogItemJson = Annotated[Json, Of(BlogItem)]
-BlogEntryJson = Annotated[Json, Of(BlogEntry)]
-FeedItemJson = Annotated[Json, Of(FeedItem)]
-FeedEntryJson = Annotated[Json, Of(FeedEntry)]
+FollowJson = Annotated[Json, Of(FollowRecord)]
+FollowCountJson = Annotated[Json, Of(FollowCountRecord)]
+AuthorCountJson = Annotated[Json, Of(AuthorCountRecord)]
+BlogItemJson = Annotated[Json, Of(BlogItemRecord)]
+BlogEntryJson = Annotated[Json, Of(BlogEntryRecord)]
+FeedItemJson = Annotated[Json, Of(FeedItemRecord)]
+FeedEntryJson = Annotated[Json, Of(FeedEntryRecord)]
 
 
 class Followers(TypedDict):
@@ -112,7 +122,7 @@ def find_followers(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """Who follows an account, or ignores it, by name from `start` on."""
-    return show.each(Follow, islice(follow.followers(state, account, start, type_.value), limit))
+    return show.each(FollowRecord, islice(follow.followers(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_following", plugin=NAME)
@@ -134,14 +144,14 @@ def find_following(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """Whom an account follows, or ignores, by name from `start` on."""
-    return show.each(Follow, islice(follow.followed(state, account, start, type_.value), limit))
+    return show.each(FollowRecord, islice(follow.followed(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_follow_count", plugin=NAME)
 @method("condenser_api.get_follow_count", plugin=NAME, not_enabled=OFF)
 def get_follow_count(state: State, show: Show, /, account: AccountName) -> FollowCountJson:
     """How many follow an account's blog, and how many blogs it follows; none for an unknown account."""
-    count: Json = show(FollowCount, FollowCount(account, *follow.follow_count(state, account)))
+    count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow.follow_count(state, account)))
     return count
 
 
@@ -165,7 +175,7 @@ def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: 
 @method("condenser_api.get_blog", plugin=NAME, not_enabled=OFF)
 def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500) -> list[BlogItemJson]:
     """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return show.each(BlogItem, blog_views(state, account, start_entry_id, limit))
+    return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
 @method("follow_api.get_blog_entries", plugin=NAME)
@@ -179,7 +189,7 @@ def find_blog_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
     """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return show.each(BlogEntry, blog_views(state, account, start_entry_id, limit))
+    return show.each(BlogEntryRecord, blog_views(state, account, start_entry_id, limit))
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
@@ -197,7 +207,7 @@ def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> 
 @method("condenser_api.get_blog_authors", plugin=NAME, not_enabled=OFF)
 def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list[AuthorCountJson]:
     """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
-    return show.each(AuthorCount, follow.blog_authors(state, account))
+    return show.each(AuthorCountRecord, follow.blog_authors(state, account))
 
 
 @method("follow_api.get_reblogged_by", plugin=NAME)
@@ -224,7 +234,7 @@ def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: 
 @method("condenser_api.get_feed", plugin=NAME, not_enabled=OFF)
 def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500) -> list[FeedItemJson]:
     """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
-    return show.each(FeedItem, feed_views(state, account, start_entry_id, limit))
+    return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
 
 @method("follow_api.get_feed_entries", plugin=NAME)
@@ -238,7 +248,7 @@ def find_feed_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
     """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
-    return show.each(FeedEntry, feed_views(state, account, start_entry_id, limit))
+    return show.each(FeedEntryRecord, feed_views(state, account, start_entry_id, limit))
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
 
-from rpc.records.history import RecordedOperation, StoredTransaction, TransactionView
+from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord, TransactionView
 from rpc.service.arguments import AccountName, Bool, Hash160, Limit, UInt32, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -21,8 +21,8 @@ START_MAX = 2**64 - 1
 VIRTUAL_OPERATIONS_ENOUGH = 10_000
 SEQUENCE_MAX = 2**32 - 1
 
-OperationJson = Annotated[Json, Of(RecordedOperation)]
-TransactionJson = Annotated[Json, Of(StoredTransaction)]
+OperationJson = Annotated[Json, Of(AppliedOperationRecord)]
+TransactionJson = Annotated[Json, Of(StoredTransactionRecord)]
 HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
 
 
@@ -61,7 +61,7 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
     -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
-    dump = show.by(RecordedOperation)
+    dump = show.by(AppliedOperationRecord)
     # Numbers have 32 bits, so a start beyond them wraps, and -1 becomes the greatest.
     entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
@@ -104,7 +104,7 @@ def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> 
     number, index = place
     block = chain.block_by_number(number)
     assert block is not None, f"block {number} has a transaction and isn't there"
-    shown: Json = show(StoredTransaction, TransactionView(block.transactions[index], number, index))
+    shown: Json = show(StoredTransactionRecord, TransactionView(block.transactions[index], number, index))
     return shown
 
 
@@ -116,7 +116,7 @@ def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160)
 
 def shown_operations(show: Show, records: Iterable[OperationRecord]) -> list[Json]:
     """Operations in the form of the method."""
-    dump = show.by(RecordedOperation)
+    dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 
 

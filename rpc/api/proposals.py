@@ -6,15 +6,15 @@ from itertools import islice
 from typing import Annotated, Any, TypedDict
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
-from rpc.records.proposals import Proposal, ProposalView, ProposalVote, ProposalVoteView
+from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
 from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Timestamp, Title, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.transaction import Wire
 from state.tables import State, market
 
-ProposalJson = Annotated[Json, Of(Proposal)]
-ProposalVoteJson = Annotated[Json, Of(ProposalVote)]
+ProposalJson = Annotated[Json, Of(ProposalRecord)]
+ProposalVoteJson = Annotated[Json, Of(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
@@ -80,7 +80,7 @@ def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[Propo
     require_few("proposal_ids", ids)
     by_id = state.proposals.by_proposal_id
     rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
-    return show.each(Proposal, (proposal_view(state, row) for row in rows))
+    return show.each(ProposalRecord, (proposal_view(state, row) for row in rows))
 
 
 @method("database_api.list_proposals")
@@ -112,7 +112,7 @@ def proposal_page(
     """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
-    return show.each(Proposal, islice((view for view in views if has_status(view, status)), limit))
+    return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
 
 
 @method("database_api.list_proposal_votes")
@@ -146,7 +146,7 @@ def proposal_vote_page(
     The proposals have the form of database_api.
     """
     views = vote_views(state, show.wire, chosen(VOTES, order), start, order_direction is not UP)
-    return show.each(ProposalVote, islice(views, limit))
+    return show.each(ProposalVoteRecord, islice(views, limit))
 
 
 def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -> Iterator[ProposalVoteView]:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Annotated, TypedDict
 
-from rpc.records.plugins import Credits, CreditsView
+from rpc.records.plugins import CreditsRecord, CreditsView
 from rpc.service.arguments import AccountName, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -17,7 +17,7 @@ from state.tables import State
 
 ACCOUNTS_MAX = 1000
 
-CreditsJson = Annotated[Json, Of(Credits)]
+CreditsJson = Annotated[Json, Of(CreditsRecord)]
 
 
 class ResourceParameters(TypedDict):
@@ -64,7 +64,7 @@ def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := rc.find_rc_account(state, name)) is not None]
     views = (CreditsView(row, rc.maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
-    return {"rc_accounts": show.each(Credits, views)}
+    return {"rc_accounts": show.each(CreditsRecord, views)}
 
 
 def resource_json(resource: Resource) -> Json:

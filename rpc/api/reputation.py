@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from rpc.records.plugins import Reputation
+from rpc.records.plugins import ReputationRecord
 from rpc.service.arguments import AccountName, Limit, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -16,7 +16,7 @@ OFF = (
     "Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running.",
 )
 
-ReputationJson = Annotated[Json, Of(Reputation)]
+ReputationJson = Annotated[Json, Of(ReputationRecord)]
 ReputationsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 account reputations at a time.")]
 
 
@@ -42,4 +42,4 @@ def find_account_reputations(
     known = reputation.known_reputations(state)
     assert known is not None, "it is served with one of these plugins only"
     found = reputation.account_reputations(state, known, account_lower_bound, limit)
-    return show.each(Reputation, (Reputation(account, number) for account, number in found))
+    return show.each(ReputationRecord, (ReputationRecord(account, number) for account, number in found))

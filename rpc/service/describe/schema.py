@@ -41,6 +41,8 @@ from state.protocol.transaction import SignedTransaction, Wire
 Schema = dict[str, Any]
 
 CONDENSER = "Condenser"
+# Classes of records end in this to differ from those of rows; clients see the name without it.
+RECORD = "Record"
 COMPONENTS = "#/components/schemas/"
 
 
@@ -86,7 +88,8 @@ class Schemas:
         """The schema of a declared class or a kind."""
         of = BUILT_IN.get(of, of) if isinstance(of, type) else of
         if isinstance(of, type):
-            return self._form((of.__name__, CONDENSER + of.__name__), of, legacy, lambda form: self._record(of, form))
+            name = of.__name__.removesuffix(RECORD)
+            return self._form((name, CONDENSER + name), of, legacy, lambda form: self._record(of, form))
         return self._named(of, legacy) or self._plain(of) or self._holding(of, legacy)
 
     # -------------------------------------------------------------- components
