@@ -1,7 +1,7 @@
 """Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8, §3.12."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, require_few
 from rpc.records.accounts import AccountRecord, ExtendedAccountRecord, account_view, account_views
@@ -17,17 +17,11 @@ ExtendedAccountJson = Annotated[Json, Of(ExtendedAccountRecord)]
 LookupLimit = Annotated[UInt32, Limit(1000, condition="limit <= 1000")]
 
 
-class Accounts(TypedDict):
-    """Accounts under their name."""
-
-    accounts: list[AccountJson]
-
-
-@method("database_api.find_accounts")
-def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> Accounts:
+@method("database_api.find_accounts", key="accounts")
+def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[AccountJson]:
     """The accounts of these names, in their order; unknown ones are left out."""
     require_few("accounts", accounts)
-    return {"accounts": show.each(AccountRecord, account_views(state, accounts))}
+    return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")

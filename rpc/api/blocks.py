@@ -1,6 +1,6 @@
 """Blocks and their headers, by number. Source: rpc-api.md §3.2.3, §3.6."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.records.blocks import BlockRecord, block_json
 from rpc.service.arguments import UInt32
@@ -13,16 +13,10 @@ BlockJson = Annotated[Json, Of(BlockRecord)]
 HeaderJson = Annotated[Json, Of(BlockHeader)]
 
 
-class BlockReply(TypedDict):
-    """A block under its name."""
-
-    block: BlockJson | None
-
-
-@method("block_api.get_block")
-def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockReply:
+@method("block_api.get_block", key="block")
+def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockJson | None:
     """The block of the main branch with a number, reversible ones too; null when there is none."""
-    return {"block": find_block(chain, show, block_num)}
+    return find_block(chain, show, block_num)
 
 
 @method("condenser_api.get_block")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.api.listing import whole
 from rpc.records.discussions import (
@@ -40,30 +40,6 @@ TagJson = Annotated[Json, Of(TagRecord)]
 TagCountJson = Annotated[Json, Of(TagCountRecord)]
 TagsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 tags at a time.")]
 FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags at a time.")]
-
-
-class Discussions(TypedDict):
-    """Discussions under their name."""
-
-    discussions: list[DiscussionJson]
-
-
-class Votes(TypedDict):
-    """Votes under their name."""
-
-    votes: list[VoteStateJson]
-
-
-class Tags(TypedDict):
-    """Tags under their name."""
-
-    tags: list[TagJson]
-
-
-class TagCounts(TypedDict):
-    """Tags with a number each under their name."""
-
-    tags: list[TagCountJson]
 
 
 # ------------------------------------------------------------------ one discussion
@@ -105,12 +81,12 @@ def get_content_replies(state: State, show: Show, /, author: AccountName, permli
     return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
-@method("tags_api.get_content_replies", plugin=NAME)
-def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> Discussions:
+@method("tags_api.get_content_replies", key="discussions", plugin=NAME)
+def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
     """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
-    return {"discussions": show.each(DiscussionRecord, views)}
+    return show.each(DiscussionRecord, views)
 
 
 def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
@@ -121,12 +97,7 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 # ------------------------------------------------------------------ votes
 
 
-@method("tags_api.get_active_votes", plugin=NAME)
-def list_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> Votes:
-    """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
-    return {"votes": get_active_votes(state, show, author, permlink)}
-
-
+@method("tags_api.get_active_votes", key="votes", plugin=NAME)
 @method("condenser_api.get_active_votes")
 def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
     """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
@@ -144,10 +115,10 @@ def get_account_votes(state: State, show: Show, /, account: AccountName) -> list
 # ------------------------------------------------------------------ tags
 
 
-@method("tags_api.get_trending_tags", plugin=NAME)
-def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> Tags:
+@method("tags_api.get_trending_tags", key="tags", plugin=NAME)
+def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
     """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
-    return {"tags": show.each(TagRecord, tags.trending_tags(state, tags.stored(start_tag), limit))}
+    return show.each(TagRecord, tags.trending_tags(state, tags.stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=NAME, not_enabled=OFF)
@@ -156,12 +127,7 @@ def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTa
     return show.each(TagRecord, tags.trending_tags(state, tags.stored(start_tag), limit))
 
 
-@method("tags_api.get_tags_used_by_author", plugin=NAME)
-def list_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> TagCounts:
-    """The tags that an account has used, most often used first, at most 1,000."""
-    return {"tags": get_tags_used_by_author(state, show, author)}
-
-
+@method("tags_api.get_tags_used_by_author", key="tags", plugin=NAME)
 @method("condenser_api.get_tags_used_by_author", plugin=NAME, not_enabled=OFF)
 def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
     """The tags that an account has used, most often used first, at most 1,000."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.api.content import NAME, OFF, DiscussionJson, Discussions
+from rpc.api.content import NAME, OFF, DiscussionJson
 from rpc.records.discussions import NO_COIN, DiscussionRecord, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
@@ -74,14 +74,14 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
         start_permlink: Text | None = None,
         parent_author: Text | None = None,
         parent_permlink: Text | None = None,
-    ) -> Discussions:
+    ) -> list[DiscussionJson]:
         selected = (filter_tags, select_authors, select_tags)
         query = DiscussionQuery(tag, limit, *selected, truncate_body, start_author, start_permlink, parent_author, parent_permlink)
-        return {"discussions": by_query(state, show, query)}
+        return by_query(state, show, query)
 
     by_query.__doc__ = by_members.__doc__ = about
     method(f"condenser_api.{method_name}", plugin=NAME, not_enabled=OFF)(by_query)
-    method(f"tags_api.{method_name}", plugin=NAME)(by_members)
+    method(f"tags_api.{method_name}", key="discussions", plugin=NAME)(by_members)
 
 
 # ------------------------------------------------------------------ under a tag
@@ -194,12 +194,12 @@ declare_discussions("get_discussions_by_feed", "What those have posted and reblo
 declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
 
 
-@method("tags_api.get_discussions_by_author_before_date", plugin=NAME)
+@method("tags_api.get_discussions_by_author_before_date", key="discussions", plugin=NAME)
 def list_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
-) -> Discussions:
+) -> list[DiscussionJson]:
     """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
-    return {"discussions": get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)}
+    return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
 
 
 @method("condenser_api.get_discussions_by_author_before_date", plugin=NAME, not_enabled=OFF)
@@ -215,14 +215,14 @@ def get_discussions_by_author_before_date(
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
-@method("tags_api.get_replies_by_last_update", plugin=NAME)
+@method("tags_api.get_replies_by_last_update", key="discussions", plugin=NAME)
 def list_replies_by_last_update(
     state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
-) -> Discussions:
+) -> list[DiscussionJson]:
     """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
-    return {"discussions": show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])}
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
 @method("condenser_api.get_replies_by_last_update")

@@ -3,9 +3,8 @@
 import enum
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, TypedDict
+from typing import Annotated
 
-from rpc.api.reputation import Reputations, ReputationsLimit, get_account_reputations
 from rpc.records.comments import comment_view
 from rpc.records.follow import (
     AuthorCountRecord,
@@ -52,58 +51,10 @@ FeedItemJson = Annotated[Json, Of(FeedItemRecord)]
 FeedEntryJson = Annotated[Json, Of(FeedEntryRecord)]
 
 
-class Followers(TypedDict):
-    """Relations to an account."""
-
-    followers: list[FollowJson]
-
-
-class Following(TypedDict):
-    """Relations of an account."""
-
-    following: list[FollowJson]
-
-
-class BlogAuthors(TypedDict):
-    """Guests under their name."""
-
-    blog_authors: list[AuthorCountJson]
-
-
-class Rebloggers(TypedDict):
-    """Names of accounts."""
-
-    accounts: list[AccountName]
-
-
-class Blog(TypedDict):
-    """A blog, with its posts."""
-
-    blog: list[BlogItemJson]
-
-
-class BlogEntries(TypedDict):
-    """A blog."""
-
-    blog: list[BlogEntryJson]
-
-
-class Feed(TypedDict):
-    """A feed, with its posts."""
-
-    feed: list[FeedItemJson]
-
-
-class FeedEntries(TypedDict):
-    """A feed."""
-
-    feed: list[FeedEntryJson]
-
-
 # ------------------------------------------------------------------ who follows whom
 
 
-@method("follow_api.get_followers", plugin=NAME)
+@method("follow_api.get_followers", key="followers", plugin=NAME)
 def get_followers(
     state: State,
     show: Show,
@@ -112,9 +63,9 @@ def get_followers(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> Followers:
+) -> list[FollowJson]:
     """Who follows an account, or ignores it, by name from `start` on."""
-    return {"followers": find_followers(state, show, account, start, type_, limit)}
+    return find_followers(state, show, account, start, type_, limit)
 
 
 @method("condenser_api.get_followers", plugin=NAME, not_enabled=OFF)
@@ -125,7 +76,7 @@ def find_followers(
     return show.each(FollowRecord, islice(follow.followers(state, account, start, type_.value), limit))
 
 
-@method("follow_api.get_following", plugin=NAME)
+@method("follow_api.get_following", key="following", plugin=NAME)
 def get_following(
     state: State,
     show: Show,
@@ -134,9 +85,9 @@ def get_following(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> Following:
+) -> list[FollowJson]:
     """Whom an account follows, or ignores, by name from `start` on."""
-    return {"following": find_following(state, show, account, start, type_, limit)}
+    return find_following(state, show, account, start, type_, limit)
 
 
 @method("condenser_api.get_following", plugin=NAME, not_enabled=OFF)
@@ -155,21 +106,13 @@ def get_follow_count(state: State, show: Show, /, account: AccountName) -> Follo
     return count
 
 
-@method("follow_api.get_account_reputations", plugin=NAME)
-def list_account_reputations(
-    state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
-) -> Reputations:
-    """All accounts by name from a name on with their reputations, 0 for those that have none."""
-    return get_account_reputations(state, show, account_lower_bound, limit)
-
-
 # ------------------------------------------------------------------ blogs
 
 
-@method("follow_api.get_blog", plugin=NAME)
-def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> Blog:
+@method("follow_api.get_blog", key="blog", plugin=NAME)
+def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[BlogItemJson]:
     """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return {"blog": find_blog(state, show, account, start_entry_id, limit)}
+    return find_blog(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_blog", plugin=NAME, not_enabled=OFF)
@@ -178,10 +121,12 @@ def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id:
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_blog_entries", plugin=NAME)
-def get_blog_entries(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> BlogEntries:
+@method("follow_api.get_blog_entries", key="blog", plugin=NAME)
+def get_blog_entries(
+    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
+) -> list[BlogEntryJson]:
     """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return {"blog": find_blog_entries(state, show, account, start_entry_id, limit)}
+    return find_blog_entries(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_blog_entries", plugin=NAME, not_enabled=OFF)
@@ -198,10 +143,10 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
-@method("follow_api.get_blog_authors", plugin=NAME)
-def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> BlogAuthors:
+@method("follow_api.get_blog_authors", key="blog_authors", plugin=NAME)
+def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> list[AuthorCountJson]:
     """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
-    return {"blog_authors": find_blog_authors(state, show, blog_account)}
+    return find_blog_authors(state, show, blog_account)
 
 
 @method("condenser_api.get_blog_authors", plugin=NAME, not_enabled=OFF)
@@ -210,14 +155,9 @@ def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list
     return show.each(AuthorCountRecord, follow.blog_authors(state, account))
 
 
-@method("follow_api.get_reblogged_by", plugin=NAME)
-def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> Rebloggers:
-    """In whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
-    return {"accounts": find_rebloggers(state, author, permlink)}
-
-
+@method("follow_api.get_reblogged_by", key="accounts", plugin=NAME)
 @method("condenser_api.get_reblogged_by", plugin=NAME, not_enabled=OFF)
-def find_rebloggers(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
+def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
     """In whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
     return follow.reblogged_by(state, comment_of(state, author, permlink).id)
 
@@ -225,10 +165,10 @@ def find_rebloggers(state: State, /, author: AccountName, permlink: Text) -> lis
 # ------------------------------------------------------------------ feeds
 
 
-@method("follow_api.get_feed", plugin=NAME)
-def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> Feed:
+@method("follow_api.get_feed", key="feed", plugin=NAME)
+def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[FeedItemJson]:
     """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
-    return {"feed": find_feed(state, show, account, start_entry_id, limit)}
+    return find_feed(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_feed", plugin=NAME, not_enabled=OFF)
@@ -237,10 +177,12 @@ def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id:
     return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_feed_entries", plugin=NAME)
-def get_feed_entries(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> FeedEntries:
+@method("follow_api.get_feed_entries", key="feed", plugin=NAME)
+def get_feed_entries(
+    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
+) -> list[FeedEntryJson]:
     """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
-    return {"feed": find_feed_entries(state, show, account, start_entry_id, limit)}
+    return find_feed_entries(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_feed_entries", plugin=NAME, not_enabled=OFF)

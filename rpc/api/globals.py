@@ -1,7 +1,7 @@
 """What is told of the chain as a whole, and of the node. Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4."""
 
 from functools import lru_cache
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.records.chain import (
     DynamicGlobalPropertiesRecord,
@@ -35,12 +35,6 @@ VersionJson = Annotated[Json, Of(NodeVersionRecord)]
 PriceJson = Annotated[Json, Of(Price)]
 FundJson = Annotated[Json, Of(RewardFundRecord)]
 ReserveJson = Annotated[Json, Of(ReserveRatioRecord)]
-
-
-class RewardFunds(TypedDict):
-    """Reward funds under their name."""
-
-    funds: list[FundJson]
 
 
 @method("database_api.get_config")
@@ -126,10 +120,10 @@ def get_next_scheduled_hardfork(state: State, show: Show, /) -> ScheduledJson:
     return scheduled
 
 
-@method("database_api.get_reward_funds")
-def get_reward_funds(state: State, show: Show, /) -> RewardFunds:
+@method("database_api.get_reward_funds", key="funds")
+def get_reward_funds(state: State, show: Show, /) -> list[FundJson]:
     """The funds that pay content."""
-    return {"funds": show.each(RewardFundRecord, state.reward_funds)}
+    return show.each(RewardFundRecord, state.reward_funds)
 
 
 @method("condenser_api.get_reward_fund")

@@ -26,18 +26,6 @@ TransactionJson = Annotated[Json, Of(StoredTransactionRecord)]
 HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
 
 
-class Histories(TypedDict):
-    """Numbers and operations."""
-
-    history: list[Any]
-
-
-class BlockOperations(TypedDict):
-    """Operations under their name."""
-
-    ops: list[OperationJson]
-
-
 class VirtualOperations(TypedDict):
     """Operations, and where to go on."""
 
@@ -45,13 +33,13 @@ class VirtualOperations(TypedDict):
     next_block_range_begin: UInt32
 
 
-@method("account_history_api.get_account_history", plugin=NAME)
-def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> Histories:
+@method("account_history_api.get_account_history", key="history", plugin=NAME)
+def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> list[Any]:
     """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`.
     """
-    return {"history": find_account_history(state, show, account, start, limit)}
+    return find_account_history(state, show, account, start, limit)
 
 
 @method("condenser_api.get_account_history", plugin=NAME, not_enabled=OFF)
@@ -67,10 +55,10 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
 
-@method("account_history_api.get_ops_in_block", plugin=NAME)
-def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> BlockOperations:
+@method("account_history_api.get_ops_in_block", key="ops", plugin=NAME)
+def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none."""
-    return {"ops": find_ops_in_block(state, show, block_num, only_virtual)}
+    return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=NAME, not_enabled=OFF)

@@ -24,18 +24,6 @@ BookLimit = Annotated[UInt32, Limit(500)]
 TradesLimit = Annotated[UInt32, Limit(1000)]
 
 
-class Buckets(TypedDict):
-    """Buckets under their name."""
-
-    buckets: list[BucketJson]
-
-
-class BucketSizes(TypedDict):
-    """Sizes of buckets, in seconds."""
-
-    bucket_sizes: list[UInt32]
-
-
 class OrderBook(TypedDict):
     """Both sides of the market."""
 
@@ -43,33 +31,17 @@ class OrderBook(TypedDict):
     asks: list[OrderJson]
 
 
-class Trades(TypedDict):
-    """Trades under their name."""
-
-    trades: list[TradeJson]
-
-
-@method("market_history_api.get_market_history", plugin=NAME)
-def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> Buckets:
-    """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
-    return {"buckets": find_buckets(state, show, bucket_seconds, start, end)}
-
-
+@method("market_history_api.get_market_history", key="buckets", plugin=NAME)
 @method("condenser_api.get_market_history", plugin=NAME, not_enabled=OFF)
-def find_buckets(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
+def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
     """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
 
-@method("market_history_api.get_market_history_buckets", plugin=NAME)
-def get_market_history_buckets(_state: State) -> BucketSizes:
-    """The sizes of the periods in which trades are summed up, in seconds."""
-    return {"bucket_sizes": bucket_sizes(_state)}
-
-
+@method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=NAME)
 @method("condenser_api.get_market_history_buckets", plugin=NAME, not_enabled=OFF)
-def bucket_sizes(_state: State) -> list[UInt32]:
+def get_market_history_buckets(_state: State) -> list[UInt32]:
     """The sizes of the periods in which trades are summed up, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
@@ -107,26 +79,16 @@ def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> Order
     return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
 
 
-@method("market_history_api.get_trade_history", plugin=NAME)
-def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> Trades:
-    """The first `limit` trades from `start` to `end`, both included, oldest first."""
-    return {"trades": find_trades(state, show, start, end, limit)}
-
-
+@method("market_history_api.get_trade_history", key="trades", plugin=NAME)
 @method("condenser_api.get_trade_history", plugin=NAME, not_enabled=OFF)
-def find_trades(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
-@method("market_history_api.get_recent_trades", plugin=NAME)
-def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> Trades:
-    """The last `limit` trades, newest first."""
-    return {"trades": find_recent_trades(state, show, limit)}
-
-
+@method("market_history_api.get_recent_trades", key="trades", plugin=NAME)
 @method("condenser_api.get_recent_trades", plugin=NAME, not_enabled=OFF)
-def find_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))
 

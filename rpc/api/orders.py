@@ -18,12 +18,6 @@ OpenOrderJson = Annotated[Json, Of(OpenOrderRecord)]
 BookOrderJson = Annotated[Json, Of(BookOrderRecord)]
 
 
-class Orders(TypedDict):
-    """Orders under their name."""
-
-    orders: list[OrderJson]
-
-
 class Book(TypedDict):
     """An order book."""
 
@@ -31,10 +25,10 @@ class Book(TypedDict):
     bids: list[BookOrderJson]
 
 
-@method("database_api.find_limit_orders")
-def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> Orders:
+@method("database_api.find_limit_orders", key="orders")
+def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> list[OrderJson]:
     """The open orders of an account, by their numbers."""
-    return {"orders": show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))}
+    return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders")

@@ -1,6 +1,6 @@
 """Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, few, read_argument, whole
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
@@ -27,28 +27,10 @@ ToComplete = Annotated[
 ]
 
 
-class Escrows(TypedDict):
-    """Escrows under their name."""
-
-    escrows: list[EscrowJson]
-
-
-class Withdrawals(TypedDict):
-    """Withdrawals from savings under their name."""
-
-    withdrawals: list[SavingsJson]
-
-
-class Conversions(TypedDict):
-    """Conversions under their name."""
-
-    requests: list[ConversionJson]
-
-
-@method("database_api.find_escrows")
-def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> Escrows:
+@method("database_api.find_escrows", key="escrows")
+def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> list[EscrowJson]:
     """The escrows that an account has opened, by their numbers."""
-    return {"escrows": show.each(EscrowRecord, few(state.escrows.by_from_id, from_))}
+    return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
 @method("condenser_api.get_escrow")
@@ -58,10 +40,10 @@ def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt3
     return escrow
 
 
-@method("database_api.find_savings_withdrawals")
-def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> Withdrawals:
+@method("database_api.find_savings_withdrawals", key="withdrawals")
+def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> list[SavingsJson]:
     """The pending withdrawals from an account's savings, by their numbers."""
-    return {"withdrawals": get_savings_withdraw_from(state, show, account)}
+    return get_savings_withdraw_from(state, show, account)
 
 
 @method("condenser_api.get_savings_withdraw_from")
@@ -76,10 +58,10 @@ def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
-@method("database_api.find_sbd_conversion_requests")
-def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> Conversions:
+@method("database_api.find_sbd_conversion_requests", key="requests")
+def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> list[ConversionJson]:
     """The pending conversions of an account, by their numbers."""
-    return {"requests": show.each(ConversionRecord, few(state.convert_requests.by_owner, account))}
+    return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests")

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
 from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
@@ -56,22 +56,10 @@ VoteStart = Annotated[Any, AnyOf(start_types(VOTES))]
 VoteOrder = Annotated[Order, Among(tuple(VOTES))]
 
 
-class Proposals(TypedDict):
-    """Proposals under their name."""
-
-    proposals: list[ProposalJson]
-
-
-class ProposalVotes(TypedDict):
-    """Votes for proposals under their name."""
-
-    proposal_votes: list[ProposalVoteJson]
-
-
-@method("database_api.find_proposals")
-def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> Proposals:
+@method("database_api.find_proposals", key="proposals")
+def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
     """The proposals with these ids, in their order; unknown and removed ones are left out."""
-    return {"proposals": proposals_with(state, show, proposal_ids)}
+    return proposals_with(state, show, proposal_ids)
 
 
 @method("condenser_api.find_proposals")
@@ -83,7 +71,7 @@ def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[Propo
     return show.each(ProposalRecord, (proposal_view(state, row) for row in rows))
 
 
-@method("database_api.list_proposals")
+@method("database_api.list_proposals", key="proposals")
 def list_proposals(
     state: State,
     show: Show,
@@ -93,9 +81,9 @@ def list_proposals(
     order: ProposalOrder = SortOrder.by_creator,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> Proposals:
+) -> list[ProposalJson]:
     """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
-    return {"proposals": proposal_page(state, show, start, limit, order, order_direction, status)}
+    return proposal_page(state, show, start, limit, order, order_direction, status)
 
 
 @method("condenser_api.list_proposals")
@@ -115,7 +103,7 @@ def proposal_page(
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
 
 
-@method("database_api.list_proposal_votes")
+@method("database_api.list_proposal_votes", key="proposal_votes")
 def list_proposal_votes(
     state: State,
     show: Show,
@@ -125,9 +113,9 @@ def list_proposal_votes(
     order: VoteOrder = SortOrder.by_voter_proposal,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> ProposalVotes:
+) -> list[ProposalVoteJson]:
     """Votes for proposals by voter and proposal or the other way round; the status is not looked at."""
-    return {"proposal_votes": proposal_vote_page(state, show, start, limit, order, order_direction, status)}
+    return proposal_vote_page(state, show, start, limit, order, order_direction, status)
 
 
 @method("condenser_api.list_proposal_votes", form=APPBASE)

@@ -28,18 +28,6 @@ class ResourceParameters(TypedDict):
     size_info: Json
 
 
-class ResourcePools(TypedDict):
-    """What is left of each resource."""
-
-    resource_pool: Json
-
-
-class CreditsOfAccounts(TypedDict):
-    """Credits of accounts under their name."""
-
-    rc_accounts: list[CreditsJson]
-
-
 @method("rc_api.get_resource_params", plugin=rc.NAME)
 def get_resource_params(state: State) -> ResourceParameters:
     """The five resources, how their pools fill and what they cost, and what operations use of them."""
@@ -51,20 +39,20 @@ def get_resource_params(state: State) -> ResourceParameters:
     }
 
 
-@method("rc_api.get_resource_pool", plugin=rc.NAME)
-def get_resource_pool(state: State) -> ResourcePools:
+@method("rc_api.get_resource_pool", key="resource_pool", plugin=rc.NAME)
+def get_resource_pool(state: State) -> Json:
     """What is left of each resource."""
     left = zip(rc.resources(state), rc.pools(state), strict=True)
-    return {"resource_pool": {resource.name: {"pool": json_int(pool)} for resource, pool in left}}
+    return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
 
-@method("rc_api.find_rc_accounts", plugin=rc.NAME)
-def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> CreditsOfAccounts:
+@method("rc_api.find_rc_accounts", key="rc_accounts", plugin=rc.NAME)
+def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[CreditsJson]:
     """The credits of accounts as they were when they changed last, in the order of the names; unknown ones are left out."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := rc.find_rc_account(state, name)) is not None]
     views = (CreditsView(row, rc.maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
-    return {"rc_accounts": show.each(CreditsRecord, views)}
+    return show.each(CreditsRecord, views)
 
 
 def resource_json(resource: Resource) -> Json:

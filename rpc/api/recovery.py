@@ -1,7 +1,7 @@
 """Account recovery, former owners, declined votes: requests and histories. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, require_few
 from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
@@ -16,36 +16,12 @@ DeclineJson = Annotated[Json, Of(DeclineRequestRecord)]
 OwnerHistoryJson = Annotated[Json, Of(OwnerHistoryRecord)]
 
 
-class RecoveryRequests(TypedDict):
-    """Recovery requests under their name."""
-
-    requests: list[RecoveryJson]
-
-
-class ChangeRecoveryRequests(TypedDict):
-    """Changes of recovery partners under their name."""
-
-    requests: list[ChangeRecoveryJson]
-
-
-class DeclineRequests(TypedDict):
-    """Declinations under their name."""
-
-    requests: list[DeclineJson]
-
-
-class OwnerHistories(TypedDict):
-    """Former owner authorities under their name."""
-
-    owner_auths: list[OwnerHistoryJson]
-
-
-@method("database_api.find_account_recovery_requests")
-def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> RecoveryRequests:
+@method("database_api.find_account_recovery_requests", key="requests")
+def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[RecoveryJson]:
     """The pending recoveries of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.recovery_requests.by_account
-    return {"requests": show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
 @method("condenser_api.get_recovery_request")
@@ -55,26 +31,26 @@ def get_recovery_request(state: State, show: Show, /, account: AccountName) -> R
     return request
 
 
-@method("database_api.find_change_recovery_account_requests")
-def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> ChangeRecoveryRequests:
+@method("database_api.find_change_recovery_account_requests", key="requests")
+def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
     """The pending changes of the recovery partners of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.change_recovery_requests.by_account
-    return {"requests": show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
-@method("database_api.find_decline_voting_rights_requests")
-def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> DeclineRequests:
+@method("database_api.find_decline_voting_rights_requests", key="requests")
+def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[DeclineJson]:
     """The pending declinations of voting rights of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.decline_voting_requests.by_account
-    return {"requests": show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
-@method("database_api.find_owner_histories")
-def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> OwnerHistories:
+@method("database_api.find_owner_histories", key="owner_auths")
+def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
     """The former owner authorities of an account that are still kept, oldest first."""
-    return {"owner_auths": get_owner_history(state, show, owner)}
+    return get_owner_history(state, show, owner)
 
 
 @method("condenser_api.get_owner_history")
@@ -86,10 +62,10 @@ def get_owner_history(state: State, show: Show, /, account: AccountName) -> list
 OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[AccountName, Timestamp])
 
 
-@method("database_api.list_owner_histories")
-def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> OwnerHistories:
+@method("database_api.list_owner_histories", key="owner_auths")
+def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[OwnerHistoryJson]:
     """Former owner authorities by account and the time until which they were valid."""
-    return {"owner_auths": show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))}
+    return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 
 declare_list(

@@ -1,6 +1,6 @@
 """What votes have made of the reputations of accounts. Source: rpc-api.md §3.2.4, §5.3, §6.6."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.records.plugins import ReputationRecord
 from rpc.service.arguments import AccountName, Limit, UInt32
@@ -20,18 +20,13 @@ ReputationJson = Annotated[Json, Of(ReputationRecord)]
 ReputationsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 account reputations at a time.")]
 
 
-class Reputations(TypedDict):
-    """Reputations under their name."""
-
-    reputations: list[ReputationJson]
-
-
-@method("reputation_api.get_account_reputations", plugin=reputation.NAME)
+@method("follow_api.get_account_reputations", key="reputations", plugin=follow.NAME)
+@method("reputation_api.get_account_reputations", key="reputations", plugin=reputation.NAME)
 def get_account_reputations(
     state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
-) -> Reputations:
+) -> list[ReputationJson]:
     """All accounts by name from a name on with their reputations, 0 for those that have none."""
-    return {"reputations": find_account_reputations(state, show, account_lower_bound, limit)}
+    return find_account_reputations(state, show, account_lower_bound, limit)
 
 
 @method("condenser_api.get_account_reputations", plugin=EITHER, not_enabled=OFF)

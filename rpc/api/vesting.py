@@ -2,7 +2,7 @@
 
 import enum
 from itertools import islice, takewhile
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
@@ -36,28 +36,10 @@ RouteOrder = Annotated[Order, Among(ROUTE_ORDERS)]
 Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_route_type")]
 
 
-class Delegations(TypedDict):
-    """Delegations under their name."""
-
-    delegations: list[DelegationJson]
-
-
-class Expirations(TypedDict):
-    """Delegations on their way back under their name."""
-
-    delegations: list[ExpirationJson]
-
-
-class Routes(TypedDict):
-    """Routes under their name."""
-
-    routes: list[RouteJson]
-
-
-@method("database_api.find_vesting_delegations")
-def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> Delegations:
+@method("database_api.find_vesting_delegations", key="delegations")
+def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> list[DelegationJson]:
     """What an account has lent to others, by their names."""
-    return {"delegations": show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))}
+    return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
 @method("condenser_api.get_vesting_delegations")
@@ -69,10 +51,10 @@ def get_vesting_delegations(
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
 
-@method("database_api.find_vesting_delegation_expirations")
-def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> Expirations:
+@method("database_api.find_vesting_delegation_expirations", key="delegations")
+def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> list[ExpirationJson]:
     """What is on its way back to an account, by time."""
-    return {"delegations": show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))}
+    return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
 @method("condenser_api.get_expiring_vesting_delegations")
@@ -84,14 +66,14 @@ def get_expiring_vesting_delegations(
     return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
 
-@method("database_api.find_withdraw_vesting_routes")
+@method("database_api.find_withdraw_vesting_routes", key="routes")
 def find_withdraw_vesting_routes(
     state: State, show: Show, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
-) -> Routes:
+) -> list[RouteJson]:
     """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
-    return {"routes": routes_of(state, show, account, incoming=order is SortOrder.by_destination)}
+    return routes_of(state, show, account, incoming=order is SortOrder.by_destination)
 
 
 @method("condenser_api.get_withdraw_routes")

@@ -1,7 +1,7 @@
 """Witnesses and the votes for them. Source: rpc-api.md §3.2.2, §3.2.4, §3.2.5, §3.7, §3.8."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, ListLimit, declare_list, require_few
 from rpc.records.chain import WitnessScheduleRecord
@@ -16,24 +16,12 @@ WitnessJson = Annotated[Json, Of(WitnessRecord)]
 ScheduleJson = Annotated[Json, Of(WitnessScheduleRecord)]
 
 
-class Witnesses(TypedDict):
-    """Witnesses under their name."""
-
-    witnesses: list[WitnessJson]
-
-
-class ActiveWitnesses(TypedDict):
-    """Names of witnesses."""
-
-    witnesses: list[AccountName]
-
-
-@method("database_api.find_witnesses")
-def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> Witnesses:
+@method("database_api.find_witnesses", key="witnesses")
+def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> list[WitnessJson]:
     """The witnesses of these names, in their order; unknown ones are left out."""
     require_few("owners", owners)
     by_name = state.witnesses.by_name
-    return {"witnesses": show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))}
+    return show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))
 
 
 @method("condenser_api.get_witness_by_account")
@@ -84,14 +72,9 @@ def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
     return schedule
 
 
-@method("database_api.get_active_witnesses")
-def get_active_witnesses(state: State) -> ActiveWitnesses:
-    """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
-    return {"witnesses": active_witnesses(state)}
-
-
+@method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
-def active_witnesses(state: State) -> list[str]:
+def get_active_witnesses(state: State) -> list[AccountName]:
     """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
     return list(state.schedule.current_shuffled_witnesses)
 

@@ -54,6 +54,7 @@ class Method(Struct, frozen=True, kw_only=True):
     context: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     returns: Any
+    key: str
     description: str
     waits: bool
 
@@ -74,6 +75,7 @@ METHODS: dict[str, Method] = {}
 def method(
     name: str,
     *,
+    key: str = "",
     form: Form | None = None,
     raw: bool = False,
     plugin: str | tuple[str, ...] = (),
@@ -87,6 +89,7 @@ def method(
     first one; `_state` is a state that is not looked at. The others are arguments. An `async` function waits for something
     (broadcasts); all others answer at once.
 
+    `key`: the reply is an object whose only member has this name and holds what the function returns.
     `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
     `plugin`: served only if one of these is enabled; a call is refused with `not_enabled` (condition, text) if there is
     one, otherwise the method isn't there. `loopback_only`: only programs on the same machine see it.
@@ -98,6 +101,7 @@ def method(
         declared = Method(
             name=name,
             function=function,
+            key=key,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,
             plugins=(plugin,) if isinstance(plugin, str) else plugin,
@@ -121,7 +125,9 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     missing = [name for name in method.context if name not in context]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
-    function = partial(method.function, *[context[name] for name in method.context])
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context])
+    if method.key:
+        function = _under_key(method.key, function, method.waits)
     if method.raw:
         return function
     if method.group == UNCONVERTED_GROUP:
@@ -170,6 +176,15 @@ def _signature(function: Callable[..., Any]) -> dict[str, Any]:
         "parameters": tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters[len(before) :]),
         "returns": hints.get("return"),
     }
+
+
+def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
+    """The function with its result as the only member of an object; with `waits` it is awaited."""
+
+    async def wait(*values: Any) -> dict[str, Any]:
+        return {key: await function(*values)}
+
+    return wait if waits else lambda *values: {key: function(*values)}
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
