@@ -263,8 +263,10 @@ def described(cls: type[Struct], schema: Schema) -> Schema:
 
 
 def alike(value: Any) -> Schema:
-    """The JSON type of a value."""
-    return {"type": {bool: "boolean", int: "integer", str: "string", dict: "object"}[type(value)]}
+    """The JSON type of a value, which is not null; that of a tuple is an array with the types of its members."""
+    if isinstance(value, tuple):
+        return row(*map(alike, value))
+    return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}
 
 
 NAME = {"type": "string", "description": 'The name of an account; "" for none.', "maxLength": 16}
