@@ -8,11 +8,11 @@ from rpc.service.arguments import Limit, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
+from state.plugins.market_history import MARKET_HISTORY
 from state.protocol.values.asset import COIN, Asset, convert
 from state.tables import State
 from state.tables.market import LimitOrder
 
-NAME = market_history.NAME
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
 BucketJson = Annotated[Json, Of(TokenBucketRecord)]
@@ -31,31 +31,31 @@ class OrderBook(TypedDict):
     asks: list[OrderJson]
 
 
-@method("market_history_api.get_market_history", key="buckets", plugin=NAME)
-@method("condenser_api.get_market_history", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
+@method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
     """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
 
-@method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=NAME)
-@method("condenser_api.get_market_history_buckets", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=MARKET_HISTORY)
+@method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history_buckets(_state: State) -> list[UInt32]:
     """The sizes of the periods in which trades are summed up, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
 
-@method("market_history_api.get_volume", plugin=NAME)
-@method("condenser_api.get_volume", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_volume", plugin=MARKET_HISTORY)
+@method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: Show, /) -> VolumeJson:
     """What was traded in the shortest periods that are kept; in a busy market those are the last 24 hours."""
     volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
     return volume
 
 
-@method("market_history_api.get_ticker", plugin=NAME)
-@method("condenser_api.get_ticker", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
+@method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_ticker(state: State, show: Show, /) -> TickerJson:
     """The latest price, its change within 24 hours in percent, the best offers, and what was traded."""
     opened = latest = change = 0.0
@@ -71,23 +71,23 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
     return ticker
 
 
-@method("market_history_api.get_order_book", plugin=NAME)
-@method("condenser_api.get_order_book", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
+@method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> OrderBook:
     """What is on offer, at most `limit` orders on each side, best first; behind the asks come orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
 
 
-@method("market_history_api.get_trade_history", key="trades", plugin=NAME)
-@method("condenser_api.get_trade_history", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
+@method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
-@method("market_history_api.get_recent_trades", key="trades", plugin=NAME)
-@method("condenser_api.get_recent_trades", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY)
+@method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))

@@ -30,7 +30,7 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (§7.1)."""
+    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (rpc-api.md §7.1)."""
 
     def __init__(self, error: ChainError) -> None:
         super().__init__(error)
@@ -38,7 +38,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (§9.2)."""
+    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
@@ -85,12 +85,6 @@ def plain_error(code: int, message: str) -> dict[str, Any]:
 def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
     """The error object of `bridge`."""
     return {"code": INVALID_PARAMETERS, "message": "Invalid parameters", "data": error.text}
-
-
-def plugin_hint(plugins: tuple[str, ...]) -> str:
-    """What can be done where one of these plugins is needed and all are off."""
-    options = " or ".join(f"--enable {plugin}" for plugin in plugins)
-    return f"this needs the plugin {' or '.join(plugins)}, which is off; start the node with {options}"
 
 
 def internal_error() -> dict[str, Any]:

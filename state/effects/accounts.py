@@ -11,7 +11,7 @@ FULL_VOTING_POWER = 10000
 
 def require_size(state: State, authority: Authority) -> None:
     """An authority has at most 40 members. Before hardfork 20 only this node's own pushes were held to it."""
-    if state.hardfork >= 20 or state.is_producing:
+    if state.hardfork >= 20 or state.is_pushing:
         require_few(authority)
 
 

@@ -143,7 +143,7 @@ def require_new_permlink(permlink: str) -> None:
 def require_editable(state: State, author: Account, comment: Comment) -> None:
     """A pause since the author's last post or edit; before hardfork 17 a comment could be too old as well."""
     hardfork = state.hardfork
-    if hardfork >= 21 or state.is_producing:
+    if hardfork >= 21 or state.is_pushing:
         # Before hardfork 21 only this node's own pushes were held to it.
         require(
             state.head_time - author.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL,

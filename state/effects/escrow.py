@@ -3,7 +3,7 @@
 from state.effects.balances import adjust_balance
 from state.protocol.values.asset import COIN, SBD
 from state.tables import State
-from state.tables.market import Escrow
+from state.tables.payments import Escrow
 
 
 def give_back_escrow(state: State, escrow: Escrow) -> None:

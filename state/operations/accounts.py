@@ -10,8 +10,7 @@ from state.operations.checks import (
     require_json_metadata,
     require_no_extensions,
 )
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Extensions, PublicKey, Text
+from state.protocol.codec.kinds import AccountName, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import (
     COIN_ACCOUNT_SUBSIDY_PRECISION,
     COIN_CREATE_ACCOUNT_DELEGATION_RATIO,
@@ -280,7 +279,7 @@ def require_fee_not_negative(fee: Asset) -> None:
 def require_fee_limit(state: State, fee: Asset) -> None:
     """The fee has an upper limit; before hardfork 20 only this node's own pushes were held to it."""
     require(
-        fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_producing),
+        fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "Account creation fee cannot be too large",
         condition="o.fee <= asset( COIN_MAX_ACCOUNT_CREATION_FEE, COIN_SYMBOL )",
     )
@@ -305,7 +304,7 @@ def require_hardfork_20(state: State, operation_name: str) -> None:
 
 def use_subsidy(state: State) -> None:
     """Take a free account out of the pool, and out of the producer's own: while a claim is pushed, nobody knows who will produce."""
-    if not state.is_producing:
+    if not state.is_pushing:
         producer = state.witness(state.props.current_witness)
         require(
             producer.schedule == ELECTED,

@@ -9,8 +9,7 @@ from rpc.service.show import Json, Of
 from rpc.service.shown import Amount
 from state.plugins.social.communities.payloads import ROLE_NAMES, ROLES
 from state.plugins.social.rows import Role
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import Choice, Dump, Kind, Many, Seconds, String
+from state.protocol.codec.kinds import Choice, Codecs, Dump, Kind, Many, Seconds, String
 from state.protocol.values.asset import SBD
 from state.protocol.values.text import time_text
 

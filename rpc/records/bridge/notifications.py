@@ -3,8 +3,7 @@
 from msgspec import Struct
 
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.lists import told
-from state.plugins.social.notifications.writing import message, url
+from state.plugins.social.notifications.texts import content_of, message, url
 from state.plugins.social.rows import Notification
 from state.protocol.codec.kinds import Text, Time, UInt32
 
@@ -29,5 +28,5 @@ class UnreadRecord(Struct):
 
 def notification(kept: Social, row: Notification) -> NotificationRecord:
     """A notification with its text. The indexer counts notifications from 1, the table from 0."""
-    view = told(kept, row)
-    return NotificationRecord(row.id + 1, view.type.name, row.score, row.created, message(view), url(view))
+    content = content_of(kept, row)
+    return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content), url(content))

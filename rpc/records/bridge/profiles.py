@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from rpc.records.bridge.kinds import FreeObject, Number, TextList
 from rpc.service.show import Json
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import follow_count
+from state.plugins.follow.plugin import FOLLOW
 from state.plugins.social.facts import follows, ignores
 from state.plugins.social.index import Social
 from state.plugins.social.posts.texts import blacklists, profile_of
@@ -71,7 +72,7 @@ def profile(state: State, kept: Social, account: Account, observer: str) -> Prof
     """An account's profile, with its relation to the observer if there is one."""
     metadata = state.account_metadata.by_account.get(account.id) or AccountMetadata()
     reputation = shown_reputation(kept.facts.reputation(state, account.name))
-    followers, following = follow.follow_count(state, account.name) if follow.NAME in state.plugins else (0, 0)
+    followers, following = follow_count(state, account.name) if FOLLOW.is_on(state) else (0, 0)
     props = state.props
     times = (account.created, account.last_account_update, account.last_post, account.last_root_post, account.last_vote_time)
     return ProfileRecord(

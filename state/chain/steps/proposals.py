@@ -13,7 +13,7 @@ from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.tables import State
 from state.tables.accounts import Account
-from state.tables.market import Proposal
+from state.tables.proposals import Proposal
 
 SECONDS_PER_DAY = 86400
 DAILY_PART = 100  # the treasury spends one part in so many a day

@@ -9,8 +9,7 @@ from state.effects.nai import is_in_pool, replenish_pool, take_from_pool
 from state.effects.tokens import last_emission, nai_number, symbol_text, token_with_name
 from state.operations import checks
 from state.operations.smt.types import GenerationPolicy, SmtCappedGenerationPolicy, require_liquid_symbol
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Extensions, Int64, Share, Symbol, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Codecs, Extensions, Int64, Share, Symbol, Time, UInt32
 from state.protocol.constants import (
     COIN_MAX_SHARE_SUPPLY,
     COIN_NULL_ACCOUNT,
@@ -95,7 +94,7 @@ class SmtCreate(Operation, frozen=True):
         window = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
         state.smt_tokens.insert(SmtToken(liquid_symbol=self.symbol, control_account=self.control_account, cashout_window_seconds=window))
         take_from_pool(state, self.symbol)
-        if not state.is_producing:
+        if not state.is_pushing:
             replenish_pool(state)
 
     def _require_free(self, state: State, token: SmtToken | None) -> None:

@@ -160,13 +160,6 @@ def ripemd160(data: bytes) -> bytes:
     return state.digest()
 
 
-def chain_id_from_name(name: str) -> bytes:
-    """The id of a chain that is known by its name: SHA-256 of the packed name, its length included; zeros without a name."""
-    data = encode(name)
-    assert len(data) < 128
-    return hashlib.sha256(bytes((len(data),)) + data).digest() if data else bytes(32)
-
-
 def ripemd160_start() -> "hashlib._Hash | RIPEMD160.RIPEMD160Hash":
     """An empty hash to copy: OpenSSL's if it has one (several builds list it and then refuse), otherwise the portable one."""
     try:
@@ -183,7 +176,7 @@ def _double_sha256(data: bytes) -> bytes:
 
 
 def _key_too_short(length: int) -> OutOfRange:
-    """The reference's report of running out of bytes inside the key, or inside the checksum behind it."""
+    """The reference's report of running out of bytes inside the key, or inside the checksum after it."""
     if length < KEY_SIZE:
         place, left = "fc::array<type,length>Error unpacking field data", length
     else:

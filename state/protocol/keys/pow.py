@@ -71,7 +71,7 @@ def require_pow2(packed_input: bytes, pow_summary: int) -> None:
 
 
 def pow2_summary(packed_input: bytes) -> int:
-    """The work behind a packed `pow2_input` (account, block id, nonce), as `log32` sums it up."""
+    """Return the work of a packed `pow2_input` (account, block id, nonce), as `log32` sums it up."""
     secret = sha256(packed_input).digest()
     digest = sha256(secret).digest()
     signature = sign_deterministic(secret, digest, Canonical.fc_canonical)
@@ -104,12 +104,6 @@ def is_equihash_solution(seed: bytes, inputs: Sequence[int]) -> bool:
 def equihash_key(seed: bytes) -> bytes:
     """The 16 bytes that take part in each hash: both halves of the seed, folded."""
     return bytes(map(xor, seed[:16], seed[16:]))
-
-
-def equihash_words(key: bytes, item: int) -> list[int]:
-    """The seven words of 20 bits that an input stands for."""
-    words = _equihash_hash(key, item)
-    return [words >> 32 * i + 12 & 0xFFFFF for i in range(EQUIHASH_WORDS)]
 
 
 def equihash_summary(inputs: Sequence[int]) -> int:

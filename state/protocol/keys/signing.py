@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_MAX_SIG_CHECK_ACCOUNTS, COIN_MAX_SIG_CHECK_DEPTH, COIN_TEMP_ACCOUNT
 from state.protocol.errors import (
-    AuthorityError,
     DuplicateSignature,
     IrrelevantSignature,
     MissingActiveAuthority,
@@ -188,26 +187,3 @@ def required_signatures(
         for name in sorted(needed.active):
             state.by_name(name)
     return state.used_keys() & available
-
-
-def minimal_signatures(
-    needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
-) -> set[bytes]:
-    """The required keys without those that verification can spare, tried in ascending order."""
-    keys = required_signatures(needed, signed, available, lookups, limits)
-    for key in sorted(keys):
-        try:
-            verify(needed, keys - {key}, lookups, limits)
-        except (MissingActiveAuthority, MissingOwnerAuthority, MissingPostingAuthority, MissingOtherAuthority):
-            continue
-        keys = keys - {key}
-    return keys
-
-
-def is_satisfied(needed: Needed, keys: Iterable[bytes], lookups: Lookups) -> bool:
-    """Whether the keys would pass verification, where the answer is all that counts."""
-    try:
-        verify(needed, keys, lookups)
-    except AuthorityError:
-        return False
-    return True

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from state.protocol.values.asset import COIN, SBD, Asset
-from state.tables.market import ConvertRequest, Escrow, SavingsWithdraw
+from state.tables.market import ConvertRequest
+from state.tables.payments import Escrow, SavingsWithdraw
 from tests.helpers.api import Site
 
 EPOCH = "1970-01-01T00:00:00"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from state.protocol.values.text import time_text
-from state.tables.market import Proposal, ProposalVote
+from state.tables.proposals import Proposal, ProposalVote
 from tests.helpers.api import NOW, Site
 
 DAY = 86400

@@ -2,16 +2,16 @@
 
 import pytest
 
-from state.plugins import PLUGINS
-from state.plugins.rc import plugin as rc
+from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import RESOURCES
+from state.plugins.registry import PLUGINS
 from tests.helpers.api import Site
 
 
 @pytest.fixture
 def site() -> Site:
     """The chain at genesis, with every plugin."""
-    return Site(plugins=PLUGINS)
+    return Site(plugins=[*PLUGINS])
 
 
 def test_resources(site: Site) -> None:
@@ -29,7 +29,7 @@ def test_resources(site: Site) -> None:
     assert sizes["resource_state_bytes"]["STATE_BYTES_SCALE"] == 10000
     assert sizes["resource_execution_time"]["vote_operation_exec_time"] == 26500
     assert sizes["resource_execution_time"]["smt_create_operation_exec_time"] == 0
-    of_mainnet = Site("steem-mainnet", plugins=[rc.NAME]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
+    of_mainnet = Site("steem-mainnet", plugins=[RC.name]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
     assert not [name for name in of_mainnet if name.startswith("smt_") or "balance2" in name]
     assert len(of_mainnet) == len(sizes["resource_execution_time"]) - 7
 
@@ -40,7 +40,7 @@ def test_pools_and_credits(site: Site) -> None:
     site.generate()
     pools = site.call("rc_api.get_resource_pool")["resource_pool"]
     assert {name: int(pool["pool"]) for name, pool in pools.items()} == dict(
-        zip([resource.name for resource in RESOURCES], rc.pools(site.state), strict=True)
+        zip([resource.name for resource in RESOURCES], RC.of(site.state).left, strict=True)
     )
     temp, miner = site.call("rc_api.find_rc_accounts", accounts=["temp", "nobody", "initminer"])["rc_accounts"]
     assert (temp["account"], miner["account"]) == ("temp", "initminer")

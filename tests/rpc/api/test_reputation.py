@@ -3,14 +3,16 @@
 import pytest
 
 from state.plugins import reputation
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import known_reputations
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.reputation import REPUTATION
 from tests.helpers.api import Site
 
 
-@pytest.mark.parametrize("plugin", [follow.NAME, reputation.NAME])
+@pytest.mark.parametrize("plugin", [FOLLOW.name, REPUTATION.name])
 def test_reputations(plugin: str) -> None:
     site = Site(plugins=[plugin])
-    known = reputation.known_reputations(site.state)
+    known = known_reputations(site.state)
     assert known is not None
     known.insert(reputation.Reputation(account="miners", reputation=-(2**33)))
     known.insert(reputation.Reputation(account="temp", reputation=2**40))
@@ -20,7 +22,7 @@ def test_reputations(plugin: str) -> None:
     assert site.call("condenser_api.get_account_reputations", "j", 1) == [{"account": "miners", "reputation": -(2**33)}]
     many = "Assert Exception:args.limit <= 1000: Cannot retrieve more than 1000 account reputations at a time."
     assert site.refused("condenser_api.get_account_reputations", "", 1001) == (-32003, many)
-    if plugin == reputation.NAME:
+    if plugin == REPUTATION.name:
         assert site.call("reputation_api.get_account_reputations") == {"reputations": every}
         named = site.call("reputation_api.get_account_reputations", account_lower_bound="temp", limit=1)
         assert named == {"reputations": every[-1:]}

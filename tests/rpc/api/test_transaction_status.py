@@ -1,7 +1,7 @@
 """transaction_status_api: whether a transaction waits, is in a block, or has expired."""
 
 from state.operations.transfers import Transfer
-from state.plugins import transaction_status
+from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 from state.protocol.values.text import time_text
@@ -15,7 +15,7 @@ def transfer(site: Site, amount: int = 1000) -> SignedTransaction:
 
 
 def test_where_a_transaction_is() -> None:
-    site = Site(plugins=[transaction_status.NAME])
+    site = Site(plugins=[TRANSACTION_STATUS.name])
     site.start(2)
     trx = transfer(site)
     find = "transaction_status_api.find_transaction"

@@ -5,8 +5,6 @@ import pytest
 from state.chain.actions import (
     process_optional_actions,
     process_required_actions,
-    push_optional_action,
-    push_required_action,
     select_actions,
 )
 from state.chain.chain import Chain
@@ -24,6 +22,7 @@ from state.protocol.transaction import (
     SignedBlock,
 )
 from state.tables import State
+from tests.helpers.actions import push_optional_action, push_required_action
 from tests.helpers.chains import NOW, TEST_SPEC, chain_at
 
 PACKED = 7  # a tag, a length, and a name of five letters

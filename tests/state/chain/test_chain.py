@@ -43,8 +43,10 @@ def test_pending_transactions_are_seen_and_end_in_a_block() -> None:
 
 def test_the_log_of_a_case_is_what_the_chain_keeps() -> None:
     player = Player(CASES / "tx_validity")
-    for block in player.blocks():
-        player.chain.push_block(block)
+    for pushed in player.blocks():
+        player.chain.push_block(pushed)
     for number, (start, end) in enumerate(player.places, 1):
-        assert player.chain.packed_block(number) == player.log[start:end]
-    assert player.chain.packed_block(len(player.places) + 1) is None
+        block = player.chain.block_by_number(number)
+        assert block is not None
+        assert player.wire.pack_block(block) == player.log[start:end]
+    assert player.chain.block_by_number(len(player.places) + 1) is None

@@ -13,7 +13,7 @@ from state.protocol.errors import Refused, UnknownKey
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, Asset
-from state.tables.market import Escrow
+from state.tables.payments import Escrow
 from tests.helpers.chains import NOW, add_account, apply, chain_at, move_to, refused
 
 FUNDS = 10_000

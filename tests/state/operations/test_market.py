@@ -105,8 +105,7 @@ def test_only_an_order_of_ones_own_is_cancelled(chain: Chain) -> None:
 # ------------------------------------------------------------------ matching
 
 
-# Maker's and taker's sale and least receipt, what they pay each other, what stays: block-processing.md §8 E5 and §20 of
-# operations.md.
+# Maker's and taker's sale and least receipt, what they pay each other, what stays: block-processing.md §8 (E5), operations.md §20.
 MATCHES = [
     ((1000, 334), (333, 990), (997, 333), {("alice", 1): 3}),
     ((1000, 334), (335, 1000), (1000, 334), {("bob", 1): 1}),

@@ -10,8 +10,8 @@ from state.chain.invariants import check_supplies
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction
 from state.effects.mining_rewards import liquidity_reward, part_of_year, pow_reward
+from state.operations.chain_properties import LegacyChainProperties, PowChainProperties
 from state.operations.mining import EquihashPow, Pow, Pow2, Pow2Input, Pow2Work, PowWork, ReportOverProduction
-from state.operations.witnesses import LegacyChainProperties, PowChainProperties
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority
@@ -176,7 +176,7 @@ def test_a_witness_that_mines_keeps_its_key_and_its_other_votes() -> None:
 def test_what_work_pays(spec: ChainSpec, number: int, waiting: int, reward: int, liquid: bool) -> None:
     chain = mine_chain(12, spec, number)
     props = chain.state.props
-    # §20: 750 per round of 250,000,000.000 are 2.596.
+    # operations.md §20: 750 per round of 250,000,000.000 are 2.596.
     chain.state.set_props(virtual_supply=250_000_000_000, num_pow_witnesses=waiting)
     supply, fund = props.current_supply, props.total_vesting_fund_coin
     mine(chain, pow_of("mary"))

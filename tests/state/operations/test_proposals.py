@@ -13,7 +13,7 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.tables.content import Comment
-from state.tables.market import Proposal
+from state.tables.proposals import Proposal
 from tests.helpers.chains import NOW, TEST_SPEC, add_account, apply, chain_at, refused, told
 
 DAY, HOUR = 86_400, 3600

@@ -11,7 +11,7 @@ from state.protocol.constants import COIN_SAVINGS_WITHDRAW_TIME
 from state.protocol.errors import UnknownKey
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillTransferFromSavings, Interest
-from state.tables.market import SavingsWithdraw
+from state.tables.payments import SavingsWithdraw
 from tests.helpers.chains import BLOCK, NOW, add_account, apply, chain_at, move_to, push, refused, told
 
 TREASURY = "coin.dao"

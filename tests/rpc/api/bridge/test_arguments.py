@@ -1,9 +1,15 @@
-"""Arguments of `bridge`: what is refused, what stands for a missing one, and how they may come."""
+"""Arguments of `bridge`: what is refused, what stands for a missing one, how they may come; and tests/vectors/social.json."""
+
+import re
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from rpc.api.bridge.arguments import account_argument, limit_argument, permlink_argument, tag_argument
+from rpc.service.refusal import InvalidParameters
 from tests.helpers.api import Site
-from tests.helpers.scenario import World, scenario
+from tests.helpers.scenario import SOCIAL, World, scenario
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +43,23 @@ def test_nulls_and_positions(world: World) -> None:
 def test_a_node_without_the_index_says_so() -> None:
     code, message = Site("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
     assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
+
+
+@pytest.mark.parametrize("kind", ["account", "permlink", "tag", "limit"])
+def test_checks_of_arguments(kind: str) -> None:
+    for case in SOCIAL["param_checks"][kind]:
+        value = case["input"]
+        if isinstance(value, str) and value.startswith("x*"):
+            value = "x" * int(value[2:])
+        empty = case.get("allow_empty")
+        checks: dict[str, Callable[[], object]] = {
+            "account": partial(account_argument, value, may_be_empty=empty),
+            "permlink": partial(permlink_argument, value, may_be_empty=empty),
+            "tag": partial(tag_argument, value, may_be_empty=empty),
+            "limit": partial(limit_argument, value, case.get("ubound", 0)),
+        }
+        if case["ok"]:
+            assert checks[kind]() == case.get("value", value)
+        else:
+            with pytest.raises(InvalidParameters, match=f"^{re.escape(case['error'])}$"):
+                checks[kind]()
