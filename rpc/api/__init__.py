@@ -1,67 +1,12 @@
-"""All RPC methods: importing this package declares them, one module per theme."""
+"""All RPC methods: importing this package imports every module below it, and so declares what they hold.
 
-from rpc.api import (
-    accounts,
-    blocks,
-    broadcast,
-    chain,
-    comments,
-    content,
-    debug_node,
-    discussions,
-    follow,
-    globals,
-    history,
-    jsonrpc,
-    keys,
-    market,
-    orders,
-    pages,
-    payments,
-    proposals,
-    rc,
-    recovery,
-    reputation,
-    rewards,
-    signatures,
-    tokens,
-    transaction_status,
-    vesting,
-    witnesses,
-)
-from rpc.api.bridge import accounts as bridge_accounts
-from rpc.api.bridge import communities as bridge_communities
-from rpc.api.bridge import posts as bridge_posts
+A new method is one function under `@method` in the module of its theme, and one test that calls it; a new module needs no entry
+anywhere, it is found by its place. `bin.docs` then writes docs/api anew. Arguments and results of the reference's methods are
+compared with docs/reference/methods.json; methods of our own are listed in tests/rpc/api/test_declarations.py (BEYOND) instead.
+"""
 
-__all__ = [
-    "accounts",
-    "blocks",
-    "bridge_accounts",
-    "bridge_communities",
-    "bridge_posts",
-    "broadcast",
-    "chain",
-    "comments",
-    "content",
-    "debug_node",
-    "discussions",
-    "follow",
-    "globals",
-    "history",
-    "jsonrpc",
-    "keys",
-    "market",
-    "orders",
-    "pages",
-    "payments",
-    "proposals",
-    "rc",
-    "recovery",
-    "reputation",
-    "rewards",
-    "signatures",
-    "tokens",
-    "transaction_status",
-    "vesting",
-    "witnesses",
-]
+from importlib import import_module
+from pkgutil import walk_packages
+
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)

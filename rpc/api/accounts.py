@@ -1,10 +1,10 @@
 """Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8, §3.12."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, require_few
-from rpc.records.accounts import Account, ExtendedAccount, account_view, account_views
+from rpc.records.accounts import AccountRecord, ExtendedAccountRecord, account_view, account_views
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.refusal import NotServed
@@ -12,34 +12,28 @@ from rpc.service.show import Json, Of, Show
 from state.protocol.errors import Refused
 from state.tables import State
 
-AccountJson = Annotated[Json, Of(Account)]
-ExtendedAccountJson = Annotated[Json, Of(ExtendedAccount)]
+AccountJson = Annotated[Json, Of(AccountRecord)]
+ExtendedAccountJson = Annotated[Json, Of(ExtendedAccountRecord)]
 LookupLimit = Annotated[UInt32, Limit(1000, condition="limit <= 1000")]
 
 
-class Accounts(TypedDict):
-    """Accounts under their name."""
-
-    accounts: list[AccountJson]
-
-
-@method("database_api.find_accounts")
-def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> Accounts:
+@method("database_api.find_accounts", key="accounts")
+def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[AccountJson]:
     """The accounts of these names, in their order; unknown ones are left out."""
     require_few("accounts", accounts)
-    return {"accounts": show.each(Account, account_views(state, accounts))}
+    return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")
 def get_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
     """The accounts of these names in the extended form, in their order; unknown ones are left out."""
-    return show.each(ExtendedAccount, account_views(state, accounts))
+    return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.lookup_account_names")
 def lookup_account_names(state: State, show: Show, /, names: list[AccountName]) -> list[AccountJson | None]:
     """The account of each of these names, null for unknown ones."""
-    dump, by_name = show.by(Account), state.accounts.by_name
+    dump, by_name = show.by(AccountRecord), state.accounts.by_name
     return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]
 
 
@@ -72,7 +66,7 @@ declare_list(
     "database_api.list_accounts",
     "Accounts by name, by the account that votes for them and name, or by the time of their next power-down payment and name.",
     key="accounts",
-    record=Account,
+    record=AccountRecord,
     view=account_view,
     by_name=By(lambda state: state.accounts.by_name, AccountName),
     by_proxy=By(lambda state: state.accounts.by_proxy, tuple[AccountName, AccountName]),

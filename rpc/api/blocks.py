@@ -1,28 +1,22 @@
 """Blocks and their headers, by number. Source: rpc-api.md §3.2.3, §3.6."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
-from rpc.records.blocks import Block, block_json
+from rpc.records.blocks import BlockRecord, block_json
 from rpc.service.arguments import UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.protocol.transaction import BlockHeader
 
-BlockJson = Annotated[Json, Of(Block)]
+BlockJson = Annotated[Json, Of(BlockRecord)]
 HeaderJson = Annotated[Json, Of(BlockHeader)]
 
 
-class BlockReply(TypedDict):
-    """A block under its name."""
-
-    block: BlockJson | None
-
-
-@method("block_api.get_block")
-def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockReply:
+@method("block_api.get_block", key="block")
+def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockJson | None:
     """The block of the main branch with a number, reversible ones too; null when there is none."""
-    return {"block": find_block(chain, show, block_num)}
+    return find_block(chain, show, block_num)
 
 
 @method("condenser_api.get_block")

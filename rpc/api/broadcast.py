@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from rpc.processor import Processor
-from rpc.records.blocks import Inclusion
+from rpc.records.blocks import InclusionRecord
 from rpc.service.arguments import Int32
 from rpc.service.envelope import Service
 from rpc.service.method import method
@@ -12,7 +12,7 @@ from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
-InclusionJson = Annotated[Json, Of(Inclusion)]
+InclusionJson = Annotated[Json, Of(InclusionRecord)]
 ANY_AGE = -1
 
 
@@ -43,7 +43,7 @@ async def broadcast_young_transaction(
 @method("condenser_api.broadcast_transaction_synchronous")
 async def broadcast_and_wait(processor: Processor, show: Show, /, trx: SignedTransaction) -> InclusionJson:
     """Push a transaction and wait for the block that brings it, or for the first one after its expiration."""
-    inclusion: Json = show(Inclusion, await processor.wait_for(trx))
+    inclusion: Json = show(InclusionRecord, await processor.wait_for(trx))
     return inclusion
 
 

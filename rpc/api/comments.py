@@ -1,10 +1,10 @@
 """Comments and the votes on them, as the chain's own tables have them. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, read_argument, require_few
-from rpc.records.comments import Comment, Vote, comment_view, vote_view
+from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
 from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -14,8 +14,8 @@ from state.tables import State
 FIRST = 0
 """The record id that stands for no comment and no account: everything is behind it."""
 
-CommentJson = Annotated[Json, Of(Comment)]
-VoteJson = Annotated[Json, Of(Vote)]
+CommentJson = Annotated[Json, Of(CommentRecord)]
+VoteJson = Annotated[Json, Of(VoteRecord)]
 CommentKey = tuple[AccountName, Text]
 CashoutStart = Annotated[
     tuple[Timestamp, AccountName, Text],
@@ -39,19 +39,7 @@ AuthorUpdateStart = Annotated[
 ]
 
 
-class Comments(TypedDict):
-    """Comments under their name."""
-
-    comments: list[CommentJson]
-
-
-class Votes(TypedDict):
-    """Votes under their name."""
-
-    votes: list[VoteJson]
-
-
-@method("database_api.find_comments")
+@method("database_api.find_comments", key="comments")
 def find_comments(
     state: State,
     show: Show,
@@ -60,7 +48,7 @@ def find_comments(
     limit: ListLimit = QUERY_LIMIT,
     order: Any = None,
     comments: list[CommentKey] = [],  # noqa: B006 - nobody changes it
-) -> Comments:
+) -> list[CommentJson]:
     """The comments with these authors and permlinks, in their order; unknown ones are left out.
 
     They come as `start` or as `comments`; the order is not looked at.
@@ -69,18 +57,18 @@ def find_comments(
     require_few("comments", comments)
     by_permlink = state.comments.by_permlink
     rows = (row for key in comments or start if (row := by_permlink.get(*key)) is not None)
-    return {"comments": show.each(Comment, (comment_view(state, row) for row in islice(rows, limit)))}
+    return show.each(CommentRecord, (comment_view(state, row) for row in islice(rows, limit)))
 
 
-@method("database_api.find_votes")
-def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: Text = "") -> Votes:
+@method("database_api.find_votes", key="votes")
+def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
     """The votes on a comment, those of the oldest accounts first."""
     comment = state.comments.by_permlink.get(author, permlink)
     text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
     require(comment is not None, text, condition=condition, a=author, p=permlink)
     assert comment is not None
     votes = few(state.comment_votes.by_comment_voter, comment.id)
-    return {"votes": show.each(Vote, (vote_view(state, row) for row in votes))}
+    return show.each(VoteRecord, (vote_view(state, row) for row in votes))
 
 
 # ------------------------------------------------------------------ lists of comments
@@ -126,7 +114,7 @@ declare_list(
     "Comments by payout time, author and permlink, discussion, parent, or last update, mostly with their record id. "
     "As in the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
     key="comments",
-    record=Comment,
+    record=CommentRecord,
     view=comment_view,
     by_cashout_time=By(lambda state: state.comments.by_cashout_time, CashoutStart, cashout_place),
     by_permlink=By(lambda state: state.comments.by_permlink, tuple[AccountName, Text]),
@@ -185,7 +173,7 @@ VoteStart = Annotated[Any, AnyOf((CommentVoter, VoterComment))]
 VoteOrder = Annotated[Any, Among((*VOTES, *SYMBOL_ORDERS))]
 
 
-@method("database_api.list_votes")
+@method("database_api.list_votes", key="votes")
 def list_votes(
     state: State,
     show: Show,
@@ -193,7 +181,7 @@ def list_votes(
     start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
     order: VoteOrder = "by_comment_voter",
-) -> Votes:
+) -> list[VoteJson]:
     """Votes by comment and voter or the other way round, each by their record ids.
 
     The orders with a symbol are the same, whatever the symbol is.
@@ -206,7 +194,7 @@ def list_votes(
     else:
         by = chosen(VOTES, read_argument("order", Order, show.wire, order))
     rows = islice(by.rows(state, show.wire, start), limit)
-    return {"votes": show.each(Vote, (vote_view(state, row) for row in rows))}
+    return show.each(VoteRecord, (vote_view(state, row) for row in rows))
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.api.listing import whole
 from rpc.records.discussions import (
     NO_COIN,
     NO_DISCUSSION,
-    AccountVote,
+    AbsentAmountsRecord,
+    AccountVoteRecord,
     AccountVoteView,
-    Discussion,
-    Nowhere,
-    Tag,
-    TagCount,
-    VoteState,
+    DiscussionRecord,
+    TagCountRecord,
+    TagRecord,
+    VoteStateRecord,
     discussion_view,
     shared,
     vote_views,
@@ -34,37 +34,13 @@ from state.tables.content import Comment
 OFF = ("_tags_api", "tags_api_plugin not enabled.")
 TAGS_USED_MAX = 1000
 
-DiscussionJson = Annotated[Json, Of(Discussion)]
-VoteStateJson = Annotated[Json, Of(VoteState)]
-AccountVoteJson = Annotated[Json, Of(AccountVote)]
-TagJson = Annotated[Json, Of(Tag)]
-TagCountJson = Annotated[Json, Of(TagCount)]
+DiscussionJson = Annotated[Json, Of(DiscussionRecord)]
+VoteStateJson = Annotated[Json, Of(VoteStateRecord)]
+AccountVoteJson = Annotated[Json, Of(AccountVoteRecord)]
+TagJson = Annotated[Json, Of(TagRecord)]
+TagCountJson = Annotated[Json, Of(TagCountRecord)]
 TagsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 tags at a time.")]
 FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags at a time.")]
-
-
-class Discussions(TypedDict):
-    """Discussions under their name."""
-
-    discussions: list[DiscussionJson]
-
-
-class Votes(TypedDict):
-    """Votes under their name."""
-
-    votes: list[VoteStateJson]
-
-
-class Tags(TypedDict):
-    """Tags under their name."""
-
-    tags: list[TagJson]
-
-
-class TagCounts(TypedDict):
-    """Tags with a number each under their name."""
-
-    tags: list[TagCountJson]
 
 
 # ------------------------------------------------------------------ one discussion
@@ -75,9 +51,9 @@ def get_content(state: State, show: Show, /, author: AccountName, permlink: Text
     """A post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
-        return nothing(show) | {"promoted": show(Nowhere, Nowhere())["max_accepted_payout"]}
+        return nothing(show) | {"promoted": show(AbsentAmountsRecord, AbsentAmountsRecord())["max_accepted_payout"]}
     known = shared(state)
-    content: Json = show(Discussion, with_votes(known, discussion_view(known, row, NO_COIN)))
+    content: Json = show(DiscussionRecord, with_votes(known, discussion_view(known, row, NO_COIN)))
     return content
 
 
@@ -88,14 +64,14 @@ def get_discussion(state: State, show: Show, /, author: AccountName, permlink: T
     if row is None:
         return nothing(show)
     known = shared(state)
-    discussion: Json = show(Discussion, with_votes(known, discussion_view(known, row)))
+    discussion: Json = show(DiscussionRecord, with_votes(known, discussion_view(known, row)))
     return discussion
 
 
 def nothing(show: Show) -> Json:
     """A discussion that isn't there."""
-    shown: Json = show(Discussion, NO_DISCUSSION)
-    shown |= show(Nowhere, Nowhere())
+    shown: Json = show(DiscussionRecord, NO_DISCUSSION)
+    shown |= show(AbsentAmountsRecord, AbsentAmountsRecord())
     return shown
 
 
@@ -103,15 +79,15 @@ def nothing(show: Show) -> Json:
 def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
     """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
-    return show.each(Discussion, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
+    return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
-@method("tags_api.get_content_replies", plugin=TAGS)
-def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> Discussions:
+@method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
+def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
     """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
-    return {"discussions": show.each(Discussion, views)}
+    return show.each(DiscussionRecord, views)
 
 
 def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
@@ -122,16 +98,11 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 # ------------------------------------------------------------------ votes
 
 
-@method("tags_api.get_active_votes", plugin=TAGS)
-def list_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> Votes:
-    """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
-    return {"votes": get_active_votes(state, show, author, permlink)}
-
-
+@method("tags_api.get_active_votes", key="votes", plugin=TAGS)
 @method("condenser_api.get_active_votes")
 def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
     """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
-    return show.each(VoteState, vote_views(shared(state), comment_of(state, author, permlink)))
+    return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
 @method("condenser_api.get_account_votes")
@@ -139,32 +110,27 @@ def get_account_votes(state: State, show: Show, /, account: AccountName) -> list
     """The votes of an account that are still kept, those on the oldest comments first, at most 10,000; an unknown account is refused."""
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
-    return show.each(AccountVote, (AccountVoteView(row, find(row.comment)) for row in votes))
+    return show.each(AccountVoteRecord, (AccountVoteView(row, find(row.comment)) for row in votes))
 
 
 # ------------------------------------------------------------------ tags
 
 
-@method("tags_api.get_trending_tags", plugin=TAGS)
-def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> Tags:
+@method("tags_api.get_trending_tags", key="tags", plugin=TAGS)
+def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
     """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
-    return {"tags": show.each(Tag, trending_tags(state, stored(start_tag), limit))}
+    return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
 def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
     """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
-    return show.each(Tag, trending_tags(state, stored(start_tag), limit))
+    return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
-@method("tags_api.get_tags_used_by_author", plugin=TAGS)
-def list_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> TagCounts:
-    """The tags that an account has used, most often used first, at most 1,000."""
-    return {"tags": get_tags_used_by_author(state, show, author)}
-
-
+@method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS)
 @method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
 def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
     """The tags that an account has used, most often used first, at most 1,000."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
-    return show.each(TagCount, islice(tags_by_author(state, author), TAGS_USED_MAX))
+    return show.each(TagCountRecord, islice(tags_by_author(state, author), TAGS_USED_MAX))

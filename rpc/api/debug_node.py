@@ -14,41 +14,23 @@ from state.chain.skip import Skip
 from state.tables import State
 
 
-class Made(TypedDict):
-    """A number of blocks."""
-
-    blocks: UInt32
-
-
 class HeadBlock(TypedDict):
     """The head block; nothing at genesis."""
 
     block: NotRequired[BlockJson]
 
 
-class HasHardfork(TypedDict):
-    """Whether a hardfork has been applied."""
-
-    has_hardfork: bool
-
-
-class Schema(TypedDict):
-    """The description of the state as JSON; always empty."""
-
-    schema: Text
-
-
-@method("debug_node_api.debug_push_blocks", loopback_only=True)
-async def debug_push_blocks(processor: Processor, src_filename: Text, count: UInt32, skip_validate_invariants: Bool = False) -> Made:
+@method("debug_node_api.debug_push_blocks", key="blocks", loopback_only=True)
+async def debug_push_blocks(processor: Processor, src_filename: Text, count: UInt32, skip_validate_invariants: Bool = False) -> UInt32:
     """Push the next blocks from a file: a block log of the reference, or JSON lines, plain or compressed.
 
     Ends at the first block that is refused and returns how many were applied.
     """
     skip = Skip.VALIDATE_INVARIANTS if skip_validate_invariants else Skip.NOTHING
-    return {"blocks": await processor.push_blocks_from(src_filename, count, skip) if count else 0}
+    return await processor.push_blocks_from(src_filename, count, skip) if count else 0
 
 
-@method("debug_node_api.debug_generate_blocks", loopback_only=True)
+@method("debug_node_api.debug_generate_blocks", key="blocks", loopback_only=True)
 async def debug_generate_blocks(
     chain: Chain,
     processor: Processor,
@@ -58,20 +40,20 @@ async def debug_generate_blocks(
     skip: UInt32 = 0,
     miss_blocks: UInt32 = 0,
     edit_if_needed: Bool = True,
-) -> Made:
+) -> UInt32:
     """Produce blocks with a private key, missing so many slots before each; the witness is given the key where needed.
 
     Others are answered in between.
     """
-    return {"blocks": await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))}
+    return await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 
 
-@method("debug_node_api.debug_generate_blocks_until", loopback_only=True)
+@method("debug_node_api.debug_generate_blocks_until", key="blocks", loopback_only=True)
 async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True
-) -> Made:
+) -> UInt32:
     """Produce blocks until a time: two of them with nothing in between, or one in every slot."""
-    return {"blocks": await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))}
+    return await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
@@ -88,13 +70,13 @@ def debug_set_hardfork(chain: Chain, hardfork_id: UInt32) -> Json:
     return {}
 
 
-@method("debug_node_api.debug_has_hardfork", loopback_only=True)
-def debug_has_hardfork(state: State, hardfork_id: UInt32) -> HasHardfork:
+@method("debug_node_api.debug_has_hardfork", key="has_hardfork", loopback_only=True)
+def debug_has_hardfork(state: State, hardfork_id: UInt32) -> bool:
     """Whether a hardfork has been applied."""
-    return {"has_hardfork": state.hardfork >= hardfork_id}
+    return state.hardfork >= hardfork_id
 
 
-@method("debug_node_api.debug_get_json_schema", loopback_only=True)
-def debug_get_json_schema(state: State) -> Schema:
+@method("debug_node_api.debug_get_json_schema", key="schema", loopback_only=True)
+def debug_get_json_schema(state: State) -> Text:
     """An empty text, as in the reference."""
-    return {"schema": ""}
+    return ""

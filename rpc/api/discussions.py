@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.api.content import OFF, DiscussionJson, Discussions
-from rpc.records.discussions import NO_COIN, Discussion, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
+from rpc.api.content import OFF, DiscussionJson
+from rpc.records.discussions import NO_COIN, DiscussionRecord, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Show
@@ -62,7 +62,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
     """Declare a list of discussions in both groups: under one name, with the query as an object or by its members."""
 
     def by_query(state: State, show: Show, /, query: DiscussionQuery) -> list[DiscussionJson]:
-        return show.each(Discussion, find(shared(state), query))
+        return show.each(DiscussionRecord, find(shared(state), query))
 
     def by_members(
         state: State,
@@ -78,14 +78,14 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
         start_permlink: Text | None = None,
         parent_author: Text | None = None,
         parent_permlink: Text | None = None,
-    ) -> Discussions:
+    ) -> list[DiscussionJson]:
         selected = (filter_tags, select_authors, select_tags)
         query = DiscussionQuery(tag, limit, *selected, truncate_body, start_author, start_permlink, parent_author, parent_permlink)
-        return {"discussions": by_query(state, show, query)}
+        return by_query(state, show, query)
 
     by_query.__doc__ = by_members.__doc__ = about
     method(f"condenser_api.{method_name}", plugin=TAGS, not_enabled=OFF)(by_query)
-    method(f"tags_api.{method_name}", plugin=TAGS)(by_members)
+    method(f"tags_api.{method_name}", key="discussions", plugin=TAGS)(by_members)
 
 
 # ------------------------------------------------------------------ under a tag
@@ -198,12 +198,12 @@ declare_discussions("get_discussions_by_feed", "What those have posted and reblo
 declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
 
 
-@method("tags_api.get_discussions_by_author_before_date", plugin=TAGS)
+@method("tags_api.get_discussions_by_author_before_date", key="discussions", plugin=TAGS)
 def list_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
-) -> Discussions:
+) -> list[DiscussionJson]:
     """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
-    return {"discussions": get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)}
+    return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
 
 
 @method("condenser_api.get_discussions_by_author_before_date", plugin=TAGS, not_enabled=OFF)
@@ -216,17 +216,17 @@ def get_discussions_by_author_before_date(
         start = None
     rows = islice((row for row in latest_of(state, author, start) if not row.parent_author), limit)
     known = shared(state)
-    return show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
-@method("tags_api.get_replies_by_last_update", plugin=TAGS)
+@method("tags_api.get_replies_by_last_update", key="discussions", plugin=TAGS)
 def list_replies_by_last_update(
     state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
-) -> Discussions:
+) -> list[DiscussionJson]:
     """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
-    return {"discussions": show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])}
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
 @method("condenser_api.get_replies_by_last_update")
@@ -236,7 +236,7 @@ def get_replies_by_last_update(
     """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
-    return show.each(Discussion, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
+    return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
 
 
 def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:

@@ -3,11 +3,20 @@
 import enum
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, TypedDict
+from typing import Annotated
 
-from rpc.api.reputation import Reputations, ReputationsLimit, get_account_reputations
 from rpc.records.comments import comment_view
-from rpc.records.follow import AuthorCount, BlogEntry, BlogItem, BlogView, FeedEntry, FeedItem, FeedView, Follow, FollowCount
+from rpc.records.follow import (
+    AuthorCountRecord,
+    BlogEntryRecord,
+    BlogItemRecord,
+    BlogView,
+    FeedEntryRecord,
+    FeedItemRecord,
+    FeedView,
+    FollowCountRecord,
+    FollowRecord,
+)
 from rpc.service.arguments import AccountName, Limit, Text, Title, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -34,67 +43,19 @@ FollowsLimit = Annotated[UInt32, Limit(1000)]
 BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 blog entries at a time.")]
 FeedLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
-FollowJson = Annotated[Json, Of(Follow)]
-FollowCountJson = Annotated[Json, Of(FollowCount)]
-AuthorCountJson = Annotated[Json, Of(AuthorCount)]
-BlogItemJson = Annotated[Json, Of(BlogItem)]
-BlogEntryJson = Annotated[Json, Of(BlogEntry)]
-FeedItemJson = Annotated[Json, Of(FeedItem)]
-FeedEntryJson = Annotated[Json, Of(FeedEntry)]
-
-
-class Followers(TypedDict):
-    """Relations to an account."""
-
-    followers: list[FollowJson]
-
-
-class Following(TypedDict):
-    """Relations of an account."""
-
-    following: list[FollowJson]
-
-
-class BlogAuthors(TypedDict):
-    """Guests under their name."""
-
-    blog_authors: list[AuthorCountJson]
-
-
-class Rebloggers(TypedDict):
-    """Names of accounts."""
-
-    accounts: list[AccountName]
-
-
-class Blog(TypedDict):
-    """A blog, with its posts."""
-
-    blog: list[BlogItemJson]
-
-
-class BlogEntries(TypedDict):
-    """A blog."""
-
-    blog: list[BlogEntryJson]
-
-
-class Feed(TypedDict):
-    """A feed, with its posts."""
-
-    feed: list[FeedItemJson]
-
-
-class FeedEntries(TypedDict):
-    """A feed."""
-
-    feed: list[FeedEntryJson]
+FollowJson = Annotated[Json, Of(FollowRecord)]
+FollowCountJson = Annotated[Json, Of(FollowCountRecord)]
+AuthorCountJson = Annotated[Json, Of(AuthorCountRecord)]
+BlogItemJson = Annotated[Json, Of(BlogItemRecord)]
+BlogEntryJson = Annotated[Json, Of(BlogEntryRecord)]
+FeedItemJson = Annotated[Json, Of(FeedItemRecord)]
+FeedEntryJson = Annotated[Json, Of(FeedEntryRecord)]
 
 
 # ------------------------------------------------------------------ who follows whom
 
 
-@method("follow_api.get_followers", plugin=FOLLOW)
+@method("follow_api.get_followers", key="followers", plugin=FOLLOW)
 def get_followers(
     state: State,
     show: Show,
@@ -103,9 +64,9 @@ def get_followers(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> Followers:
+) -> list[FollowJson]:
     """Who follows an account, or ignores it, by name from `start` on."""
-    return {"followers": find_followers(state, show, account, start, type_, limit)}
+    return find_followers(state, show, account, start, type_, limit)
 
 
 @method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF)
@@ -113,10 +74,10 @@ def find_followers(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """Who follows an account, or ignores it, by name from `start` on."""
-    return show.each(Follow, islice(followers(state, account, start, type_.value), limit))
+    return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
-@method("follow_api.get_following", plugin=FOLLOW)
+@method("follow_api.get_following", key="following", plugin=FOLLOW)
 def get_following(
     state: State,
     show: Show,
@@ -125,9 +86,9 @@ def get_following(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> Following:
+) -> list[FollowJson]:
     """Whom an account follows, or ignores, by name from `start` on."""
-    return {"following": find_following(state, show, account, start, type_, limit)}
+    return find_following(state, show, account, start, type_, limit)
 
 
 @method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF)
@@ -135,44 +96,38 @@ def find_following(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """Whom an account follows, or ignores, by name from `start` on."""
-    return show.each(Follow, islice(followed(state, account, start, type_.value), limit))
+    return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_follow_count", plugin=FOLLOW)
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
 def get_follow_count(state: State, show: Show, /, account: AccountName) -> FollowCountJson:
     """How many follow an account's blog, and how many blogs it follows; none for an unknown account."""
-    count: Json = show(FollowCount, FollowCount(account, *follow_count(state, account)))
+    count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
     return count
-
-
-@method("follow_api.get_account_reputations", plugin=FOLLOW)
-def list_account_reputations(
-    state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
-) -> Reputations:
-    """All accounts by name from a name on with their reputations, 0 for those that have none."""
-    return get_account_reputations(state, show, account_lower_bound, limit)
 
 
 # ------------------------------------------------------------------ blogs
 
 
-@method("follow_api.get_blog", plugin=FOLLOW)
-def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> Blog:
+@method("follow_api.get_blog", key="blog", plugin=FOLLOW)
+def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[BlogItemJson]:
     """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return {"blog": find_blog(state, show, account, start_entry_id, limit)}
+    return find_blog(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF)
 def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500) -> list[BlogItemJson]:
     """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return show.each(BlogItem, blog_views(state, account, start_entry_id, limit))
+    return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_blog_entries", plugin=FOLLOW)
-def get_blog_entries(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> BlogEntries:
+@method("follow_api.get_blog_entries", key="blog", plugin=FOLLOW)
+def get_blog_entries(
+    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
+) -> list[BlogEntryJson]:
     """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return {"blog": find_blog_entries(state, show, account, start_entry_id, limit)}
+    return find_blog_entries(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF)
@@ -180,7 +135,7 @@ def find_blog_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
     """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
-    return show.each(BlogEntry, blog_views(state, account, start_entry_id, limit))
+    return show.each(BlogEntryRecord, blog_views(state, account, start_entry_id, limit))
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
@@ -189,26 +144,21 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
-@method("follow_api.get_blog_authors", plugin=FOLLOW)
-def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> BlogAuthors:
+@method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
+def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> list[AuthorCountJson]:
     """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
-    return {"blog_authors": find_blog_authors(state, show, blog_account)}
+    return find_blog_authors(state, show, blog_account)
 
 
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF)
 def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list[AuthorCountJson]:
     """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
-    return show.each(AuthorCount, blog_authors(state, account))
+    return show.each(AuthorCountRecord, blog_authors(state, account))
 
 
-@method("follow_api.get_reblogged_by", plugin=FOLLOW)
-def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> Rebloggers:
-    """In whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
-    return {"accounts": find_rebloggers(state, author, permlink)}
-
-
+@method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
-def find_rebloggers(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
+def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
     """In whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
@@ -216,22 +166,24 @@ def find_rebloggers(state: State, /, author: AccountName, permlink: Text) -> lis
 # ------------------------------------------------------------------ feeds
 
 
-@method("follow_api.get_feed", plugin=FOLLOW)
-def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> Feed:
+@method("follow_api.get_feed", key="feed", plugin=FOLLOW)
+def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[FeedItemJson]:
     """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
-    return {"feed": find_feed(state, show, account, start_entry_id, limit)}
+    return find_feed(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF)
 def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500) -> list[FeedItemJson]:
     """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
-    return show.each(FeedItem, feed_views(state, account, start_entry_id, limit))
+    return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_feed_entries", plugin=FOLLOW)
-def get_feed_entries(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> FeedEntries:
+@method("follow_api.get_feed_entries", key="feed", plugin=FOLLOW)
+def get_feed_entries(
+    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
+) -> list[FeedEntryJson]:
     """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
-    return {"feed": find_feed_entries(state, show, account, start_entry_id, limit)}
+    return find_feed_entries(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF)
@@ -239,7 +191,7 @@ def find_feed_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
     """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
-    return show.each(FeedEntry, feed_views(state, account, start_entry_id, limit))
+    return show.each(FeedEntryRecord, feed_views(state, account, start_entry_id, limit))
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:

@@ -1,17 +1,17 @@
 """What is told of the chain as a whole, and of the node. Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4."""
 
 from functools import lru_cache
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.records.chain import (
-    DynamicGlobalProperties,
-    FeedHistory,
-    HardforkProperties,
-    MedianProperties,
-    NodeVersion,
-    ReserveRatio,
-    RewardFund,
-    ScheduledHardfork,
+    DynamicGlobalPropertiesRecord,
+    FeedHistoryRecord,
+    HardforkPropertiesRecord,
+    MedianPropertiesRecord,
+    NodeVersionRecord,
+    ReserveRatioRecord,
+    RewardFundRecord,
+    ScheduledHardforkRecord,
 )
 from rpc.service.arguments import Text
 from rpc.service.method import method
@@ -26,21 +26,15 @@ from state.tables import State
 REVISION = "unknown"
 CONFIGS_KEPT_MAX = 8
 
-PropertiesJson = Annotated[Json, Of(DynamicGlobalProperties)]
-MedianJson = Annotated[Json, Of(MedianProperties)]
-FeedJson = Annotated[Json, Of(FeedHistory)]
-HardforkJson = Annotated[Json, Of(HardforkProperties)]
-ScheduledJson = Annotated[Json, Of(ScheduledHardfork)]
-VersionJson = Annotated[Json, Of(NodeVersion)]
+PropertiesJson = Annotated[Json, Of(DynamicGlobalPropertiesRecord)]
+MedianJson = Annotated[Json, Of(MedianPropertiesRecord)]
+FeedJson = Annotated[Json, Of(FeedHistoryRecord)]
+HardforkJson = Annotated[Json, Of(HardforkPropertiesRecord)]
+ScheduledJson = Annotated[Json, Of(ScheduledHardforkRecord)]
+VersionJson = Annotated[Json, Of(NodeVersionRecord)]
 PriceJson = Annotated[Json, Of(Price)]
-FundJson = Annotated[Json, Of(RewardFund)]
-ReserveJson = Annotated[Json, Of(ReserveRatio)]
-
-
-class RewardFunds(TypedDict):
-    """Reward funds under their name."""
-
-    funds: list[FundJson]
+FundJson = Annotated[Json, Of(RewardFundRecord)]
+ReserveJson = Annotated[Json, Of(ReserveRatioRecord)]
 
 
 @method("database_api.get_config")
@@ -61,7 +55,7 @@ def config_of(spec: ChainSpec) -> Json:
 def get_version(state: State, show: Show, /) -> VersionJson:
     """The version of the reference that this node is equal to; it has no source revisions to tell."""
     spec = state.spec
-    version: Json = show(NodeVersion, NodeVersion(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
+    version: Json = show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
     return version
 
 
@@ -69,7 +63,7 @@ def get_version(state: State, show: Show, /) -> VersionJson:
 @method("condenser_api.get_dynamic_global_properties")
 def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson:
     """Head block, supplies and the other numbers that change with every block."""
-    shown: Json = show(DynamicGlobalProperties, state.props)
+    shown: Json = show(DynamicGlobalPropertiesRecord, state.props)
     if not state.spec.smt:
         shown.pop("smt_creation_fee", None)
     return shown
@@ -78,14 +72,14 @@ def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson
 @method("witness_api.get_reserve_ratio")
 def get_reserve_ratio(state: State, show: Show, /) -> ReserveJson:
     """How large blocks are, and the bandwidth that this left to accounts by the rules of release 0.20.2."""
-    ratio: Json = show(ReserveRatio, state.props)
+    ratio: Json = show(ReserveRatioRecord, state.props)
     return ratio
 
 
 @method("condenser_api.get_chain_properties")
 def get_chain_properties(state: State, show: Show, /) -> MedianJson:
     """The medians of what the witnesses vote for."""
-    shown: Json = show(MedianProperties, state.schedule.median_props)
+    shown: Json = show(MedianPropertiesRecord, state.schedule.median_props)
     return shown
 
 
@@ -101,7 +95,7 @@ def get_current_price_feed(state: State, show: Show, /) -> PriceJson:
 @method("condenser_api.get_feed_history")
 def get_feed_history(state: State, show: Show, /) -> FeedJson:
     """The median price and those before it, oldest first."""
-    history: Json = show(FeedHistory, state.feed)
+    history: Json = show(FeedHistoryRecord, state.feed)
     return history
 
 
@@ -109,7 +103,7 @@ def get_feed_history(state: State, show: Show, /) -> FeedJson:
 @method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
 def get_hardfork_properties(state: State, show: Show, /) -> HardforkJson:
     """The hardforks that have been applied, and what the witnesses want next."""
-    hardforks: Json = show(HardforkProperties, state.hardforks)
+    hardforks: Json = show(HardforkPropertiesRecord, state.hardforks)
     return hardforks
 
 
@@ -122,14 +116,14 @@ def get_hardfork_version(state: State) -> str:
 @method("condenser_api.get_next_scheduled_hardfork")
 def get_next_scheduled_hardfork(state: State, show: Show, /) -> ScheduledJson:
     """The next hardfork and its time; the current one when nothing is scheduled."""
-    scheduled: Json = show(ScheduledHardfork, state.hardforks)
+    scheduled: Json = show(ScheduledHardforkRecord, state.hardforks)
     return scheduled
 
 
-@method("database_api.get_reward_funds")
-def get_reward_funds(state: State, show: Show, /) -> RewardFunds:
+@method("database_api.get_reward_funds", key="funds")
+def get_reward_funds(state: State, show: Show, /) -> list[FundJson]:
     """The funds that pay content."""
-    return {"funds": show.each(RewardFund, state.reward_funds)}
+    return show.each(RewardFundRecord, state.reward_funds)
 
 
 @method("condenser_api.get_reward_fund")
@@ -137,5 +131,5 @@ def get_reward_fund(state: State, show: Show, /, name: Text) -> FundJson:
     """A fund that pays content, by its name; an unknown one is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
-    shown: Json = show(RewardFund, fund)
+    shown: Json = show(RewardFundRecord, fund)
     return shown

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
 
-from rpc.records.history import RecordedOperation, StoredTransaction, TransactionView
+from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord, TransactionView
 from rpc.service.arguments import AccountName, Bool, Hash160, Limit, UInt32, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -21,21 +21,9 @@ START_MAX = UINT64_MAX
 VIRTUAL_OPERATIONS_ENOUGH = 10_000
 SEQUENCE_MAX = UINT32_MAX
 
-OperationJson = Annotated[Json, Of(RecordedOperation)]
-TransactionJson = Annotated[Json, Of(StoredTransaction)]
+OperationJson = Annotated[Json, Of(AppliedOperationRecord)]
+TransactionJson = Annotated[Json, Of(StoredTransactionRecord)]
 HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
-
-
-class Histories(TypedDict):
-    """Numbers and operations."""
-
-    history: list[Any]
-
-
-class BlockOperations(TypedDict):
-    """Operations under their name."""
-
-    ops: list[OperationJson]
 
 
 class VirtualOperations(TypedDict):
@@ -45,13 +33,13 @@ class VirtualOperations(TypedDict):
     next_block_range_begin: UInt32
 
 
-@method("account_history_api.get_account_history", plugin=ACCOUNT_HISTORY)
-def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> Histories:
+@method("account_history_api.get_account_history", key="history", plugin=ACCOUNT_HISTORY)
+def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> list[Any]:
     """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`.
     """
-    return {"history": find_account_history(state, show, account, start, limit)}
+    return find_account_history(state, show, account, start, limit)
 
 
 @method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
@@ -61,16 +49,16 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
     -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
-    dump = show.by(RecordedOperation)
+    dump = show.by(AppliedOperationRecord)
     # Numbers have 32 bits, so a start beyond them wraps, and -1 becomes the greatest.
     entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
 
-@method("account_history_api.get_ops_in_block", plugin=ACCOUNT_HISTORY)
-def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> BlockOperations:
+@method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
+def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none."""
-    return {"ops": find_ops_in_block(state, show, block_num, only_virtual)}
+    return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
@@ -104,7 +92,7 @@ def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> 
     number, index = place
     block = chain.block_by_number(number)
     assert block is not None, f"block {number} has a transaction and isn't there"
-    shown: Json = show(StoredTransaction, TransactionView(block.transactions[index], number, index))
+    shown: Json = show(StoredTransactionRecord, TransactionView(block.transactions[index], number, index))
     return shown
 
 
@@ -116,7 +104,7 @@ def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160)
 
 def shown_operations(show: Show, records: Iterable[OperationRecord]) -> list[Json]:
     """Operations in the form of the method."""
-    dump = show.by(RecordedOperation)
+    dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 
 

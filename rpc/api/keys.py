@@ -1,7 +1,5 @@
 """Which accounts have a key. Source: rpc-api.md §3.2.2, §3.4, §6.7."""
 
-from typing import TypedDict
-
 from rpc.service.arguments import AccountName, PublicKey
 from rpc.service.method import method
 from state.plugins import account_by_key
@@ -14,19 +12,8 @@ REFERENCES_MAX = 10_000
 OFF = ("_account_by_key_api", "account_history_api_plugin not enabled.")
 
 
-class KeyReferences(TypedDict):
-    """The accounts of each key."""
-
-    accounts: list[list[AccountName]]
-
-
-@method("account_by_key_api.get_key_references", plugin=ACCOUNT_BY_KEY)
-def get_key_references(state: State, keys: list[PublicKey]) -> KeyReferences:
-    """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
-    return {"accounts": find_key_references(state, keys)}
-
-
+@method("account_by_key_api.get_key_references", key="accounts", plugin=ACCOUNT_BY_KEY)
 @method("condenser_api.get_key_references", plugin=ACCOUNT_BY_KEY, not_enabled=OFF)
-def find_key_references(state: State, keys: list[PublicKey]) -> list[list[AccountName]]:
+def get_key_references(state: State, keys: list[PublicKey]) -> list[list[AccountName]]:
     """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
     return [list(account_by_key.references(state, key)[:REFERENCES_MAX]) for key in keys]

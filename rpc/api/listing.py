@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -150,18 +150,16 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
     first = SortOrder[next(iter(orders))]
     assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
 
-    def list_rows(
-        state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Order = first
-    ) -> dict[str, list[Json]]:
+    def list_rows(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT, order: Order = first) -> list[Json]:
         by = chosen(orders, order)
         dump = show.by(record)
-        return {key: [dump(view(state, row)) for row in islice(by.rows(state, show.wire, start), limit)]}
+        return [dump(view(state, row)) for row in islice(by.rows(state, show.wire, start), limit)]
 
     list_rows.__doc__ = about
     list_rows.__annotations__["start"] = Annotated[Any, AnyOf(start_types(orders))]
     list_rows.__annotations__["order"] = Annotated[Order, Among(tuple(orders))]
-    list_rows.__annotations__["return"] = TypedDict("Page", {key: list[Annotated[Json, Of(record)]]})  # type: ignore
-    method(name)(list_rows)
+    list_rows.__annotations__["return"] = list[Annotated[Json, Of(record)]]
+    method(name, key=key)(list_rows)
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, TypedDict
 
-from rpc.records.market import Bucket, PricedOrder, PricedOrderView, Ticker, TokenBucket, Trade, Volume
+from rpc.records.market import BucketRecord, PricedOrderRecord, PricedOrderView, TickerRecord, TokenBucketRecord, TradeRecord, VolumeRecord
 from rpc.service.arguments import Limit, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -15,25 +15,13 @@ from state.tables.market import LimitOrder
 
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
-BucketJson = Annotated[Json, Of(TokenBucket)]
-TickerJson = Annotated[Json, Of(Ticker)]
-VolumeJson = Annotated[Json, Of(Volume)]
-OrderJson = Annotated[Json, Of(PricedOrder)]
-TradeJson = Annotated[Json, Of(Trade)]
+BucketJson = Annotated[Json, Of(TokenBucketRecord)]
+TickerJson = Annotated[Json, Of(TickerRecord)]
+VolumeJson = Annotated[Json, Of(VolumeRecord)]
+OrderJson = Annotated[Json, Of(PricedOrderRecord)]
+TradeJson = Annotated[Json, Of(TradeRecord)]
 BookLimit = Annotated[UInt32, Limit(500)]
 TradesLimit = Annotated[UInt32, Limit(1000)]
-
-
-class Buckets(TypedDict):
-    """Buckets under their name."""
-
-    buckets: list[BucketJson]
-
-
-class BucketSizes(TypedDict):
-    """Sizes of buckets, in seconds."""
-
-    bucket_sizes: list[UInt32]
 
 
 class OrderBook(TypedDict):
@@ -43,33 +31,17 @@ class OrderBook(TypedDict):
     asks: list[OrderJson]
 
 
-class Trades(TypedDict):
-    """Trades under their name."""
-
-    trades: list[TradeJson]
-
-
-@method("market_history_api.get_market_history", plugin=MARKET_HISTORY)
-def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> Buckets:
-    """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
-    return {"buckets": find_buckets(state, show, bucket_seconds, start, end)}
-
-
+@method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def find_buckets(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
+def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
     """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
-    record = TokenBucket if state.spec.smt else Bucket
+    record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
 
-@method("market_history_api.get_market_history_buckets", plugin=MARKET_HISTORY)
-def get_market_history_buckets(_state: State) -> BucketSizes:
-    """The sizes of the periods in which trades are summed up, in seconds."""
-    return {"bucket_sizes": bucket_sizes(_state)}
-
-
+@method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
-def bucket_sizes(_state: State) -> list[UInt32]:
+def get_market_history_buckets(_state: State) -> list[UInt32]:
     """The sizes of the periods in which trades are summed up, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
@@ -78,7 +50,7 @@ def bucket_sizes(_state: State) -> list[UInt32]:
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: Show, /) -> VolumeJson:
     """What was traded in the shortest periods that are kept; in a busy market those are the last 24 hours."""
-    volume: Json = show(Volume, Volume(*market_history.volume(state)))
+    volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
     return volume
 
 
@@ -95,7 +67,7 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
         change = (latest - opened) / opened * 100
     bids, asks = market_history.order_book(state, 1)
     best_ask, best_bid = (next((real_price(order) for order in side), 0.0) for side in (asks, bids))
-    ticker: Json = show(Ticker, Ticker(latest, best_ask, best_bid, change, *market_history.volume(state)))
+    ticker: Json = show(TickerRecord, TickerRecord(latest, best_ask, best_bid, change, *market_history.volume(state)))
     return ticker
 
 
@@ -104,31 +76,21 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
 def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> OrderBook:
     """What is on offer, at most `limit` orders on each side, best first; behind the asks come orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
-    return {"bids": show.each(PricedOrder, priced(bids)), "asks": show.each(PricedOrder, priced(asks))}
+    return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
 
 
-@method("market_history_api.get_trade_history", plugin=MARKET_HISTORY)
-def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> Trades:
-    """The first `limit` trades from `start` to `end`, both included, oldest first."""
-    return {"trades": find_trades(state, show, start, end, limit)}
-
-
+@method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def find_trades(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
-    return show.each(Trade, market_history.trade_history(state, start, end, limit))
+    return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
-@method("market_history_api.get_recent_trades", plugin=MARKET_HISTORY)
-def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> Trades:
-    """The last `limit` trades, newest first."""
-    return {"trades": find_recent_trades(state, show, limit)}
-
-
+@method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
-def find_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The last `limit` trades, newest first."""
-    return show.each(Trade, market_history.recent_trades(state, limit))
+    return show.each(TradeRecord, market_history.recent_trades(state, limit))
 
 
 def priced(orders: list[LimitOrder]) -> Iterator[PricedOrderView]:

@@ -3,7 +3,7 @@
 from typing import Annotated, TypedDict
 
 from rpc.api.listing import By, ListLimit, declare_list, few, whole
-from rpc.records.orders import BookOrder, BookOrderView, LimitOrder, OpenOrder
+from rpc.records.orders import BookOrderRecord, BookOrderView, LimitOrderRecord, OpenOrderRecord
 from rpc.service.arguments import AccountName, Int64, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -13,15 +13,9 @@ from state.tables import State, market
 
 BOOK_LIMIT = 500
 
-OrderJson = Annotated[Json, Of(LimitOrder)]
-OpenOrderJson = Annotated[Json, Of(OpenOrder)]
-BookOrderJson = Annotated[Json, Of(BookOrder)]
-
-
-class Orders(TypedDict):
-    """Orders under their name."""
-
-    orders: list[OrderJson]
+OrderJson = Annotated[Json, Of(LimitOrderRecord)]
+OpenOrderJson = Annotated[Json, Of(OpenOrderRecord)]
+BookOrderJson = Annotated[Json, Of(BookOrderRecord)]
 
 
 class Book(TypedDict):
@@ -31,23 +25,23 @@ class Book(TypedDict):
     bids: list[BookOrderJson]
 
 
-@method("database_api.find_limit_orders")
-def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> Orders:
+@method("database_api.find_limit_orders", key="orders")
+def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> list[OrderJson]:
     """The open orders of an account, by their numbers."""
-    return {"orders": show.each(LimitOrder, few(state.limit_orders.by_account, account))}
+    return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders")
 def get_open_orders(state: State, show: Show, /, account: AccountName) -> list[OpenOrderJson]:
     """All open orders of an account, by their numbers, at most 10,000."""
-    return show.each(OpenOrder, whole(state.limit_orders.by_account, account))
+    return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 
 
 @method("database_api.get_order_book")
 def get_order_book(state: State, show: Show, /, limit: ListLimit = BOOK_LIMIT) -> Book:
     """The best orders that sell COIN, and those that sell SBD; behind the asks come orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
-    return {"asks": show.each(BookOrder, map(book_order, asks)), "bids": show.each(BookOrder, map(book_order, bids))}
+    return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}
 
 
 def book_order(order: market.LimitOrder) -> BookOrderView:
@@ -68,7 +62,7 @@ declare_list(
     "database_api.list_limit_orders",
     "Open orders by price (highest first, one market after the other) and record id, or by seller and number.",
     key="orders",
-    record=LimitOrder,
+    record=LimitOrderRecord,
     by_price=By(lambda state: state.limit_orders.by_price, tuple[Price, Int64], price_place),
     by_account=By(lambda state: state.limit_orders.by_account, tuple[AccountName, UInt32]),
 )

@@ -11,10 +11,10 @@ from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, l
 from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
 from rpc.api.witnesses import ScheduleJson, WitnessJson
 from rpc.records.accounts import account_view
-from rpc.records.chain import WitnessSchedule
-from rpc.records.discussions import Discussion, DiscussionView, Shared, Tag, discussion_view, shared, vote_views
-from rpc.records.pages import PageAccount, PageAccountView
-from rpc.records.witnesses import Witness
+from rpc.records.chain import WitnessScheduleRecord
+from rpc.records.discussions import DiscussionRecord, DiscussionView, Shared, TagRecord, discussion_view, shared, vote_views
+from rpc.records.pages import PageAccountRecord, PageAccountView
+from rpc.records.witnesses import WitnessRecord
 from rpc.service.arguments import Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -32,7 +32,7 @@ from state.protocol.operation import SMT_TAGS
 from state.protocol.values import text
 from state.protocol.values.asset import Price
 from state.tables import State
-from state.tables.witnesses import Witness as WitnessRow
+from state.tables.witnesses import Witness
 
 START_PAGE = "trending"
 PARTS = 4
@@ -100,7 +100,7 @@ class DiscussionIndex(TypedDict):
     cashout: list[str]
 
 
-AccountJson = Annotated[Json, Of(PageAccount)]
+AccountJson = Annotated[Json, Of(PageAccountRecord)]
 
 
 class PageState(TypedDict):
@@ -128,7 +128,7 @@ class Page(Struct):
     tags: dict[str, TagStats] = {}
     content: dict[str, DiscussionView] = {}
     accounts: dict[str, PageAccountView] = {}
-    witnesses: dict[str, WitnessRow] = {}
+    witnesses: dict[str, Witness] = {}
     names: dict[str, tuple[str, list[str]]] = {}
     error: str = ""
 
@@ -162,12 +162,12 @@ def get_state(state: State, show: Show, /, path: Text) -> PageState:
         "current_route": path,
         "props": get_dynamic_global_properties(state, show),
         "tag_idx": {"trending": page.trending},
-        "tags": by_name(show, Tag, page.tags),
-        "content": by_name(show, Discussion, page.content),
-        "accounts": by_name(show, PageAccount, page.accounts),
-        "witnesses": by_name(show, Witness, page.witnesses),
+        "tags": by_name(show, TagRecord, page.tags),
+        "content": by_name(show, DiscussionRecord, page.content),
+        "accounts": by_name(show, PageAccountRecord, page.accounts),
+        "witnesses": by_name(show, WitnessRecord, page.witnesses),
         "discussion_idx": {tag: discussion_index(member, names) for tag, (member, names) in page.names.items()},
-        "witness_schedule": show(WitnessSchedule, state.schedule),
+        "witness_schedule": show(WitnessScheduleRecord, state.schedule),
         "feed_price": show(Price, state.feed.current_median_history),
         "error": page.error,
     }

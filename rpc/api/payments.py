@@ -1,17 +1,17 @@
 """Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, few, read_argument, whole
-from rpc.records.payments import Conversion, Escrow, SavingsWithdrawal
+from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
 from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.tables import State
 
-EscrowJson = Annotated[Json, Of(Escrow)]
-SavingsJson = Annotated[Json, Of(SavingsWithdrawal)]
-ConversionJson = Annotated[Json, Of(Conversion)]
+EscrowJson = Annotated[Json, Of(EscrowRecord)]
+SavingsJson = Annotated[Json, Of(SavingsWithdrawalRecord)]
+ConversionJson = Annotated[Json, Of(ConversionRecord)]
 Ratification = Annotated[
     tuple[Bool, Timestamp, Int64],
     Exactly("by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"),
@@ -27,59 +27,41 @@ ToComplete = Annotated[
 ]
 
 
-class Escrows(TypedDict):
-    """Escrows under their name."""
-
-    escrows: list[EscrowJson]
-
-
-class Withdrawals(TypedDict):
-    """Withdrawals from savings under their name."""
-
-    withdrawals: list[SavingsJson]
-
-
-class Conversions(TypedDict):
-    """Conversions under their name."""
-
-    requests: list[ConversionJson]
-
-
-@method("database_api.find_escrows")
-def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> Escrows:
+@method("database_api.find_escrows", key="escrows")
+def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> list[EscrowJson]:
     """The escrows that an account has opened, by their numbers."""
-    return {"escrows": show.each(Escrow, few(state.escrows.by_from_id, from_))}
+    return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
 @method("condenser_api.get_escrow")
 def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
     """The escrow of an account with a number; null when there is none."""
-    escrow: Json | None = show.maybe(Escrow, state.escrows.by_from_id.get(from_, escrow_id))
+    escrow: Json | None = show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
     return escrow
 
 
-@method("database_api.find_savings_withdrawals")
-def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> Withdrawals:
+@method("database_api.find_savings_withdrawals", key="withdrawals")
+def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> list[SavingsJson]:
     """The pending withdrawals from an account's savings, by their numbers."""
-    return {"withdrawals": get_savings_withdraw_from(state, show, account)}
+    return get_savings_withdraw_from(state, show, account)
 
 
 @method("condenser_api.get_savings_withdraw_from")
 def get_savings_withdraw_from(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
     """The pending withdrawals from an account's savings, by their numbers."""
-    return show.each(SavingsWithdrawal, few(state.savings_withdraws.by_from_rid, account))
+    return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to")
 def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
     """The pending withdrawals from savings that an account will get, next first, at most 10,000."""
-    return show.each(SavingsWithdrawal, whole(state.savings_withdraws.by_to_complete, account))
+    return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
-@method("database_api.find_sbd_conversion_requests")
-def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> Conversions:
+@method("database_api.find_sbd_conversion_requests", key="requests")
+def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> list[ConversionJson]:
     """The pending conversions of an account, by their numbers."""
-    return {"requests": show.each(Conversion, few(state.convert_requests.by_owner, account))}
+    return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests")
@@ -87,16 +69,16 @@ def get_conversion_requests(state: State, show: Show, /, account_or_id: Any) -> 
     """The pending conversions of an account, by their numbers; a number asks for the one with that record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
-        return [] if row is None else [show(Conversion, row)]
+        return [] if row is None else [show(ConversionRecord, row)]
     owner = read_argument("account_or_id", AccountName, show.wire, account_or_id)
-    return show.each(Conversion, few(state.convert_requests.by_owner, owner))
+    return show.each(ConversionRecord, few(state.convert_requests.by_owner, owner))
 
 
 declare_list(
     "database_api.list_escrows",
     "Escrows by sender and number, or by whether both sides agreed, deadline and record id.",
     key="escrows",
-    record=Escrow,
+    record=EscrowRecord,
     by_from_id=By(lambda state: state.escrows.by_from_id, tuple[AccountName, UInt32]),
     by_ratification_deadline=By(lambda state: state.escrows.by_ratification_deadline, Ratification),
 )
@@ -105,7 +87,7 @@ declare_list(
     "database_api.list_savings_withdrawals",
     "Pending withdrawals from savings by sender and number, by time, sender and number, or by receiver, time and record id.",
     key="withdrawals",
-    record=SavingsWithdrawal,
+    record=SavingsWithdrawalRecord,
     by_from_id=By(lambda state: state.savings_withdraws.by_from_rid, tuple[AccountName, UInt32]),
     by_complete_from_id=By(lambda state: state.savings_withdraws.by_complete_from_rid, CompleteFromId),
     by_to_complete=By(lambda state: state.savings_withdraws.by_to_complete, ToComplete),
@@ -115,7 +97,7 @@ declare_list(
     "database_api.list_sbd_conversion_requests",
     "Pending conversions by owner and number, or by the time when they are due and record id.",
     key="requests",
-    record=Conversion,
+    record=ConversionRecord,
     by_account=By(lambda state: state.convert_requests.by_owner, tuple[AccountName, UInt32]),
     by_conversion_date=By(lambda state: state.convert_requests.by_conversion_date, tuple[Timestamp, Int64]),
 )

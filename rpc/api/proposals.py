@@ -3,18 +3,18 @@
 import enum
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
-from rpc.records.proposals import Proposal, ProposalView, ProposalVote, ProposalVoteView
+from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
 from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Timestamp, Title, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.transaction import Wire
 from state.tables import State, proposals
 
-ProposalJson = Annotated[Json, Of(Proposal)]
-ProposalVoteJson = Annotated[Json, Of(ProposalVote)]
+ProposalJson = Annotated[Json, Of(ProposalRecord)]
+ProposalVoteJson = Annotated[Json, Of(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
@@ -56,22 +56,10 @@ VoteStart = Annotated[Any, AnyOf(start_types(VOTES))]
 VoteOrder = Annotated[Order, Among(tuple(VOTES))]
 
 
-class Proposals(TypedDict):
-    """Proposals under their name."""
-
-    proposals: list[ProposalJson]
-
-
-class ProposalVotes(TypedDict):
-    """Votes for proposals under their name."""
-
-    proposal_votes: list[ProposalVoteJson]
-
-
-@method("database_api.find_proposals")
-def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> Proposals:
+@method("database_api.find_proposals", key="proposals")
+def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
     """The proposals with these ids, in their order; unknown and removed ones are left out."""
-    return {"proposals": proposals_with(state, show, proposal_ids)}
+    return proposals_with(state, show, proposal_ids)
 
 
 @method("condenser_api.find_proposals")
@@ -80,10 +68,10 @@ def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[Propo
     require_few("proposal_ids", ids)
     by_id = state.proposals.by_proposal_id
     rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
-    return show.each(Proposal, (proposal_view(state, row) for row in rows))
+    return show.each(ProposalRecord, (proposal_view(state, row) for row in rows))
 
 
-@method("database_api.list_proposals")
+@method("database_api.list_proposals", key="proposals")
 def list_proposals(
     state: State,
     show: Show,
@@ -93,9 +81,9 @@ def list_proposals(
     order: ProposalOrder = SortOrder.by_creator,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> Proposals:
+) -> list[ProposalJson]:
     """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
-    return {"proposals": proposal_page(state, show, start, limit, order, order_direction, status)}
+    return proposal_page(state, show, start, limit, order, order_direction, status)
 
 
 @method("condenser_api.list_proposals")
@@ -112,10 +100,10 @@ def proposal_page(
     """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
-    return show.each(Proposal, islice((view for view in views if has_status(view, status)), limit))
+    return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
 
 
-@method("database_api.list_proposal_votes")
+@method("database_api.list_proposal_votes", key="proposal_votes")
 def list_proposal_votes(
     state: State,
     show: Show,
@@ -125,9 +113,9 @@ def list_proposal_votes(
     order: VoteOrder = SortOrder.by_voter_proposal,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> ProposalVotes:
+) -> list[ProposalVoteJson]:
     """Votes for proposals by voter and proposal or the other way round; the status is not looked at."""
-    return {"proposal_votes": proposal_vote_page(state, show, start, limit, order, order_direction, status)}
+    return proposal_vote_page(state, show, start, limit, order, order_direction, status)
 
 
 @method("condenser_api.list_proposal_votes", form=APPBASE)
@@ -146,7 +134,7 @@ def proposal_vote_page(
     The proposals have the form of database_api.
     """
     views = vote_views(state, show.wire, chosen(VOTES, order), start, order_direction is not UP)
-    return show.each(ProposalVote, islice(views, limit))
+    return show.each(ProposalVoteRecord, islice(views, limit))
 
 
 def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -> Iterator[ProposalVoteView]:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Annotated, TypedDict
 
-from rpc.records.plugins import Credits, CreditsView
+from rpc.records.plugins import CreditsRecord, CreditsView
 from rpc.service.arguments import AccountName, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -18,7 +18,7 @@ from state.tables import State
 
 ACCOUNTS_MAX = 1000
 
-CreditsJson = Annotated[Json, Of(Credits)]
+CreditsJson = Annotated[Json, Of(CreditsRecord)]
 
 
 class ResourceParameters(TypedDict):
@@ -27,18 +27,6 @@ class ResourceParameters(TypedDict):
     resource_names: list[Text]
     resource_params: Json
     size_info: Json
-
-
-class ResourcePools(TypedDict):
-    """What is left of each resource."""
-
-    resource_pool: Json
-
-
-class CreditsOfAccounts(TypedDict):
-    """Credits of accounts under their name."""
-
-    rc_accounts: list[CreditsJson]
 
 
 @method("rc_api.get_resource_params", plugin=RC)
@@ -52,20 +40,20 @@ def get_resource_params(state: State) -> ResourceParameters:
     }
 
 
-@method("rc_api.get_resource_pool", plugin=RC)
-def get_resource_pool(state: State) -> ResourcePools:
+@method("rc_api.get_resource_pool", key="resource_pool", plugin=RC)
+def get_resource_pool(state: State) -> Json:
     """What is left of each resource."""
     left = zip(RC.of(state).resources, RC.of(state).left, strict=True)
-    return {"resource_pool": {resource.name: {"pool": json_int(pool)} for resource, pool in left}}
+    return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
 
-@method("rc_api.find_rc_accounts", plugin=RC)
-def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> CreditsOfAccounts:
+@method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC)
+def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[CreditsJson]:
     """The credits of accounts as they were when they changed last, in the order of the names; unknown ones are left out."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]
     views = (CreditsView(row, maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
-    return {"rc_accounts": show.each(Credits, views)}
+    return show.each(CreditsRecord, views)
 
 
 def resource_json(resource: Resource) -> Json:

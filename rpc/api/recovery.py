@@ -1,102 +1,78 @@
 """Account recovery, former owners, declined votes: requests and histories. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, require_few
-from rpc.records.recovery import ChangeRecoveryRequest, DeclineRequest, OwnerHistory, RecoveryRequest
+from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
 from rpc.service.arguments import AccountName, Timestamp
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.tables import State
 
-RecoveryJson = Annotated[Json, Of(RecoveryRequest)]
-ChangeRecoveryJson = Annotated[Json, Of(ChangeRecoveryRequest)]
-DeclineJson = Annotated[Json, Of(DeclineRequest)]
-OwnerHistoryJson = Annotated[Json, Of(OwnerHistory)]
+RecoveryJson = Annotated[Json, Of(RecoveryRequestRecord)]
+ChangeRecoveryJson = Annotated[Json, Of(ChangeRecoveryRequestRecord)]
+DeclineJson = Annotated[Json, Of(DeclineRequestRecord)]
+OwnerHistoryJson = Annotated[Json, Of(OwnerHistoryRecord)]
 
 
-class RecoveryRequests(TypedDict):
-    """Recovery requests under their name."""
-
-    requests: list[RecoveryJson]
-
-
-class ChangeRecoveryRequests(TypedDict):
-    """Changes of recovery partners under their name."""
-
-    requests: list[ChangeRecoveryJson]
-
-
-class DeclineRequests(TypedDict):
-    """Declinations under their name."""
-
-    requests: list[DeclineJson]
-
-
-class OwnerHistories(TypedDict):
-    """Former owner authorities under their name."""
-
-    owner_auths: list[OwnerHistoryJson]
-
-
-@method("database_api.find_account_recovery_requests")
-def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> RecoveryRequests:
+@method("database_api.find_account_recovery_requests", key="requests")
+def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[RecoveryJson]:
     """The pending recoveries of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.recovery_requests.by_account
-    return {"requests": show.each(RecoveryRequest, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
 @method("condenser_api.get_recovery_request")
 def get_recovery_request(state: State, show: Show, /, account: AccountName) -> RecoveryJson | None:
     """The pending recovery of an account; null when there is none."""
-    request: Json | None = show.maybe(RecoveryRequest, state.recovery_requests.by_account.get(account))
+    request: Json | None = show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
     return request
 
 
-@method("database_api.find_change_recovery_account_requests")
-def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> ChangeRecoveryRequests:
+@method("database_api.find_change_recovery_account_requests", key="requests")
+def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
     """The pending changes of the recovery partners of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.change_recovery_requests.by_account
-    return {"requests": show.each(ChangeRecoveryRequest, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
-@method("database_api.find_decline_voting_rights_requests")
-def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> DeclineRequests:
+@method("database_api.find_decline_voting_rights_requests", key="requests")
+def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[DeclineJson]:
     """The pending declinations of voting rights of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.decline_voting_requests.by_account
-    return {"requests": show.each(DeclineRequest, (row for name in accounts if (row := by_account.get(name)) is not None))}
+    return show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
 
 
-@method("database_api.find_owner_histories")
-def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> OwnerHistories:
+@method("database_api.find_owner_histories", key="owner_auths")
+def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
     """The former owner authorities of an account that are still kept, oldest first."""
-    return {"owner_auths": get_owner_history(state, show, owner)}
+    return get_owner_history(state, show, owner)
 
 
 @method("condenser_api.get_owner_history")
 def get_owner_history(state: State, show: Show, /, account: AccountName) -> list[OwnerHistoryJson]:
     """The former owner authorities of an account that are still kept, oldest first."""
-    return show.each(OwnerHistory, few(state.owner_histories.by_account, account))
+    return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, account))
 
 
 OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[AccountName, Timestamp])
 
 
-@method("database_api.list_owner_histories")
-def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> OwnerHistories:
+@method("database_api.list_owner_histories", key="owner_auths")
+def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[OwnerHistoryJson]:
     """Former owner authorities by account and the time until which they were valid."""
-    return {"owner_auths": show.each(OwnerHistory, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))}
+    return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 
 declare_list(
     "database_api.list_account_recovery_requests",
     "Pending recoveries by account, or by expiration and account.",
     key="requests",
-    record=RecoveryRequest,
+    record=RecoveryRequestRecord,
     by_account=By(lambda state: state.recovery_requests.by_account, AccountName),
     by_expiration=By(lambda state: state.recovery_requests.by_expiration, tuple[Timestamp, AccountName]),
 )
@@ -105,7 +81,7 @@ declare_list(
     "database_api.list_change_recovery_account_requests",
     "Pending changes of recovery partners by account, or by the time when they take effect and account.",
     key="requests",
-    record=ChangeRecoveryRequest,
+    record=ChangeRecoveryRequestRecord,
     by_account=By(lambda state: state.change_recovery_requests.by_account, AccountName),
     by_effective_date=By(lambda state: state.change_recovery_requests.by_effective_date, tuple[Timestamp, AccountName]),
 )
@@ -114,7 +90,7 @@ declare_list(
     "database_api.list_decline_voting_rights_requests",
     "Pending declinations of voting rights by account, or by the time when they take effect and account.",
     key="requests",
-    record=DeclineRequest,
+    record=DeclineRequestRecord,
     by_account=By(lambda state: state.decline_voting_requests.by_account, AccountName),
     by_effective_date=By(lambda state: state.decline_voting_requests.by_effective_date, tuple[Timestamp, AccountName]),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Annotated
 
-from rpc.records.plugins import Payout, Simulation
+from rpc.records.plugins import PayoutRecord, SimulationRecord
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from rpc.service.switches import REWARDS_API
@@ -21,21 +21,21 @@ from state.tables.content import Comment
 FUND = "post"
 CLAIMS_MAX = 2**127
 
-SimulationJson = Annotated[Json, Of(Simulation)]
+SimulationJson = Annotated[Json, Of(SimulationRecord)]
 
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: Show, /, curve: Curve, var1: UInt128) -> SimulationJson:
     """What the comments that wait for their payout would get out of the fund with another curve, whose constant is `var1`."""
-    simulation: Json = show(Simulation, simulate(state, curve, var1))
+    simulation: Json = show(SimulationRecord, simulate(state, curve, var1))
     return simulation
 
 
-def simulate(state: State, curve: int, constant: int) -> Simulation:
+def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
     """Divide the fund as `curve` has it, with its claims so far brought to the same scale."""
     comments = list(pending_comments(state))
     if not comments:
-        return Simulation(0, ())
+        return SimulationRecord(0, ())
     fund = state.reward_funds.by_name.get(FUND)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
     assert fund is not None
@@ -48,8 +48,8 @@ def simulate(state: State, curve: int, constant: int) -> Simulation:
     require(claims < CLAIMS_MAX, condition=fits)
     amounts = [fund.reward_balance * value // claims for value in simulated]
     require(max(amounts) <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
-    payouts = [Payout(comment.author, comment.permlink, amount) for comment, amount in zip(comments, amounts, strict=True)]
-    return Simulation(claims - sum(simulated), tuple(payouts))
+    payouts = [PayoutRecord(comment.author, comment.permlink, amount) for comment, amount in zip(comments, amounts, strict=True)]
+    return SimulationRecord(claims - sum(simulated), tuple(payouts))
 
 
 def pending_comments(state: State) -> Iterator[Comment]:

@@ -1,8 +1,8 @@
 """Who must sign, who could, and whether those who did were the right ones. Source: rpc-api.md §3.7; wire-format.md §6.3."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
-from rpc.service.arguments import AccountName, Hash256, PublicKey, Text
+from rpc.service.arguments import AccountName, Hash256, PublicKey
 from rpc.service.method import method
 from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.codec.kinds import Hash
@@ -19,57 +19,24 @@ RULE_HARDFORK = 20
 SignatureBytes = Annotated[bytes, Hash(65)]
 
 
-class Keys(TypedDict):
-    """Public keys under their name."""
-
-    keys: list[Text]
-
-
-class Valid(TypedDict):
-    """Whether something is as it should be."""
-
-    valid: bool
-
-
-class Hex(TypedDict):
-    """Bytes under their name."""
-
-    hex: str
-
-
-@method("database_api.get_transaction_hex")
-def get_transaction_hex(state: State, trx: SignedTransaction) -> Hex:
-    """The bytes of a signed transaction."""
-    return {"hex": transaction_hex(state, trx)}
-
-
+@method("database_api.get_transaction_hex", key="hex")
 @method("condenser_api.get_transaction_hex")
-def transaction_hex(state: State, trx: SignedTransaction) -> str:
+def get_transaction_hex(state: State, trx: SignedTransaction) -> str:
     """The bytes of a signed transaction."""
     return state.wire.pack_transaction(trx).hex()
 
 
-@method("database_api.verify_authority")
-def verify_authority(state: State, trx: SignedTransaction) -> Valid:
-    """Whether exactly the needed keys have signed a transaction; it is never false, what is wrong is refused."""
-    return {"valid": is_signed(state, trx)}
-
-
+@method("database_api.verify_authority", key="valid")
 @method("condenser_api.verify_authority")
-def is_signed(state: State, trx: SignedTransaction) -> bool:
+def verify_authority(state: State, trx: SignedTransaction) -> bool:
     """Whether exactly the needed keys have signed a transaction; it is never false, what is wrong is refused."""
     verify(Needed.by(trx.operations), state.wire.signers(trx, canonical_rule(state)), authority_lookups(state))
     return True
 
 
-@method("database_api.verify_account_authority")
-def verify_account_authority(state: State, account: AccountName, signers: list[PublicKey]) -> Valid:
-    """Whether keys are enough to act for an account with its active authority; it is never false, too few are refused."""
-    return {"valid": can_act(state, account, signers)}
-
-
+@method("database_api.verify_account_authority", key="valid")
 @method("condenser_api.verify_account_authority")
-def can_act(state: State, account: AccountName, signers: list[PublicKey]) -> bool:
+def verify_account_authority(state: State, account: AccountName, signers: list[PublicKey]) -> bool:
     """Whether keys are enough to act for an account with its active authority; it is never false, too few are refused."""
     require(state.accounts.by_name.get(account) is not None, "no such account", condition="account != nullptr")
     lookups = authority_lookups(state)
@@ -79,7 +46,7 @@ def can_act(state: State, account: AccountName, signers: list[PublicKey]) -> boo
     return True
 
 
-@method("database_api.verify_signatures")
+@method("database_api.verify_signatures", key="valid")
 def verify_signatures(
     state: State,
     hash_: Hash256,
@@ -88,7 +55,7 @@ def verify_signatures(
     required_active: list[AccountName],
     required_posting: list[AccountName],
     required_other: list[Authority],
-) -> Valid:
+) -> bool:
     """Whether signatures of a hash are exactly what these authorities need. A key that signed twice is refused.
 
     As in the reference, owner authorities are what active ones are asked for, and the other way round.
@@ -99,32 +66,22 @@ def verify_signatures(
     try:
         verify(needed, keys, Lookups(active=given.owner, owner=given.active, posting=given.posting))
     except ChainError:
-        return {"valid": False}
-    return {"valid": True}
+        return False
+    return True
 
 
-@method("database_api.get_required_signatures")
-def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> Keys:
-    """Those of the keys at hand that a transaction still needs."""
-    return {"keys": required_keys(state, trx, available_keys)}
-
-
+@method("database_api.get_required_signatures", key="keys")
 @method("condenser_api.get_required_signatures")
-def required_keys(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
+def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
     """Those of the keys at hand that a transaction still needs."""
     signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
 
 
-@method("database_api.get_potential_signatures")
-def get_potential_signatures(state: State, trx: SignedTransaction) -> Keys:
-    """All keys of the authorities that are looked at for a transaction."""
-    return {"keys": potential_keys(state, trx)}
-
-
+@method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
-def potential_keys(state: State, trx: SignedTransaction) -> list[str]:
+def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
     """All keys of the authorities that are looked at for a transaction."""
     signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
     met: set[bytes] = set()

@@ -1,10 +1,10 @@
 """Tokens: their names, what they are, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import QUERY_LIMIT, By, declare_list, few, require_few, start_reader
-from rpc.records.tokens import Contribution, Emission, TokenView, TokenWithIco
+from rpc.records.tokens import ContributionRecord, EmissionRecord, TokenView, TokenWithIcoRecord
 from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -21,9 +21,9 @@ CONTROL_START = "The parameter 'start' must be an account name or an array conta
 CONTRIBUTOR_START = "The parameter 'start' must be an empty array or consist of asset_symbol_type, contributor and contribution_id"
 
 SymbolJson = Annotated[Json, Of(SYMBOL)]
-TokenJson = Annotated[Json, Of(TokenWithIco)]
-EmissionJson = Annotated[Json, Of(Emission)]
-ContributionJson = Annotated[Json, Of(Contribution)]
+TokenJson = Annotated[Json, Of(TokenWithIcoRecord)]
+EmissionJson = Annotated[Json, Of(EmissionRecord)]
+ContributionJson = Annotated[Json, Of(ContributionRecord)]
 SymbolTime = Annotated[
     tuple[Symbol, Timestamp],
     Exactly(
@@ -47,64 +47,35 @@ ContributorFirst = Annotated[
 ]
 
 
-class NaiPool(TypedDict):
-    """Free names under their name."""
-
-    nai_pool: list[SymbolJson]
-
-
-class Tokens(TypedDict):
-    """Tokens under their name."""
-
-    tokens: list[TokenJson]
-
-
-class Emissions(TypedDict):
-    """Emissions under their name."""
-
-    token_emissions: list[EmissionJson]
-
-
-class Contributions(TypedDict):
-    """Contributions under their name."""
-
-    contributions: list[ContributionJson]
-
-
-@method("database_api.get_nai_pool")
-def get_nai_pool(state: State, show: Show, /) -> NaiPool:
-    """The names that new tokens may take, in the order of the pool."""
-    return {"nai_pool": list_free_names(state, show)}
-
-
+@method("database_api.get_nai_pool", key="nai_pool")
 @method("condenser_api.get_nai_pool")
-def list_free_names(state: State, show: Show, /) -> list[SymbolJson]:
+def get_nai_pool(state: State, show: Show, /) -> list[SymbolJson]:
     """The names that new tokens may take, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
-@method("database_api.find_smt_tokens")
-def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_precision: Bool = False) -> Tokens:
+@method("database_api.find_smt_tokens", key="tokens")
+def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
     """The tokens with these symbols, or those of their vesting shares, in their order; by name alone if asked so."""
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
     rows = (token_called(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
-    return {"tokens": show.each(TokenWithIco, (token_view(state, row) for row in rows if row is not None))}
+    return show.each(TokenWithIcoRecord, (token_view(state, row) for row in rows if row is not None))
 
 
-@method("database_api.find_smt_token_emissions")
-def find_smt_token_emissions(state: State, show: Show, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> Emissions:
+@method("database_api.find_smt_token_emissions", key="token_emissions")
+def find_smt_token_emissions(state: State, show: Show, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
     """The emissions of a token, by their time."""
-    return {"token_emissions": show.each(Emission, few(state.smt_emissions.by_symbol_time, asset_symbol))}
+    return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
-@method("database_api.find_smt_contributions")
-def find_smt_contributions(state: State, show: Show, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> Contributions:
+@method("database_api.find_smt_contributions", key="contributions")
+def find_smt_contributions(state: State, show: Show, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[ContributionJson]:
     """What these accounts have put into the offerings of these tokens, by their numbers."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
-    return {"contributions": show.each(Contribution, islice(rows, QUERY_LIMIT))}
+    return show.each(ContributionRecord, islice(rows, QUERY_LIMIT))
 
 
 def token_called(state: State, symbol: int) -> smt.SmtToken | None:
@@ -147,7 +118,7 @@ declare_list(
     "database_api.list_smt_tokens",
     "Tokens by symbol, or by the account that controls them and symbol.",
     key="tokens",
-    record=TokenWithIco,
+    record=TokenWithIcoRecord,
     view=token_view,
     by_symbol=By(lambda state: state.smt_tokens.by_symbol, Any, symbol_place),
     by_control_account=By(lambda state: state.smt_tokens.by_control_account, Any, control_place),
@@ -157,7 +128,7 @@ declare_list(
     "database_api.list_smt_token_emissions",
     "Emissions by symbol and time.",
     key="token_emissions",
-    record=Emission,
+    record=EmissionRecord,
     by_symbol_time=By(lambda state: state.smt_emissions.by_symbol_time, SymbolTime, or_empty=True),
 )
 
@@ -165,7 +136,7 @@ declare_list(
     "database_api.list_smt_contributions",
     "Contributions by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
     key="contributions",
-    record=Contribution,
+    record=ContributionRecord,
     by_symbol_id=By(lambda state: state.smt_contributions.by_symbol_id, SymbolId, or_empty=True),
     by_symbol_contributor=By(lambda state: state.smt_contributions.by_symbol_contributor, Any, contributor_place),
     by_contributor=By(lambda state: state.smt_contributions.by_contributor, ContributorFirst, or_empty=True),

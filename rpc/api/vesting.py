@@ -2,10 +2,10 @@
 
 import enum
 from itertools import islice, takewhile
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
-from rpc.records.vesting import Delegation, DelegationExpiration, Route
+from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
 from rpc.service.arguments import AccountName, Among, Exactly, Int64, Timestamp, Title
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -13,9 +13,9 @@ from state.tables import State
 
 PAGE = 100
 
-DelegationJson = Annotated[Json, Of(Delegation)]
-ExpirationJson = Annotated[Json, Of(DelegationExpiration)]
-RouteJson = Annotated[Json, Of(Route)]
+DelegationJson = Annotated[Json, Of(DelegationRecord)]
+ExpirationJson = Annotated[Json, Of(DelegationExpirationRecord)]
+RouteJson = Annotated[Json, Of(RouteRecord)]
 AccountExpiration = Annotated[
     tuple[AccountName, Timestamp, Int64],
     # The reference doesn't close this bracket.
@@ -36,28 +36,10 @@ RouteOrder = Annotated[Order, Among(ROUTE_ORDERS)]
 Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_route_type")]
 
 
-class Delegations(TypedDict):
-    """Delegations under their name."""
-
-    delegations: list[DelegationJson]
-
-
-class Expirations(TypedDict):
-    """Delegations on their way back under their name."""
-
-    delegations: list[ExpirationJson]
-
-
-class Routes(TypedDict):
-    """Routes under their name."""
-
-    routes: list[RouteJson]
-
-
-@method("database_api.find_vesting_delegations")
-def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> Delegations:
+@method("database_api.find_vesting_delegations", key="delegations")
+def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> list[DelegationJson]:
     """What an account has lent to others, by their names."""
-    return {"delegations": show.each(Delegation, few(state.vesting_delegations.by_delegation, account))}
+    return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
 @method("condenser_api.get_vesting_delegations")
@@ -66,13 +48,13 @@ def get_vesting_delegations(
 ) -> list[DelegationJson]:
     """What an account has lent to others, by their names, from a name on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
-    return show.each(Delegation, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
+    return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
 
-@method("database_api.find_vesting_delegation_expirations")
-def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> Expirations:
+@method("database_api.find_vesting_delegation_expirations", key="delegations")
+def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> list[ExpirationJson]:
     """What is on its way back to an account, by time."""
-    return {"delegations": show.each(DelegationExpiration, few(state.delegation_expirations.by_account_expiration, account))}
+    return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
 @method("condenser_api.get_expiring_vesting_delegations")
@@ -81,17 +63,17 @@ def get_expiring_vesting_delegations(
 ) -> list[ExpirationJson]:
     """What is on its way back to an account, by time, from a time on."""
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
-    return show.each(DelegationExpiration, islice(takewhile(lambda row: row.delegator == account, rows), limit))
+    return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
 
-@method("database_api.find_withdraw_vesting_routes")
+@method("database_api.find_withdraw_vesting_routes", key="routes")
 def find_withdraw_vesting_routes(
     state: State, show: Show, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
-) -> Routes:
+) -> list[RouteJson]:
     """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
-    return {"routes": routes_of(state, show, account, incoming=order is SortOrder.by_destination)}
+    return routes_of(state, show, account, incoming=order is SortOrder.by_destination)
 
 
 @method("condenser_api.get_withdraw_routes")
@@ -105,14 +87,14 @@ def get_withdraw_routes(state: State, show: Show, /, account: AccountName, type_
 def routes_of(state: State, show: Show, account: str, incoming: bool) -> list[Json]:
     """The routes to or from an account, as many as one query may give."""
     routes = state.withdraw_routes
-    return show.each(Route, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
+    return show.each(RouteRecord, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
 
 
 declare_list(
     "database_api.list_vesting_delegations",
     "Delegations by delegator and delegatee.",
     key="delegations",
-    record=Delegation,
+    record=DelegationRecord,
     by_delegation=By(lambda state: state.vesting_delegations.by_delegation, tuple[AccountName, AccountName]),
 )
 
@@ -120,7 +102,7 @@ declare_list(
     "database_api.list_vesting_delegation_expirations",
     "Delegations on their way back by time and record id, or by delegator, time and record id.",
     key="delegations",
-    record=DelegationExpiration,
+    record=DelegationExpirationRecord,
     by_expiration=By(lambda state: state.delegation_expirations.by_expiration, tuple[Timestamp, Int64]),
     by_account_expiration=By(lambda state: state.delegation_expirations.by_account_expiration, AccountExpiration),
 )
@@ -129,7 +111,7 @@ declare_list(
     "database_api.list_withdraw_vesting_routes",
     "Routes of power-downs by sender and receiver, or by receiver and record id.",
     key="routes",
-    record=Route,
+    record=RouteRecord,
     by_withdraw_route=By(lambda state: state.withdraw_routes.by_withdraw_route, tuple[AccountName, AccountName]),
     by_destination=By(lambda state: state.withdraw_routes.by_destination, tuple[AccountName, Int64]),
 )

@@ -1,52 +1,40 @@
 """Witnesses and the votes for them. Source: rpc-api.md §3.2.2, §3.2.4, §3.2.5, §3.7, §3.8."""
 
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.listing import By, ListLimit, declare_list, require_few
-from rpc.records.chain import WitnessSchedule
-from rpc.records.witnesses import Witness, WitnessVote
+from rpc.records.chain import WitnessScheduleRecord
+from rpc.records.witnesses import WitnessRecord, WitnessVoteRecord
 from rpc.service.arguments import AccountName, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.codec.kinds import Share, UInt128
 from state.tables import State
 
-WitnessJson = Annotated[Json, Of(Witness)]
-ScheduleJson = Annotated[Json, Of(WitnessSchedule)]
+WitnessJson = Annotated[Json, Of(WitnessRecord)]
+ScheduleJson = Annotated[Json, Of(WitnessScheduleRecord)]
 
 
-class Witnesses(TypedDict):
-    """Witnesses under their name."""
-
-    witnesses: list[WitnessJson]
-
-
-class ActiveWitnesses(TypedDict):
-    """Names of witnesses."""
-
-    witnesses: list[AccountName]
-
-
-@method("database_api.find_witnesses")
-def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> Witnesses:
+@method("database_api.find_witnesses", key="witnesses")
+def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> list[WitnessJson]:
     """The witnesses of these names, in their order; unknown ones are left out."""
     require_few("owners", owners)
     by_name = state.witnesses.by_name
-    return {"witnesses": show.each(Witness, (row for name in owners if (row := by_name.get(name)) is not None))}
+    return show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))
 
 
 @method("condenser_api.get_witness_by_account")
 def get_witness_by_account(state: State, show: Show, /, account: AccountName) -> WitnessJson | None:
     """The witness of this name; null when there is none."""
-    witness: Json | None = show.maybe(Witness, state.witnesses.by_name.get(account))
+    witness: Json | None = show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
     return witness
 
 
 @method("condenser_api.get_witnesses")
 def get_witnesses(state: State, show: Show, /, ids: list[UInt64]) -> list[WitnessJson | None]:
     """The witnesses with these record ids, null for unknown ones."""
-    return [show.maybe(Witness, state.witnesses.get(number)) for number in ids]
+    return [show.maybe(WitnessRecord, state.witnesses.get(number)) for number in ids]
 
 
 @method("condenser_api.get_witnesses_by_vote")
@@ -60,7 +48,7 @@ def get_witnesses_by_vote(state: State, show: Show, /, start: AccountName, limit
     if start:
         first = next(state.witnesses.by_name.starting(start), None)
         rows = iter(()) if first is None else ranked.starting(first.votes, first.owner)
-    return show.each(Witness, islice(rows, limit))
+    return show.each(WitnessRecord, islice(rows, limit))
 
 
 @method("condenser_api.lookup_witness_accounts")
@@ -80,18 +68,13 @@ def get_witness_count(state: State) -> int:
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
     """Who produces in this round, with the medians of what witnesses vote for."""
-    schedule: Json = show(WitnessSchedule, state.schedule)
+    schedule: Json = show(WitnessScheduleRecord, state.schedule)
     return schedule
 
 
-@method("database_api.get_active_witnesses")
-def get_active_witnesses(state: State) -> ActiveWitnesses:
-    """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
-    return {"witnesses": active_witnesses(state)}
-
-
+@method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
-def active_witnesses(state: State) -> list[str]:
+def get_active_witnesses(state: State) -> list[AccountName]:
     """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
     return list(state.schedule.current_shuffled_witnesses)
 
@@ -106,7 +89,7 @@ declare_list(
     "database_api.list_witnesses",
     "Witnesses by name, by votes (most first) and name, or by virtual time; there a name that is no witness is the time alone.",
     key="witnesses",
-    record=Witness,
+    record=WitnessRecord,
     by_name=By(lambda state: state.witnesses.by_name, AccountName),
     by_vote_name=By(lambda state: state.witnesses.by_vote_name, tuple[Share, AccountName]),
     by_schedule_time=By(lambda state: state.witnesses.by_schedule_time, tuple[UInt128, AccountName], schedule_place),
@@ -116,7 +99,7 @@ declare_list(
     "database_api.list_witness_votes",
     "Votes for witnesses by account and witness, or the other way round.",
     key="votes",
-    record=WitnessVote,
+    record=WitnessVoteRecord,
     by_account_witness=By(lambda state: state.witness_votes.by_account_witness, tuple[AccountName, AccountName]),
     by_witness_account=By(lambda state: state.witness_votes.by_witness_account, tuple[AccountName, AccountName]),
 )

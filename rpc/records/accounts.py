@@ -69,7 +69,7 @@ class AccountView(Struct):
 
 
 def account_view(state: State, row: tables.Account) -> AccountView:
-    """What `Account` and `ExtendedAccount` are read from."""
+    """What `AccountRecord` and `ExtendedAccountRecord` are read from."""
     authority = state.account_authorities.by_account.get(row.name)
     metadata = state.account_metadata.by_account.get(row.id)
     return AccountView(row, authority or NO_AUTHORITY, metadata or NO_METADATA, state)
@@ -81,21 +81,21 @@ def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
     return (account_view(state, row) for name in names if (row := by_name.get(name)) is not None)
 
 
-class VotingMana(Struct):
+class VotingManaRecord(Struct):
     """The manabar for votes, of an account's row."""
 
     current_mana: Annotated[int, At("voting_mana", Whole())]
     last_update_time: Annotated[int, At("voting_mana_time", UInt32)]
 
 
-class DownvoteMana(Struct):
+class DownvoteManaRecord(Struct):
     """The manabar for downvotes, of an account's row."""
 
     current_mana: Annotated[int, At("downvote_mana", Whole())]
     last_update_time: Annotated[int, At("downvote_mana_time", UInt32)]
 
 
-class Account(Struct):
+class AccountRecord(Struct):
     """R-account, of an `AccountView`. Bandwidths are those of release 0.20.2; nothing counts them any more."""
 
     ROOT: ClassVar[str] = "row"
@@ -130,8 +130,8 @@ class Account(Struct):
     lifetime_vote_count: UInt32
     post_count: UInt32
     can_vote: Bool
-    voting_manabar: Annotated[VotingMana, At("row", VotingMana)]
-    downvote_manabar: Annotated[DownvoteMana, At("row", DownvoteMana)]
+    voting_manabar: Annotated[VotingManaRecord, At("row", VotingManaRecord)]
+    downvote_manabar: Annotated[DownvoteManaRecord, At("row", DownvoteManaRecord)]
     voting_power: Annotated[int, At("voting_power", UInt32)]
     balance: CoinAmount
     savings_balance: CoinAmount
@@ -175,7 +175,7 @@ class Account(Struct):
     last_market_bandwidth_update: Annotated[str, Always("1970-01-01T00:00:00")]
 
 
-class ExtendedAccount(Account):
+class ExtendedAccountRecord(AccountRecord):
     """The condenser's extended form. Its vesting_balance was never computed; what plugins know comes with them."""
 
     vesting_balance: Annotated[int, At("vesting_balance", CoinAmount)]

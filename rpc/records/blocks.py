@@ -16,7 +16,7 @@ from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 SIGNERS_KEPT_MAX = 4096
 
 
-class Transaction(Struct):
+class TransactionRecord(Struct):
     """R-trx; R-trx-stored in the condenser's blocks."""
 
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
@@ -32,17 +32,17 @@ class Transaction(Struct):
     transaction_num: UInt32
 
 
-class Block(BlockHeader):
+class BlockRecord(BlockHeader):
     """R-block."""
 
     witness_signature: Signature = bytes(65)
-    transactions: Annotated[tuple[Transaction, ...], Many(Transaction)] = ()
+    transactions: Annotated[tuple[TransactionRecord, ...], Many(TransactionRecord)] = ()
     block_id: Hash160 = bytes(20)
     signing_key: PublicKey = NULL_KEY
     transaction_ids: Annotated[tuple[bytes, ...], Many(Hash(20))] = ()
 
 
-class Inclusion(Struct):
+class InclusionRecord(Struct):
     """R-sync, of what a processor waits for."""
 
     id: Hash160

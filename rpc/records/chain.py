@@ -25,7 +25,7 @@ from state.protocol.codec.kinds import (
 from state.protocol.values.asset import Price
 
 
-class DynamicGlobalProperties(Struct):
+class DynamicGlobalPropertiesRecord(Struct):
     """R-dgp, of a row of global properties. The condenser adds what release 0.20.2 had."""
 
     LEGACY_ABSENT = ("id", "smt_creation_fee")
@@ -77,7 +77,7 @@ class DynamicGlobalProperties(Struct):
     max_virtual_bandwidth: BigText
 
 
-class ReserveRatio(Struct):
+class ReserveRatioRecord(Struct):
     """R-reserve, of a row of global properties."""
 
     id: UInt32
@@ -86,7 +86,7 @@ class ReserveRatio(Struct):
     max_virtual_bandwidth: BigText
 
 
-class ChainProperties(Struct):
+class ChainPropertiesRecord(Struct):
     """What a witness votes for, and the medians of it."""
 
     account_creation_fee: CoinAmount
@@ -96,31 +96,31 @@ class ChainProperties(Struct):
     account_subsidy_decay: UInt32
 
 
-class MedianProperties(ChainProperties):
+class MedianPropertiesRecord(ChainPropertiesRecord):
     """R-chain-props: the medians, with the limit that the specification names; it is the budget."""
 
     account_subsidy_limit: Annotated[int, At("account_subsidy_budget", UInt32)]
 
 
-class DecayParams(Struct):
+class DecayParamsRecord(Struct):
     """How fast a pool decays."""
 
     decay_per_time_unit: UInt32
     decay_per_time_unit_denom_shift: UInt32
 
 
-class SubsidyParams(Struct):
+class SubsidyParamsRecord(Struct):
     """How a pool of subsidised accounts fills and decays."""
 
     resource_unit: Big
     budget_per_time_unit: Big
     pool_eq: Big
     max_pool_size: Big
-    decay_params: Annotated[DecayParams, At("", DecayParams)]
+    decay_params: Annotated[DecayParamsRecord, At("", DecayParamsRecord)]
     min_decay: Big
 
 
-class WitnessSchedule(Struct):
+class WitnessScheduleRecord(Struct):
     """R-schedule, of the row of the witness schedule. `top19_weight` is the specification's name of `elected_weight`."""
 
     id: UInt32
@@ -133,18 +133,18 @@ class WitnessSchedule(Struct):
     timeshare_weight: UInt32
     miner_weight: UInt32
     witness_pay_normalization_factor: UInt32
-    median_props: ChainProperties
+    median_props: ChainPropertiesRecord
     majority_version: Version
     max_voted_witnesses: UInt32
     max_miner_witnesses: UInt32
     max_runner_witnesses: UInt32
     hardfork_required_witnesses: UInt32
-    account_subsidy_rd: SubsidyParams
-    account_subsidy_witness_rd: SubsidyParams
+    account_subsidy_rd: SubsidyParamsRecord
+    account_subsidy_witness_rd: SubsidyParamsRecord
     min_witness_account_subsidy_decay: Big
 
 
-class FeedHistory(Struct):
+class FeedHistoryRecord(Struct):
     """R-feed-history, of its row."""
 
     id: UInt32
@@ -152,7 +152,7 @@ class FeedHistory(Struct):
     price_history: Annotated[tuple[Price, ...], Many(Price)]
 
 
-class HardforkProperties(Struct):
+class HardforkPropertiesRecord(Struct):
     """R-hardfork, of its row."""
 
     id: UInt32
@@ -163,14 +163,14 @@ class HardforkProperties(Struct):
     next_hardfork_time: Time
 
 
-class ScheduledHardfork(Struct):
+class ScheduledHardforkRecord(Struct):
     """What comes next, of the row of hardforks."""
 
     hf_version: Annotated[int, At("next_hardfork", HardforkVersion)]
     live_time: Annotated[int, At("next_hardfork_time", Time)]
 
 
-class RewardFund(Struct):
+class RewardFundRecord(Struct):
     """R-reward-fund, of a row."""
 
     id: UInt32
@@ -185,7 +185,7 @@ class RewardFund(Struct):
     curation_reward_curve: Curve
 
 
-class NodeVersion(Struct):
+class NodeVersionRecord(Struct):
     """R-version, of this record itself."""
 
     LEGACY_ABSENT = ("chain_id",)

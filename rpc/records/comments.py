@@ -22,12 +22,12 @@ class CommentView(Struct):
 
 
 def comment_view(state: State, row: content.Comment) -> CommentView:
-    """What `Comment` is read from."""
+    """What `CommentRecord` is read from."""
     texts = state.comment_contents.by_comment.get(row.id)
     return CommentView(row, texts or NO_CONTENT, state.comments.get(row.root_comment) or NO_COMMENT)
 
 
-class Comment(Struct):
+class CommentRecord(Struct):
     """R-comment, of a `CommentView`."""
 
     ROOT: ClassVar[str] = "row"
@@ -78,11 +78,11 @@ class VoteView(Struct):
 
 
 def vote_view(state: State, row: content.CommentVote) -> VoteView:
-    """What `Vote` is read from."""
+    """What `VoteRecord` is read from."""
     return VoteView(row, state.accounts.find(row.voter).name, state.comments.find(row.comment))
 
 
-class Vote(Struct):
+class VoteRecord(Struct):
     """R-vote, of a `VoteView`."""
 
     ROOT: ClassVar[str] = "row"

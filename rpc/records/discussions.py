@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from rpc.records.comments import NO_COMMENT, NO_CONTENT, Comment, CommentView
+from rpc.records.comments import NO_COMMENT, NO_CONTENT, CommentRecord, CommentView
 from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
 from state.effects.comments import payout_time
 from state.effects.curves import curve_value
@@ -26,7 +26,7 @@ PRUNED_POST, PRUNED_REPLY = "body pruned due to size", "comment pruned due to si
 NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
 
 
-class VoteView(Struct):
+class VoteStateView(Struct):
     """What is shown of a vote on a discussion: its row, who voted, and what he is worth."""
 
     row: content.CommentVote
@@ -34,8 +34,8 @@ class VoteView(Struct):
     reputation: int
 
 
-class VoteState(Struct):
-    """R-vote-state, of a `VoteView`."""
+class VoteStateRecord(Struct):
+    """R-vote-state, of a `VoteStateView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -59,7 +59,7 @@ class AccountVoteView(Struct):
         return f"{self.comment.author}/{self.comment.permlink}"
 
 
-class AccountVote(Struct):
+class AccountVoteRecord(Struct):
     """R-account-vote, of an `AccountVoteView`."""
 
     ROOT: ClassVar[str] = "row"
@@ -82,7 +82,7 @@ class DiscussionView(CommentView):
     author_reputation: int = 0
     promoted: Asset = NO_DEBT
     body_length: int = 0
-    active_votes: tuple[VoteView, ...] = ()
+    active_votes: tuple[VoteStateView, ...] = ()
     replies: tuple[str, ...] = ()
     reblogged_by: tuple[str, ...] = ()
     first_reblogged_by: str | None = None
@@ -99,7 +99,7 @@ class DiscussionView(CommentView):
         return f"{self.row.author}/{self.row.permlink}"
 
 
-class Discussion(Comment):
+class DiscussionRecord(CommentRecord):
     """R-discussion, of a `DiscussionView`."""
 
     body: Annotated[str, At("body", Text)]
@@ -108,7 +108,7 @@ class Discussion(Comment):
     root_title: Annotated[str, At("root_title", Text)]
     pending_payout_value: Annotated[Asset, At("pending_payout", Asset)]
     total_pending_payout_value: Annotated[int, At("total_pending_payout", CoinAmount)]
-    active_votes: Annotated[tuple[VoteView, ...], At("active_votes", Many(VoteState))]
+    active_votes: Annotated[tuple[VoteStateView, ...], At("active_votes", Many(VoteStateRecord))]
     replies: Annotated[tuple[str, ...], At("replies", Many(String()))]
     author_reputation: Annotated[int, At("author_reputation", Big)]
     promoted: Annotated[Asset, At("promoted", Asset)]
@@ -118,7 +118,7 @@ class Discussion(Comment):
     first_reblogged_on: Annotated[int | None, MaybeAt("first_reblogged_on", Time)]
 
 
-class Nowhere(Struct):
+class AbsentAmountsRecord(Struct):
     """The amounts of a discussion that isn't there, of this record itself: they have never been SBD."""
 
     total_payout_value: CoinAmount = 0
@@ -126,7 +126,7 @@ class Nowhere(Struct):
     max_accepted_payout: CoinAmount = 0
 
 
-class Tag(Struct):
+class TagRecord(Struct):
     """R-tag, of what a tag counts."""
 
     name: Annotated[str, At("tag", Text)]
@@ -137,7 +137,7 @@ class Tag(Struct):
     trending: Annotated[int, At("total_trending", UInt128)]
 
 
-class TagCount(Struct):
+class TagCountRecord(Struct):
     """How often an author has used a tag, of its row."""
 
     tag: Text
@@ -195,13 +195,13 @@ def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> Dis
     return view
 
 
-def vote_views(known: Shared, row: content.Comment) -> tuple[VoteView, ...]:
+def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]:
     """The votes on a comment, those of the oldest accounts first, as many as are shown."""
     find = known.state.accounts.find
     votes = []
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
         voter = find(vote.voter).name
-        votes.append(VoteView(vote, voter, known.reputation(voter)))
+        votes.append(VoteStateView(vote, voter, known.reputation(voter)))
     return tuple(votes)
 
 

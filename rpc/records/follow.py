@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.records.comments import Comment, CommentView
+from rpc.records.comments import CommentRecord, CommentView
 from rpc.service.shown import At
 from state.plugins.follow import feeds
 from state.plugins.follow.rows import WORDS
@@ -23,7 +23,7 @@ class Relations(Many):
         return lambda what: [word for word, bit in WORDS.items() if what & bit]
 
 
-class Follow(Struct):
+class FollowRecord(Struct):
     """R-follow, of a row."""
 
     follower: AccountName
@@ -31,7 +31,7 @@ class Follow(Struct):
     what: Annotated[int, Relations()]
 
 
-class FollowCount(Struct):
+class FollowCountRecord(Struct):
     """R-follow-count, of this record itself."""
 
     account: AccountName
@@ -39,7 +39,7 @@ class FollowCount(Struct):
     following_count: UInt32
 
 
-class AuthorCount(Struct):
+class AuthorCountRecord(Struct):
     """R-author-count, of a row."""
 
     author: Annotated[str, At("guest", AccountName)]
@@ -53,7 +53,7 @@ class BlogView(Struct):
     comment: CommentView
 
 
-class BlogEntry(Struct):
+class BlogEntryRecord(Struct):
     """R-blog-entry, of a `BlogView`."""
 
     author: Annotated[str, At("comment.row.author", AccountName)]
@@ -63,10 +63,10 @@ class BlogEntry(Struct):
     entry_id: Annotated[int, At("entry.number", UInt32)]
 
 
-class BlogItem(Struct):
+class BlogItemRecord(Struct):
     """R-blog-item, of a `BlogView`."""
 
-    comment: Annotated[CommentView, At("comment", Comment)]
+    comment: Annotated[CommentView, At("comment", CommentRecord)]
     blog: Annotated[str, At("entry.account", AccountName)]
     reblog_on: Annotated[int, At("entry.reblogged_on", Time)]
     entry_id: Annotated[int, At("entry.number", UInt32)]
@@ -84,7 +84,7 @@ class FeedView(Struct):
         return self.entry.reblogged_by if self.entry.first_reblogged_by else ()
 
 
-class FeedEntry(Struct):
+class FeedEntryRecord(Struct):
     """R-feed-entry, of a `FeedView`."""
 
     author: Annotated[str, At("comment.row.author", AccountName)]
@@ -94,10 +94,10 @@ class FeedEntry(Struct):
     entry_id: Annotated[int, At("entry.number", UInt32)]
 
 
-class FeedItem(Struct):
+class FeedItemRecord(Struct):
     """R-feed-item, of a `FeedView`."""
 
-    comment: Annotated[CommentView, At("comment", Comment)]
+    comment: Annotated[CommentView, At("comment", CommentRecord)]
     reblog_by: Annotated[tuple[str, ...], At("reblog_by", Many(Bounded(16)))]
     reblog_on: Annotated[int, At("entry.first_reblogged_on", Time)]
     entry_id: Annotated[int, At("entry.number", UInt32)]

@@ -4,14 +4,14 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from rpc.records.blocks import Transaction
+from rpc.records.blocks import TransactionRecord
 from rpc.service.shown import At
 from state.protocol.codec.kinds import Hash160, Time, UInt32
 from state.protocol.operation import Operation, OperationKind
 from state.protocol.transaction import SignedTransaction
 
 
-class RecordedOperation(Struct):
+class AppliedOperationRecord(Struct):
     """R-op-item, of a record of the plugin account_history."""
 
     trx_id: Hash160
@@ -31,7 +31,7 @@ class TransactionView(Struct):
     transaction_num: int
 
 
-class StoredTransaction(Transaction):
+class StoredTransactionRecord(TransactionRecord):
     """R-trx-stored, of a `TransactionView`, in both groups."""
 
     ROOT: ClassVar[str] = "trx"

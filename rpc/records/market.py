@@ -10,7 +10,7 @@ from state.protocol.codec.kinds import Symbol, Time, UInt32
 from state.protocol.values.asset import Asset, Price
 
 
-class BucketSide(Struct):
+class BucketSideRecord(Struct):
     """One side of the trades of a bucket."""
 
     high: Big
@@ -20,30 +20,30 @@ class BucketSide(Struct):
     volume: Big
 
 
-class Bucket(Struct):
+class BucketRecord(Struct):
     """R-bucket, of a row."""
 
     id: UInt32
     open: Time
     seconds: UInt32
-    coin: BucketSide
-    non_coin: BucketSide
+    coin: BucketSideRecord
+    non_coin: BucketSideRecord
 
 
-class TokenBucket(Bucket):
+class TokenBucketRecord(BucketRecord):
     """R-bucket of a chain with tokens: both groups tell what was traded against COIN."""
 
     symbol: Symbol
 
 
-class Volume(Struct):
+class VolumeRecord(Struct):
     """R-volume, of this record itself."""
 
     coin_volume: CoinAmount
     sbd_volume: DebtAmount
 
 
-class Ticker(Struct):
+class TickerRecord(Struct):
     """R-ticker, of this record itself; prices are SBD per COIN."""
 
     latest: RealNumber
@@ -60,7 +60,7 @@ class PricedOrderView(BookOrderView):
     real_price: float
 
 
-class PricedOrder(Struct):
+class PricedOrderRecord(Struct):
     """R-book-order of market_history_api and the condenser, of a `PricedOrderView`."""
 
     order_price: Annotated[Price, At("price", Price)]
@@ -70,7 +70,7 @@ class PricedOrder(Struct):
     created: Time
 
 
-class Trade(Struct):
+class TradeRecord(Struct):
     """R-trade, of a trade of the plugin market_history: what the newer order has paid, and the one that was there."""
 
     date: Annotated[int, At("time", Time)]

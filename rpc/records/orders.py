@@ -11,7 +11,7 @@ from state.protocol.values.asset import Price
 NO_REAL_PRICE = "0.00000000000000000"
 
 
-class LimitOrder(Struct):
+class LimitOrderRecord(Struct):
     """R-limit-order, of a row."""
 
     id: UInt32
@@ -23,7 +23,7 @@ class LimitOrder(Struct):
     sell_price: Price
 
 
-class OpenOrder(LimitOrder):
+class OpenOrderRecord(LimitOrderRecord):
     """R-open-order: the condenser adds two members that were never computed."""
 
     real_price: Annotated[str, Always(NO_REAL_PRICE)]
@@ -39,7 +39,7 @@ class BookOrderView(Struct):
     created: int
 
 
-class BookOrder(Struct):
+class BookOrderRecord(Struct):
     """R-book-order of database_api, of a `BookOrderView`: its real price was never computed."""
 
     order_price: Annotated[Price, At("price", Price)]

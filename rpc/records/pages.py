@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from rpc.records.accounts import AccountView, ExtendedAccount
-from rpc.records.follow import AuthorCount
-from rpc.records.history import RecordedOperation
+from rpc.records.accounts import AccountView, ExtendedAccountRecord
+from rpc.records.follow import AuthorCountRecord
+from rpc.records.history import AppliedOperationRecord
 from rpc.service.shown import Always, At, MaybeAt
 from state.plugins.account_history import OperationRecord
 from state.plugins.follow.rows import BlogAuthor
@@ -26,13 +26,13 @@ class PageAccountView(AccountView):
     recent_replies: list[str] | None = None
 
 
-class PageAccount(ExtendedAccount):
+class PageAccountRecord(ExtendedAccountRecord):
     """R-account extended, of a `PageAccountView`. The witnesses that it votes for are told by get_accounts only."""
 
-    transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), RecordedOperation))]
-    other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), RecordedOperation))]
+    transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
+    other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), AppliedOperationRecord))]
     witness_votes: Annotated[list[Any], Always([])]
-    guest_bloggers: Annotated[list[Any], At("guest_bloggers", Many(AuthorCount))]
+    guest_bloggers: Annotated[list[Any], At("guest_bloggers", Many(AuthorCountRecord))]
     comments: Annotated[list[str] | None, MaybeAt("comments", Names)]
     feed: Annotated[list[str] | None, MaybeAt("feed", Names)]
     blog: Annotated[list[str] | None, MaybeAt("blog", Names)]

@@ -7,7 +7,7 @@ from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
 from state.protocol.values.asset import Asset
 
 
-class Escrow(Struct):
+class EscrowRecord(Struct):
     """R-escrow, of a row."""
 
     id: UInt32
@@ -25,7 +25,7 @@ class Escrow(Struct):
     disputed: Bool
 
 
-class SavingsWithdrawal(Struct):
+class SavingsWithdrawalRecord(Struct):
     """R-savings, of a row."""
 
     id: UInt32
@@ -37,7 +37,7 @@ class SavingsWithdrawal(Struct):
     complete: Time
 
 
-class Conversion(Struct):
+class ConversionRecord(Struct):
     """R-conversion, of a row."""
 
     id: UInt32

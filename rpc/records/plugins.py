@@ -11,14 +11,14 @@ from state.plugins.rc.rows import RcAccount
 from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
 
-class Reputation(Struct):
+class ReputationRecord(Struct):
     """R-reputation, of this record itself."""
 
     account: AccountName
     reputation: Big
 
 
-class Manabar(Struct):
+class ManabarRecord(Struct):
     """The manabar of an account's credits, of its row."""
 
     current_mana: Annotated[int, At("mana", Big)]
@@ -32,18 +32,18 @@ class CreditsView(Struct):
     max_rc: int
 
 
-class Credits(Struct):
+class CreditsRecord(Struct):
     """An account's credits, of a `CreditsView`."""
 
     ROOT: ClassVar[str] = "row"
 
     account: AccountName
-    rc_manabar: Annotated[Manabar, At("row", Manabar)]
+    rc_manabar: Annotated[ManabarRecord, At("row", ManabarRecord)]
     max_rc_creation_adjustment: Annotated[int, At("row.adjustment", VestsAmount)]
     max_rc: Annotated[int, At("max_rc", Big)]
 
 
-class Payout(Struct):
+class PayoutRecord(Struct):
     """What a comment would be paid, of this record itself."""
 
     author: AccountName
@@ -51,8 +51,8 @@ class Payout(Struct):
     payout: CoinAmount
 
 
-class Simulation(Struct):
+class SimulationRecord(Struct):
     """What all pending comments would be paid, and the claims that the fund would remember; of this record itself."""
 
     recent_claims: UInt128
-    payouts: Annotated[tuple[Payout, ...], Many(Payout)]
+    payouts: Annotated[tuple[PayoutRecord, ...], Many(PayoutRecord)]

@@ -16,7 +16,7 @@ class ProposalView(Struct):
     status: str
 
 
-class Proposal(Struct):
+class ProposalRecord(Struct):
     """R-proposal, of a `ProposalView`."""
 
     ROOT: ClassVar[str] = "row"
@@ -41,11 +41,11 @@ class ProposalVoteView(Struct):
     proposal: ProposalView
 
 
-class ProposalVote(Struct):
+class ProposalVoteRecord(Struct):
     """R-proposal-vote, of a `ProposalVoteView`."""
 
     ROOT: ClassVar[str] = "row"
 
     id: UInt32
     voter: AccountName
-    proposal: Annotated[Proposal, At("proposal", Proposal)]
+    proposal: Annotated[ProposalRecord, At("proposal", ProposalRecord)]

@@ -6,7 +6,7 @@ from state.protocol.codec.kinds import AccountName, Time, UInt32
 from state.protocol.keys.authority import Authority
 
 
-class RecoveryRequest(Struct):
+class RecoveryRequestRecord(Struct):
     """R-recovery, of a row."""
 
     id: UInt32
@@ -15,7 +15,7 @@ class RecoveryRequest(Struct):
     expires: Time
 
 
-class ChangeRecoveryRequest(Struct):
+class ChangeRecoveryRequestRecord(Struct):
     """R-change-recovery, of a row."""
 
     id: UInt32
@@ -24,7 +24,7 @@ class ChangeRecoveryRequest(Struct):
     effective_on: Time
 
 
-class DeclineRequest(Struct):
+class DeclineRequestRecord(Struct):
     """R-decline, of a row."""
 
     id: UInt32
@@ -32,7 +32,7 @@ class DeclineRequest(Struct):
     effective_date: Time
 
 
-class OwnerHistory(Struct):
+class OwnerHistoryRecord(Struct):
     """R-owner-hist, of a row."""
 
     id: UInt32

@@ -24,7 +24,7 @@ class MarketMakerTokens(Kind):
         return lambda row: dump(Asset(row.market_maker_token_balance, row.liquid_symbol))
 
 
-class MarketMaker(Struct):
+class MarketMakerRecord(Struct):
     """The market maker of a token, of the token's row."""
 
     coin_balance: Annotated[int, At("market_maker_coin_balance", CoinAmount)]
@@ -32,7 +32,7 @@ class MarketMaker(Struct):
     reserve_ratio: Annotated[int, At("market_maker_reserve_ratio", UInt32)]
 
 
-class Token(Struct):
+class TokenRecord(Struct):
     """A token, of its row."""
 
     id: UInt32
@@ -45,7 +45,7 @@ class Token(Struct):
     pending_rewarded_vesting_shares: Big
     pending_rewarded_vesting_smt: Big
     allow_downvotes: Bool
-    market_maker: Annotated[MarketMaker, At("", MarketMaker)]
+    market_maker: Annotated[MarketMakerRecord, At("", MarketMakerRecord)]
     allow_voting: Bool
     cashout_window_seconds: UInt32
     reverse_auction_window_seconds: UInt32
@@ -58,7 +58,7 @@ class Token(Struct):
     max_supply: Big
 
 
-class Ico(Struct):
+class IcoRecord(Struct):
     """The initial offering of a token, of its row."""
 
     id: UInt32
@@ -79,26 +79,26 @@ class TokenView(Struct):
     ico: smt.SmtIco | None
 
 
-class TokenWithIco(Struct):
+class TokenWithIcoRecord(Struct):
     """R-smt-token, of a `TokenView`."""
 
-    token: Token
-    ico: Ico | None
+    token: TokenRecord
+    ico: IcoRecord | None
 
 
-class EmissionsUnit(Struct):
+class EmissionsUnitRecord(Struct):
     """Who gets what is emitted, of the row of an emission."""
 
     token_unit: Unit
 
 
-class Emission(Struct):
+class EmissionRecord(Struct):
     """R-smt-emission, of a row."""
 
     id: UInt32
     symbol: Symbol
     schedule_time: Time
-    emissions_unit: Annotated[EmissionsUnit, At("", EmissionsUnit)]
+    emissions_unit: Annotated[EmissionsUnitRecord, At("", EmissionsUnitRecord)]
     interval_seconds: UInt32
     interval_count: UInt32
     lep_time: Time
@@ -110,7 +110,7 @@ class Emission(Struct):
     rel_amount_denom_bits: UInt32
 
 
-class Contribution(Struct):
+class ContributionRecord(Struct):
     """R-smt-contrib, of a row."""
 
     id: UInt32

@@ -6,7 +6,7 @@ from rpc.service.shown import VestsAmount
 from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
 
 
-class Delegation(Struct):
+class DelegationRecord(Struct):
     """R-delegation, of a row."""
 
     id: UInt32
@@ -16,7 +16,7 @@ class Delegation(Struct):
     min_delegation_time: Time
 
 
-class DelegationExpiration(Struct):
+class DelegationExpirationRecord(Struct):
     """R-delegation-exp, of a row."""
 
     id: UInt32
@@ -25,7 +25,7 @@ class DelegationExpiration(Struct):
     expiration: Time
 
 
-class Route(Struct):
+class RouteRecord(Struct):
     """R-route, of a row."""
 
     id: UInt32

@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
-from rpc.records.chain import ChainProperties
+from rpc.records.chain import ChainPropertiesRecord
 from rpc.service.shown import Big, BigText
 from state.protocol.codec.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
 from state.protocol.values.asset import Price
 
 
-class Witness(Struct):
+class WitnessRecord(Struct):
     """R-witness, of a row."""
 
     id: UInt32
@@ -24,7 +24,7 @@ class Witness(Struct):
     last_confirmed_block_num: UInt32
     pow_worker: Big
     signing_key: PublicKey
-    props: ChainProperties
+    props: ChainPropertiesRecord
     sbd_exchange_rate: Price
     last_sbd_exchange_update: Time
     last_work: Hash256
@@ -34,7 +34,7 @@ class Witness(Struct):
     available_witness_account_subsidies: Big
 
 
-class WitnessVote(Struct):
+class WitnessVoteRecord(Struct):
     """R-witness-vote, of a row."""
 
     id: UInt32

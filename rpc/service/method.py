@@ -55,6 +55,7 @@ class Method(Struct, frozen=True, kw_only=True):
     context: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     returns: Any
+    key: str
     description: str
     waits: bool
 
@@ -75,6 +76,7 @@ METHODS: dict[str, Method] = {}
 def method(
     name: str,
     *,
+    key: str = "",
     form: Form | None = None,
     raw: bool = False,
     plugin: Switch | tuple[Switch, ...] = (),
@@ -88,6 +90,7 @@ def method(
     first one; `_state` is a state that is not looked at. The others are arguments. An `async` function waits for something
     (broadcasts); all others answer at once.
 
+    `key`: the reply is an object whose only member has this name and holds what the function returns.
     `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
     `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
     `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
@@ -100,6 +103,7 @@ def method(
         declared = Method(
             name=name,
             function=function,
+            key=key,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,
             plugins=names_of(plugin),
@@ -123,7 +127,9 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     missing = [name for name in method.context if name not in context]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
-    function = partial(method.function, *[context[name] for name in method.context])
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context])
+    if method.key:
+        function = _under_key(method.key, function, method.waits)
     if method.raw:
         return function
     if method.group == UNCONVERTED_GROUP:
@@ -172,6 +178,15 @@ def _signature(function: Callable[..., Any]) -> dict[str, Any]:
         "parameters": tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters[len(before) :]),
         "returns": hints.get("return"),
     }
+
+
+def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
+    """The function with its result as the only member of an object; with `waits` it is awaited."""
+
+    async def wait(*values: Any) -> dict[str, Any]:
+        return {key: await function(*values)}
+
+    return wait if waits else lambda *values: {key: function(*values)}
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:

@@ -3,7 +3,7 @@ Source: social.md §3.4, §3.8.
 """
 
 from itertools import islice
-from typing import Any, TypedDict
+from typing import Annotated, Any
 
 from rpc.api.bridge.arguments import (
     NumberArgument,
@@ -17,44 +17,27 @@ from rpc.api.bridge.arguments import (
     observer_argument,
     permlink_argument,
 )
-from rpc.records.bridge.posts import NotificationItem, Profile, TimeText, notification_item, profile
+from rpc.records.bridge.notifications import NotificationRecord, UnreadRecord, notification
+from rpc.records.bridge.profiles import FollowListEntryRecord, ProfileRecord, RelationshipRecord, profile
 from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
 from state.plugins.follow.lists import followed
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import IGNORE
 from state.plugins.social.facts import follows, ignores
 from state.plugins.social.notifications import lists as notifications_lists
 from state.plugins.social.plugin import COMMUNITIES
-from state.protocol.values.text import time_text
 from state.tables import State
 
 NOTIFICATIONS_MAX, PROFILES_MAX, FOLLOW_LIST_MAX = 100, 100, 1000
 FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
-class Unread(TypedDict):
-    """Up to when notifications were read, and how many were not."""
-
-    lastread: TimeText
-    unread: int
-
-
-class Relationship(TypedDict):
-    """What an account is to another. Nobody follows lists here."""
-
-    follows: bool
-    ignores: bool
-    blacklists: bool
-    follows_blacklists: bool
-    follows_muted: bool
-
-
-class FollowListItem(TypedDict):
-    """An account on a list, and how the list describes itself."""
-
-    name: str
-    blacklist_description: str
-    muted_list_description: str
+NotificationJson = Annotated[Json, Of(NotificationRecord)]
+UnreadJson = Annotated[Json, Of(UnreadRecord)]
+ProfileJson = Annotated[Json, Of(ProfileRecord)]
+RelationshipJson = Annotated[Json, Of(RelationshipRecord)]
+FollowListEntryJson = Annotated[Json, Of(FollowListEntryRecord)]
 
 
 def last_argument(value: Any) -> int:
@@ -69,8 +52,14 @@ def is_communitys(state: State, name: str) -> bool:
 
 @method("bridge.account_notifications", plugin=COMMUNITIES)
 def account_notifications(
-    state: State, /, account: TextArgument, min_score: NumberArgument = 25, last_id: NumberArgument = None, limit: NumberArgument = 100
-) -> list[NotificationItem]:
+    state: State,
+    show: Show,
+    /,
+    account: TextArgument,
+    min_score: NumberArgument = 25,
+    last_id: NumberArgument = None,
+    limit: NumberArgument = 100,
+) -> list[NotificationJson]:
     """What an account was told, the newest first, before a notification; of a community, all that happened in it."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
@@ -78,71 +67,69 @@ def account_notifications(
         found = notifications_lists.of_community(kept, name, last)
     else:
         found = notifications_lists.of_account(kept, name, last, number_argument(min_score, "min_score"))
-    return [notification_item(kept, row) for row in islice(found, most)]
+    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
 
 
 @method("bridge.post_notifications", plugin=COMMUNITIES)
 def post_notifications(
     state: State,
+    show: Show,
     /,
     author: TextArgument,
     permlink: TextArgument,
     min_score: NumberArgument = 25,
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
-) -> list[NotificationItem]:
+) -> list[NotificationJson]:
     """All that happened to a post, the newest first, before a notification."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
     demand(post is not None, "post id not found")
     assert post is not None
     found = notifications_lists.of_post(kept, post, last_argument(last_id), number_argument(min_score, "min_score"))
-    return [notification_item(kept, row) for row in islice(found, most)]
+    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
 
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES)
-def unread_notifications(state: State, /, account: TextArgument, min_score: NumberArgument = 25) -> Unread:
+def unread_notifications(state: State, show: Show, /, account: TextArgument, min_score: NumberArgument = 25) -> UnreadJson:
     """Up to when an account has read its notifications, and how many of those that account_notifications tells are newer."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
     else:
         unread = notifications_lists.unread(kept, name, number_argument(min_score, "min_score"))
-    return {"lastread": time_text(notifications_lists.last_read(kept, name)), "unread": unread}
+    shown: Json = show(UnreadRecord, UnreadRecord(notifications_lists.last_read(kept, name), unread))
+    return shown
 
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
-def get_profile(state: State, /, account: TextArgument, observer: TextArgument = "") -> Profile | None:
+def get_profile(state: State, show: Show, /, account: TextArgument, observer: TextArgument = "") -> ProfileJson | None:
     """An account with what it says of itself, and what it is to the observer; null when there is none."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
-    return None if row is None else profile(state, COMMUNITIES.of(state), row, viewer)
+    found: Json | None = show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
+    return found
 
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
-def get_profiles(state: State, /, accounts: TextsArgument, observer: TextArgument = "") -> list[Profile]:
+def get_profiles(state: State, show: Show, /, accounts: TextsArgument, observer: TextArgument = "") -> list[ProfileJson]:
     """The same of several accounts; unknown ones are left out."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
     demand(len(accounts) <= PROFILES_MAX, f"too many accounts ({len(accounts)} > {PROFILES_MAX})")
     rows = [state.accounts.by_name.get(account_argument(name)) for name in accounts]
-    return [profile(state, COMMUNITIES.of(state), row, viewer) for row in rows if row is not None]
+    return show.each(ProfileRecord, [profile(state, COMMUNITIES.of(state), row, viewer) for row in rows if row is not None])
 
 
 @method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES)
 def get_relationship_between_accounts(
-    state: State, /, account1: TextArgument, account2: TextArgument, observer: TextArgument = ""
-) -> Relationship:
+    state: State, show: Show, /, account1: TextArgument, account2: TextArgument, observer: TextArgument = ""
+) -> RelationshipJson:
     """What an account is to another."""
     observer_argument(state, observer)
     one, other = existing_account(state, account1).name, existing_account(state, account2).name
-    return {
-        "follows": follows(state, one, other),
-        "ignores": ignores(state, one, other),
-        "blacklists": False,
-        "follows_blacklists": False,
-        "follows_muted": False,
-    }
+    relationship: Json = show(RelationshipRecord, RelationshipRecord(follows(state, one, other), ignores(state, one, other)))
+    return relationship
 
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
@@ -153,11 +140,13 @@ def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
 
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES)
-def get_follow_list(state: State, /, observer: TextArgument, follow_type: TextArgument = "blacklisted") -> list[FollowListItem]:
+def get_follow_list(
+    state: State, show: Show, /, observer: TextArgument, follow_type: TextArgument = "blacklisted"
+) -> list[FollowListEntryJson]:
     """Whom an account ignores (`muted`), by name; there are no other lists."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
     if follow_type != "muted" or not FOLLOW.is_on(state):
         return []
     rows = islice(followed(state, name, "", IGNORE), FOLLOW_LIST_MAX)
-    return [{"name": row.following, "blacklist_description": "", "muted_list_description": ""} for row in rows]
+    return show.each(FollowListEntryRecord, [FollowListEntryRecord(row.following) for row in rows])

@@ -1,6 +1,7 @@
 """Communities, who is what in them, and who subscribes. Source: social.md §3.5-§3.8."""
 
 from itertools import islice
+from typing import Annotated
 
 from rpc.api.bridge.arguments import (
     NumberArgument,
@@ -11,19 +12,18 @@ from rpc.api.bridge.arguments import (
     observer_argument,
     text_argument,
 )
-from rpc.records.bridge.posts import (
-    CommunityItem,
-    Context,
-    FullCommunity,
-    RoleItem,
-    SubscriptionItem,
-    TimeText,
-    community_item,
-    context,
+from rpc.records.bridge.communities import (
+    ROLE,
+    CommunityContextRecord,
+    FullCommunityRecord,
+    ListedCommunityRecord,
+    context_of,
     full_community,
-    role_item,
+    listed_community,
 )
+from rpc.records.bridge.kinds import TimeText
 from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.communities.payloads import ROLE_NAMES
 from state.plugins.social.index import Social
@@ -38,6 +38,10 @@ SUBSCRIBERS_MAX = communities_lists.SUBSCRIBERS_MAX
 SORTS = ("rank", "new", "subs")
 TOPICS = ("photography", "travel", "gaming", "crypto", "music", "food")
 
+CommunityJson = Annotated[Json, Of(ListedCommunityRecord)]
+FullCommunityJson = Annotated[Json, Of(FullCommunityRecord)]
+ContextJson = Annotated[Json, Of(CommunityContextRecord)]
+RoleJson = Annotated[tuple[str, str, str], Of(ROLE)]
 Subscriber = tuple[str, str, str | None, TimeText]
 Named = tuple[str, str]
 
@@ -51,23 +55,27 @@ def existing_community(kept: Social, value: object) -> Community:
 
 
 @method("bridge.get_community", plugin=COMMUNITIES)
-def get_community(state: State, /, name: TextArgument, observer: TextArgument = "") -> FullCommunity:
+def get_community(state: State, show: Show, /, name: TextArgument, observer: TextArgument = "") -> FullCommunityJson:
     """A community with its figures and its team, and what the observer is in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
-    return full_community(state, kept, existing_community(kept, name), viewer)
+    community: Json = show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
+    return community
 
 
 @method("bridge.get_community_context", plugin=COMMUNITIES)
-def get_community_context(state: State, /, name: TextArgument, account: TextArgument) -> Context:
+def get_community_context(state: State, show: Show, /, name: TextArgument, account: TextArgument) -> ContextJson:
     """What an account is in a community."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
-    return context(kept, row.name, existing_account(state, account).name)
+    context: Json = show(CommunityContextRecord, context_of(kept, row.name, existing_account(state, account).name))
+    return context
 
 
 @method("bridge.list_community_roles", plugin=COMMUNITIES)
-def list_community_roles(state: State, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50) -> list[RoleItem]:
+def list_community_roles(
+    state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
+) -> list[RoleJson]:
     """All in a community who are not guests, by role and name, behind an account."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     row = kept.community(text_argument(community, "community"))
@@ -75,19 +83,21 @@ def list_community_roles(state: State, /, community: TextArgument, last: TextArg
         return []
     start = kept.role_row(row.name, text_argument(last, "last")) if last else None
     demand(not last or start is not None, "invalid start")
-    return [role_item(one) for one in islice(communities_lists.roles_after(kept, row.name, start), most)]
+    return show.each(ROLE, islice(communities_lists.roles_after(kept, row.name, start), most))
 
 
 @method("bridge.list_community_titles", plugin=COMMUNITIES)
-def list_community_titles(state: State, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50) -> list[RoleItem]:
+def list_community_titles(
+    state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
+) -> list[RoleJson]:
     """All in a community who have a title, by name, behind a name."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     found = communities_lists.titles(kept, text_argument(community, "community"), text_argument(last, "last"))
-    return [role_item(one) for one in islice(found, most)]
+    return show.each(ROLE, islice(found, most))
 
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
-def list_all_subscriptions(state: State, /, account: TextArgument) -> list[SubscriptionItem]:
+def list_all_subscriptions(state: State, /, account: TextArgument) -> list[Named]:
     """The communities that an account subscribes to with their titles, by what it is there and by rank, at most 10,000."""
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
@@ -111,13 +121,14 @@ def list_subscribers(
 @method("bridge.list_communities", plugin=COMMUNITIES)
 def list_communities(
     state: State,
+    show: Show,
     /,
     last: TextArgument = "",
     limit: NumberArgument = COMMUNITIES_MAX,
     query: TextArgument = None,
     sort: TextArgument = "rank",
     observer: TextArgument = None,
-) -> list[CommunityItem]:
+) -> list[CommunityJson]:
     """Communities by `rank`, age (`new`) or subscribers (`subs`), behind one; those with all words of a query in title or about."""
     kept = COMMUNITIES.of(state)
     most = limit_argument(limit, COMMUNITIES_MAX)
@@ -125,7 +136,7 @@ def list_communities(
     viewer = observer_argument(state, observer)
     start = existing_community(kept, last) if last else None
     found = communities_lists.community_list(state, kept, sort, text_argument(query, "query"), start)
-    return [community_item(kept, one, viewer) for one in islice(found, most)]
+    return show.each(ListedCommunityRecord, [listed_community(kept, one, viewer) for one in islice(found, most)])
 
 
 @method("bridge.list_pop_communities", plugin=COMMUNITIES)

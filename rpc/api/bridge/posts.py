@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
-from typing import Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rpc.api.bridge.arguments import (
     POSTS_MAX,
@@ -18,9 +18,11 @@ from rpc.api.bridge.arguments import (
     start_post,
     tag_argument,
 )
-from rpc.records.bridge.posts import BridgePost, NormalizedPost, number, shower
-from rpc.records.bridge.unknown import unknown_post
+from rpc.records.bridge.kinds import sbd_number
+from rpc.records.bridge.posts import BridgePostRecord, PostHeaderRecord, post_reader
+from rpc.records.bridge.unknown import UnknownPostRecord, unknown_post
 from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.index import Social
 from state.plugins.social.plugin import COMMUNITIES
@@ -33,13 +35,9 @@ ACCOUNT_SORTS = ("blog", "feed", "posts", "comments", "replies", "payout")
 PAYOUT_ROWS_MAX = 250
 
 
-class Header(TypedDict):
-    """Where a post stands."""
-
-    author: str
-    permlink: str
-    category: str
-    depth: int
+PostJson = Annotated[Json, Of(BridgePostRecord)]
+UnknownPostJson = Annotated[Json, Of(UnknownPostRecord)]
+HeaderJson = Annotated[Json, Of(PostHeaderRecord)]
 
 
 class PayoutStats(TypedDict):
@@ -53,6 +51,7 @@ class PayoutStats(TypedDict):
 @method("bridge.get_ranked_posts", plugin=COMMUNITIES)
 def get_ranked_posts(
     state: State,
+    show: Show,
     /,
     sort: TextArgument,
     start_author: TextArgument = "",
@@ -60,7 +59,7 @@ def get_ranked_posts(
     limit: NumberArgument = 20,
     tag: TextArgument = "",
     observer: TextArgument = "",
-) -> list[BridgePost]:
+) -> list[PostJson]:
     """Posts in an order, behind a post: of everything, of a tag, of a community, of all (`all`), or of those that the observer
     subscribes to (`my`).
     """
@@ -77,12 +76,13 @@ def get_ranked_posts(
     if is_gone or not scope.names:
         return []
     found = social_posts_lists.ranked_posts(state, kept, scope, sort, most, start)
-    return shown(state, kept, [state.comments.find(comment) for comment in found])
+    return shown(state, show, kept, [state.comments.find(comment) for comment in found])
 
 
 @method("bridge.get_account_posts", plugin=COMMUNITIES)
 def get_account_posts(
     state: State,
+    show: Show,
     /,
     sort: TextArgument,
     account: TextArgument,
@@ -90,7 +90,7 @@ def get_account_posts(
     start_permlink: TextArgument = "",
     limit: NumberArgument = 20,
     observer: TextArgument = "",
-) -> list[BridgePost]:
+) -> list[PostJson]:
     """An account's `blog`, `feed`, `posts`, `comments`, unpaid posts by `payout`, and the `replies` to it.
 
     A list goes on with the start post; by payout, behind it.
@@ -111,82 +111,80 @@ def get_account_posts(
         return []
     match sort:
         case "blog" | "feed":
-            return shown_entries(state, kept, sort, name, most, start)
+            return shown_entries(state, show, kept, sort, name, most, start)
         case "posts" | "comments":
             found: Iterable[Comment] = social_posts_lists.own_posts(state, kept, name, is_reply=sort == "comments", start=start)
         case "replies":
             found = social_posts_lists.replies_to(state, kept, name, start)
         case _:
             found = social_posts_lists.unpaid_posts(state, kept, name, start)
-    return shown(state, kept, islice(found, most))
+    return shown(state, show, kept, islice(found, most))
 
 
-def shown(state: State, kept: Social, comments: Iterable[Comment]) -> list[Any]:
-    """Posts as they are shown."""
-    show = shower(state, kept)
-    return [show.post(comment) for comment in comments]
+def shown(state: State, show: Show, kept: Social, comments: Iterable[Comment]) -> list[Json]:
+    """Posts and replies as the reply shows them."""
+    reader = post_reader(state, kept)
+    return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 
 
-def shown_entries(state: State, kept: Social, sort: str, account: str, limit: int, start: Comment | None) -> list[Any]:
-    """The entries of a blog or a feed from a post on; those that were reblogged say by whom."""
+def shown_entries(state: State, show: Show, kept: Social, sort: str, account: str, limit: int, start: Comment | None) -> list[Json]:
+    """The entries of a blog or a feed from a post on, with the accounts that reblogged them."""
     entries: Iterator[social_posts_lists.Shown]
     entries = social_posts_lists.blog(state, kept, account) if sort == "blog" else social_posts_lists.feed(state, kept, account)
     if start is not None:
         entries = dropwhile(lambda entry: entry.comment is not start, entries)
-    show = shower(state, kept)
-    posts = []
+    reader, views = post_reader(state, kept), []
     for entry in islice(entries, limit):
-        post = show.post(entry.comment)
-        if entry.reblogged_by:
-            post["reblogged_by"] = list(entry.reblogged_by)
-        posts.append(post)
-    return posts
+        view = reader.view(entry.comment)
+        view.reblogged_by = list(entry.reblogged_by) or None
+        views.append(view)
+    return show.each(BridgePostRecord, views)
 
 
 @method("bridge.get_post", plugin=COMMUNITIES)
-def get_post(state: State, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> BridgePost:
+def get_post(state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> PostJson:
     """A post or a reply."""
     observer_argument(state, observer)
     comment = existing_post(state, account_argument(author), permlink_argument(permlink))
-    post: BridgePost = shown(state, COMMUNITIES.of(state), [comment])[0]
-    return post
+    return shown(state, show, COMMUNITIES.of(state), [comment])[0]
 
 
 @method("bridge.get_discussion", plugin=COMMUNITIES)
-def get_discussion(state: State, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> dict[str, BridgePost]:
+def get_discussion(
+    state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = ""
+) -> dict[str, PostJson]:
     """A post or a reply and all below it by author/permlink, at most 50 levels and 500 posts; each names its replies."""
     observer_argument(state, observer)
     kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)
     top = state.comments.by_permlink.get(name, link)
     if top is None or top.author in kept.irredeemables:
         return {}
-    show, found = shower(state, kept), {}
+    reader, dump, found = post_reader(state, kept), show.by(BridgePostRecord), {}
     for comment, replies in social_posts_lists.discussion(state, kept, top).items():
-        row = state.comments.find(comment)
-        post: Any = show.post(row)
-        post["replies"] = [f"{one.author}/{one.permlink}" for one in replies]
-        found[f"{row.author}/{row.permlink}"] = post
+        view = reader.view(state.comments.find(comment))
+        view.replies = [f"{one.author}/{one.permlink}" for one in replies]
+        found[f"{view.comment.author}/{view.comment.permlink}"] = dump(view)
     return found
 
 
 @method("bridge.get_post_header", plugin=COMMUNITIES)
-def get_post_header(state: State, /, author: TextArgument, permlink: TextArgument) -> Header | None:
+def get_post_header(state: State, show: Show, /, author: TextArgument, permlink: TextArgument) -> HeaderJson | None:
     """Author, permlink, category and depth of a post or a reply; null when there is none."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
-    if comment is None:
-        return None
-    return {"author": comment.author, "permlink": comment.permlink, "category": comment.category, "depth": comment.depth}
+    header: Json | None = show.maybe(PostHeaderRecord, comment)
+    return header
 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
-def normalize_post(state: State, /, post: ObjectArgument) -> NormalizedPost:
+def normalize_post(state: State, show: Show, /, post: ObjectArgument) -> PostJson | UnknownPostJson:
     """A post that get_content has told, as it is told here; of one that isn't known, by what was told."""
     demand(isinstance(post, dict), "post must be an object")
     author, permlink = account_argument(post.get("author")), permlink_argument(post.get("permlink"))
     comment = state.comments.by_permlink.get(author, permlink)
-    found: Any = unknown_post(state, COMMUNITIES.of(state), post) if comment is None else shown(state, COMMUNITIES.of(state), [comment])[0]
-    normalized: NormalizedPost = found
-    return normalized
+    if comment is not None:
+        return shown(state, show, COMMUNITIES.of(state), [comment])[0]
+    unknown: Json = show(UnknownPostRecord, unknown_post(state, COMMUNITIES.of(state), post))
+    return unknown
 
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)
@@ -195,7 +193,7 @@ def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -
     rows = communities_lists.payout_rows(state, COMMUNITIES.of(state))
     most = limit_argument(limit, PAYOUT_ROWS_MAX)
     return {
-        "items": [(row.url, row.label, number(row.payout), row.posts, row.authors) for row in rows[:most]],
-        "total": number(sum(row.payout for row in rows)),
-        "blogs": number(sum(row.payout for row in rows if row.authors is None)),
+        "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows[:most]],
+        "total": sbd_number(sum(row.payout for row in rows)),
+        "blogs": sbd_number(sum(row.payout for row in rows if row.authors is None)),
     }

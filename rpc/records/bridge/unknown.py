@@ -1,14 +1,22 @@
-"""A post of another chain, or one that is gone, as `bridge` would show it: made of what get_content told. Source: social.md §2.2, §3.8."""
+"""A post of another chain, or one that was deleted, as `bridge` shows it: read from what get_content returned for it elsewhere.
+Source: social.md §2.2, §3.8.
+"""
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
-from rpc.records.bridge.posts import NO_CATEGORY, debt, number
+from msgspec import Struct
+
+from rpc.records.bridge.kinds import FreeObject, GivenTime, Number, SbdNumber, SbdTextAmount, TextList
+from rpc.records.bridge.posts import NO_CATEGORY, BridgeVoteRecord, PostStatsRecord
 from rpc.service.refusal import InvalidParameters
 from rpc.service.show import Json
+from rpc.service.shown import Always
+from state.operations.content import Beneficiary
 from state.plugins.social.index import Social
 from state.plugins.social.posts.texts import blacklists, flag_weight, is_gray, shown_metadata
 from state.plugins.social.scores import shown_reputation
+from state.protocol.codec.kinds import AccountName, Bool, Many, Text
 from state.protocol.values.text import time_text
 from state.tables import State
 
@@ -22,76 +30,110 @@ TEXTS = (
 )
 
 
-def unknown_post(state: State, kept: Social, told: Json) -> Json:
-    """The record of a post that nobody here knows; what wasn't told is empty."""
+class UnknownPostRecord(Struct, kw_only=True):
+    """A post or a reply that is not on this chain, of this record itself: without a number, and as far as it was given.
+
+    `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
+    """
+
+    post_id: Annotated[None, Always(None)] = None
+    author: AccountName
+    permlink: Text
+    category: Text
+    title: Text
+    body: Text
+    json_metadata: Annotated[Json, FreeObject()]
+    created: Annotated[str, GivenTime()]
+    updated: Annotated[str, GivenTime()]
+    depth: Annotated[int, Number()]
+    children: Annotated[int, Number()]
+    net_rshares: Annotated[int, Number()]
+    is_paidout: Bool
+    payout_at: Annotated[str, GivenTime()]
+    payout: Annotated[int, SbdNumber()]
+    pending_payout_value: SbdTextAmount
+    author_payout_value: SbdTextAmount
+    curator_payout_value: SbdTextAmount
+    promoted: SbdTextAmount
+    replies: TextList
+    active_votes: Annotated[list[BridgeVoteRecord], Many(BridgeVoteRecord)]
+    author_reputation: Annotated[float, Number()]
+    stats: PostStatsRecord
+    beneficiaries: Annotated[list[Beneficiary], Many(Beneficiary)]
+    max_accepted_payout: Text
+    url: Text
+    blacklists: TextList
+    percent_coin_dollars: Annotated[int, Number()]
+    parent_author: Text | None = None
+    parent_permlink: Text | None = None
+
+
+def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
+    """Read a post that this chain doesn't have from what get_content returned elsewhere; what is missing there is empty.
+
+    Anything that get_content would not return is refused in one text.
+    """
     try:
-        return converted(state, kept, told)
+        return converted(state, kept, given)
     except (ValueError, TypeError, AttributeError, KeyError, OverflowError):
         raise InvalidParameters("post can't be read") from None
 
 
-def converted(state: State, kept: Social, told: Json) -> Json:
-    """The same, as long as all that was told is what get_content tells."""
-    demand_texts(told)
-    author, category = told["author"], told.get("category") or NO_CATEGORY
-    votes = [{"voter": str(vote["voter"]), "rshares": str(int(vote["rshares"]))} for vote in told.get("active_votes", [])]
-    rshares = [int(vote["rshares"]) for vote in votes]
-    total, curators, pending = (amount_of(told.get(name, "0.000")) for name in AMOUNTS)
-    payout, is_paid = total + curators + pending, time_of(told, "cashout_time").startswith(UNSET_YEAR)
-    reputation = shown_reputation(int(told.get("author_reputation", 0)))
+def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
+    """Read a post from what get_content returned; whatever it would not return raises one of Python's own errors."""
+    demand_texts(given)
+    author, category = given["author"], given.get("category") or NO_CATEGORY
+    votes = [BridgeVoteRecord(str(vote["voter"]), int(vote["rshares"])) for vote in given.get("active_votes", [])]
+    rshares = [vote.rshares for vote in votes]
+    total, curators, pending = (amount_of(given.get(name, "0.000")) for name in AMOUNTS)
+    payout, is_paid = total + curators + pending, time_of(given, "cashout_time").startswith(UNSET_YEAR)
+    reputation = shown_reputation(int(given.get("author_reputation", 0)))
     is_bad = author in kept.irredeemables
     lists = blacklists(reputation, is_bad)
-    found: Json = {
-        "post_id": None,
-        "author": author,
-        "permlink": told["permlink"],
-        "category": category,
-        "title": f"RE: {told.get('root_title', '')}" if told.get("parent_author") else told.get("title", ""),
-        "body": told.get("body", "").replace("\0", "[NUL]"),
-        "json_metadata": shown_metadata(told.get("json_metadata", "")),
-        "created": time_of(told, "created"),
-        "updated": time_of(told, "last_update"),
-        "depth": int(told.get("depth", 0)),
-        "children": int(told.get("children", 0)),
-        "net_rshares": sum(rshares),
-        "is_paidout": is_paid,
-        "payout_at": time_of(told, "last_payout" if is_paid else "cashout_time"),
-        "payout": number(payout),
-        "pending_payout_value": debt(state, 0 if is_paid else payout),
-        "author_payout_value": debt(state, payout - curators if is_paid else 0),
-        "curator_payout_value": debt(state, curators if is_paid else 0),
-        "promoted": debt(state, amount_of(told.get("promoted", "0.000"))),
-        "replies": [],
-        "active_votes": votes,
-        "author_reputation": reputation,
-        "stats": {
-            "hide": is_bad,
-            "gray": is_gray(is_bad, lists),
-            "total_votes": sum(value != 0 for value in rshares),
-            "flag_weight": flag_weight(rshares),
-        },
-        "beneficiaries": [{"account": str(one["account"]), "weight": int(one["weight"])} for one in told.get("beneficiaries", [])],
-        "max_accepted_payout": told.get("max_accepted_payout", debt(state, 0)),
-        "url": told.get("url") or f"/{category}/@{author}/{told['permlink']}",
-        "blacklists": lists,
-    }
-    percent = state.spec.spell("percent_coin_dollars")
-    found[percent] = int(told.get(percent, 0))
-    if told.get("parent_author"):
-        found |= {"parent_author": told["parent_author"], "parent_permlink": told.get("parent_permlink", "")}
-    return found
+    parent_author = given.get("parent_author") or None
+    return UnknownPostRecord(
+        author=author,
+        permlink=given["permlink"],
+        category=category,
+        title=f"RE: {given.get('root_title', '')}" if parent_author else given.get("title", ""),
+        body=given.get("body", "").replace("\0", "[NUL]"),
+        json_metadata=shown_metadata(given.get("json_metadata", "")),
+        created=time_of(given, "created"),
+        updated=time_of(given, "last_update"),
+        depth=int(given.get("depth", 0)),
+        children=int(given.get("children", 0)),
+        net_rshares=sum(rshares),
+        is_paidout=is_paid,
+        payout_at=time_of(given, "last_payout" if is_paid else "cashout_time"),
+        payout=payout,
+        pending_payout_value=0 if is_paid else payout,
+        author_payout_value=payout - curators if is_paid else 0,
+        curator_payout_value=curators if is_paid else 0,
+        promoted=amount_of(given.get("promoted", "0.000")),
+        replies=[],
+        active_votes=votes,
+        author_reputation=reputation,
+        stats=PostStatsRecord(is_bad, is_gray(is_bad, lists), sum(value != 0 for value in rshares), flag_weight(rshares)),
+        beneficiaries=[Beneficiary(str(one["account"]), int(one["weight"])) for one in given.get("beneficiaries", [])],
+        max_accepted_payout=given.get("max_accepted_payout", f"0.000 {state.spec.debt_symbol}"),
+        percent_coin_dollars=int(given.get(state.spec.spell("percent_coin_dollars"), 0)),
+        url=given.get("url") or f"/{category}/@{author}/{given['permlink']}",
+        blacklists=lists,
+        parent_author=parent_author,
+        parent_permlink=given.get("parent_permlink", "") if parent_author else None,
+    )
 
 
-def demand_texts(told: Json) -> None:
-    """What is passed on as it was told is a text."""
+def demand_texts(given: Json) -> None:
+    """Raise TypeError unless every member that is shown as it was given is a text."""
     for name in TEXTS:
-        if not isinstance(told.get(name, ""), str):
+        if not isinstance(given.get(name, ""), str):
             raise TypeError(name)
 
 
-def time_of(told: Json, name: str) -> str:
-    """A time; the beginning of all times when it wasn't told."""
-    text = told.get(name, time_text(0))
+def time_of(given: Json, name: str) -> str:
+    """A time as text; 1970 when it is missing. Raises ValueError for anything else."""
+    text = given.get(name, time_text(0))
     if not TIME.fullmatch(text):
         raise ValueError(name)
     return str(text)

@@ -11,7 +11,7 @@ import msgspec
 
 from rpc.service.arguments import LEGACY, Limit
 from rpc.service.describe.schema import Schema, Schemas, reachable
-from rpc.service.describe.shape import Declared, Listed, Row, Shape, shape_of
+from rpc.service.describe.shape import Declared, Listed, Row, Shape, result_shape, shape_of
 from rpc.service.describe.signature import result_default, shown_argument
 from rpc.service.method import Method, Parameter, count_texts
 from rpc.service.refusal import CALL_ERROR, DISPATCH_ERROR, SERVER_ERROR
@@ -56,7 +56,7 @@ def _method(method: Method, schemas: Schemas, wire: Wire) -> dict[str, Any]:
         "tags": [{"name": method.group}],
         "paramStructure": "by-position" if method.positional else "either",
         "params": [_parameter(parameter, method, schemas, wire) for parameter in parameters],
-        "result": {"name": "result", "schema": schemas.of(shape_of(method.returns), legacy)},
+        "result": {"name": "result", "schema": schemas.of(result_shape(method), legacy)},
         "errors": [{"code": code, "message": wire.spec.spell(message)} for code, message in _refusals(method)],
         "examples": _examples(method, wire),
     }
@@ -116,7 +116,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
             value = shown_argument(parameter, method, wire)
         if value is not msgspec.UNSET and (parameter.required or not method.positional):
             given.append({"name": _name(parameter, wire), "value": value})
-    result = {"name": "result", "value": result_default(method.returns, wire, method.form)}
+    result = {"name": "result", "value": result_default(method, wire)}
     return [{"name": "example", "params": given, "result": result}]
 
 

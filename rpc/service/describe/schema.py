@@ -42,6 +42,8 @@ from state.protocol.transaction import SignedTransaction, Wire
 Schema = dict[str, Any]
 
 CONDENSER = "Condenser"
+# Classes of records end in this to differ from those of rows; clients see the name without it.
+RECORD = "Record"
 COMPONENTS = "#/components/schemas/"
 
 
@@ -87,7 +89,8 @@ class Schemas:
         """The schema of a declared class or a kind."""
         of = BUILT_IN.get(of, of) if isinstance(of, type) else of
         if isinstance(of, type):
-            return self._form((of.__name__, CONDENSER + of.__name__), of, legacy, lambda form: self._record(of, form))
+            name = of.__name__.removesuffix(RECORD)
+            return self._form((name, CONDENSER + name), of, legacy, lambda form: self._record(of, form))
         return self._named(of, legacy) or self._plain(of) or self._holding(of, legacy)
 
     # -------------------------------------------------------------- components
@@ -261,8 +264,10 @@ def described(cls: type[Struct], schema: Schema) -> Schema:
 
 
 def alike(value: Any) -> Schema:
-    """The JSON type of a value."""
-    return {"type": {bool: "boolean", int: "integer", str: "string", dict: "object"}[type(value)]}
+    """The JSON type of a value, which is not null; that of a tuple is an array with the types of its members."""
+    if isinstance(value, tuple):
+        return row(*map(alike, value))
+    return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}
 
 
 NAME = {"type": "string", "description": 'The name of an account; "" for none.', "maxLength": 16}

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from rpc.service.arguments import CONVERTERS, PLAIN, UNREAD, Among, AnyOf, is_query
+from rpc.service.method import Method
 from rpc.service.show import Of
 from state.protocol.codec.fields import kind_of_hint
 
@@ -102,6 +103,12 @@ def shape_of(annotation: Any) -> Shape:
         return _typed_dict(bare)
     kind = kind_of_hint(annotation) or kind_of_hint(bare)
     return Declared(kind) if kind is not None and type(None) not in get_args(bare) else _container(bare)
+
+
+def result_shape(method: Method) -> Shape:
+    """The shape of a method's reply: what its function returns, under the key that it may have."""
+    returned = shape_of(method.returns)
+    return Members({method.key: returned}, frozenset()) if method.key else returned
 
 
 def _container(bare: Any) -> Shape:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rpc.service.arguments import LEGACY, Form, argument, shown_default
-from rpc.service.describe.shape import Declared, Listed, Members, Names, Nullable, Number, Row, Shape, shape_of
+from rpc.service.describe.shape import Declared, Listed, Members, Names, Nullable, Number, Row, Shape, result_shape
 from rpc.service.method import Method, Parameter, default_of
 from rpc.service.show import blank, record_codecs
 from state.protocol.transaction import Wire
@@ -16,12 +16,12 @@ from state.protocol.transaction import Wire
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
     """Default-valued arguments and result of a method."""
-    return {"args": _arguments(method, wire), "ret": result_default(method.returns, wire, method.form)}
+    return {"args": _arguments(method, wire), "ret": result_default(method, wire)}
 
 
-def result_default(annotation: Any, wire: Wire, form: Form) -> Any:
-    """A result of this type with nothing in it; an empty object where nothing is declared."""
-    return blank_shape(shape_of(annotation), wire, form)
+def result_default(method: Method, wire: Wire) -> Any:
+    """The result of a method with nothing in it; an empty object where nothing is declared."""
+    return blank_shape(result_shape(method), wire, method.form)
 
 
 def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:

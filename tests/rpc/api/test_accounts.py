@@ -158,3 +158,8 @@ def test_names_are_spelled_for_the_chain() -> None:
     site.account("alice", balance=1500)
     (alice,) = site.call("condenser_api.get_accounts", ["alice"])
     assert (alice["balance"], alice["reward_steem_balance"], alice["sbd_balance"]) == ("1.500 TESTS", "0.000 TESTS", "0.000 TBD")
+
+
+def test_bandwidth_is_not_served() -> None:
+    text = "Assert Exception:method_itr != api_itr->second.end(): Could not find method get_account_bandwidth"
+    assert Site().refused("witness_api.get_account_bandwidth", account="temp", type="forum") == (-32002, text)

@@ -95,3 +95,14 @@ def test_one_reward_fund(site: Site) -> None:
     assert (fund["reward_balance"], fund["recent_claims"]) == ("1.500 COIN", str(2**70))
     unknown = "Assert Exception:fund != nullptr: Invalid reward fund name"
     assert site.refused("condenser_api.get_reward_fund", "none") == (-32003, unknown)
+
+
+def test_reserve_ratio() -> None:
+    site = Site()
+    site.state.set_props(average_block_size=5)
+    assert site.call("witness_api.get_reserve_ratio") == {
+        "id": 0,
+        "average_block_size": 5,
+        "current_reserve_ratio": 200_000_000,
+        "max_virtual_bandwidth": str(393216000 * 20000 * 1_000_000 * 604800 // 3),
+    }

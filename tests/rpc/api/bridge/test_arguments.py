@@ -1,4 +1,4 @@
-"""Arguments of `bridge` against tests/vectors/social.json."""
+"""Arguments of `bridge`: what is refused, what stands for a missing one, how they may come; and tests/vectors/social.json."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,41 @@ import pytest
 
 from rpc.api.bridge.arguments import account_argument, limit_argument, permlink_argument, tag_argument
 from rpc.service.refusal import InvalidParameters
-from tests.helpers.scenario import SOCIAL
+from tests.helpers.api import Site
+from tests.helpers.scenario import SOCIAL, World, scenario
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return scenario()
+
+
+def test_arguments(world: World) -> None:
+    assert world.refused("get_ranked_posts", {}) == "missing a required argument: 'sort'"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "x": 1}) == "got an unexpected keyword argument 'x'"
+    assert world.refused("get_community_context", ["a", "b", "c"]) == "too many positional arguments"
+    assert world.refused("get_community", "coin-123456") == "parameters must be an object or an array"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": None}) == "limit must be provided"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": "many"}) == "limit must be an integer"
+    assert world.refused("account_notifications", {"account": "carol", "last_id": "x"}) == "last_id must be an integer"
+    assert world.refused("list_communities", {"query": 5}) == "query must be a string"
+    assert world.refused("get_account_posts", {"sort": "blog", "account": ""}) == "account is required"
+    assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
+
+
+def test_nulls_and_positions(world: World) -> None:
+    nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
+    plain = world.call("get_ranked_posts", sort="created")
+    assert world.call("get_ranked_posts", **nulls) == plain
+    assert world.ask("bridge.get_ranked_posts", ["created", "", "", 20, "", ""])["result"] == plain
+    assert world.ask("bridge.list_communities", None)["result"] == world.call("list_communities")
+    notes = world.ask("bridge.account_notifications", ["carol", 25, None, 2])["result"]
+    assert notes == world.call("account_notifications", account="carol", limit=2)
+
+
+def test_a_node_without_the_index_says_so() -> None:
+    code, message = Site("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
+    assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
 
 
 @pytest.mark.parametrize("kind", ["account", "permlink", "tag", "limit"])

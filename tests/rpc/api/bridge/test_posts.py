@@ -1,11 +1,10 @@
-"""Methods of `bridge` beyond the recorded calls: arguments, pages that fit together, lists against a plain sort, lists of accounts."""
+"""Posts of `bridge`: ranked lists against a plain sort, pages that fit together, discussions, blogs and feeds, unknown posts."""
 
 import random
 from typing import Any
 
 import pytest
 
-from rpc.api.bridge import communities as bridge_communities
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.social.facts import Worth
 from state.plugins.social.index import Social
@@ -14,7 +13,6 @@ from state.plugins.social.scores import hot, trend
 from state.protocol.values.asset import SBD, Asset
 from state.tables import State
 from state.tables.content import Comment
-from tests.helpers.api import Site
 from tests.helpers.scenario import GivenFacts, World, scenario
 
 COMMUNITY = "coin-123456"
@@ -26,60 +24,6 @@ DAY = 86400
 @pytest.fixture(scope="module")
 def world() -> World:
     return scenario()
-
-
-# ------------------------------------------------------------------ arguments
-
-
-def test_arguments(world: World) -> None:
-    assert world.refused("get_ranked_posts", {}) == "missing a required argument: 'sort'"
-    assert world.refused("get_ranked_posts", {"sort": "hot", "x": 1}) == "got an unexpected keyword argument 'x'"
-    assert world.refused("get_community_context", ["a", "b", "c"]) == "too many positional arguments"
-    assert world.refused("get_community", "coin-123456") == "parameters must be an object or an array"
-    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": None}) == "limit must be provided"
-    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": "many"}) == "limit must be an integer"
-    assert world.refused("account_notifications", {"account": "carol", "last_id": "x"}) == "last_id must be an integer"
-    assert world.refused("list_communities", {"query": 5}) == "query must be a string"
-    assert world.refused("get_account_posts", {"sort": "blog", "account": ""}) == "account is required"
-    assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"total_payout_value": "9" * 400 + ".000 SBD"},
-        {"promoted": "-1.000 SBD"},
-        {"promoted": ""},
-        {"title": 5},
-        {"category": ["life"]},
-        {"parent_author": 5},
-        {"beneficiaries": 5},
-        {"beneficiaries": [{"account": "ann"}]},
-        {"created": 7},
-    ],
-)
-def test_posts_that_nobody_can_have_told(world: World, told: dict[str, Any]) -> None:
-    post = {"author": "ann", "permlink": "elsewhere"}
-    assert world.call("normalize_post", post=post)["post_id"] is None
-    assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
-
-
-def test_nulls_and_positions(world: World) -> None:
-    nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
-    plain = world.call("get_ranked_posts", sort="created")
-    assert world.call("get_ranked_posts", **nulls) == plain
-    assert world.ask("bridge.get_ranked_posts", ["created", "", "", 20, "", ""])["result"] == plain
-    assert world.ask("bridge.list_communities", None)["result"] == world.call("list_communities")
-    notes = world.ask("bridge.account_notifications", ["carol", 25, None, 2])["result"]
-    assert notes == world.call("account_notifications", account="carol", limit=2)
-
-
-def test_a_node_without_the_index_says_so() -> None:
-    code, message = Site("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
-    assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
-
-
-# ------------------------------------------------------------------ ranked lists
 
 
 class Steps(GivenFacts):
@@ -191,42 +135,28 @@ def test_a_changed_reputation_turns_posts_gray() -> None:
     assert world.call("get_ranked_posts", sort="muted") == before
 
 
-# ------------------------------------------------------------------ lists of accounts
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"total_payout_value": "9" * 400 + ".000 SBD"},
+        {"promoted": "-1.000 SBD"},
+        {"promoted": ""},
+        {"title": 5},
+        {"category": ["life"]},
+        {"parent_author": 5},
+        {"beneficiaries": 5},
+        {"beneficiaries": [{"account": "ann"}]},
+        {"created": 7},
+    ],
+)
+def test_posts_that_nobody_can_have_told(world: World, told: dict[str, Any]) -> None:
+    post = {"author": "ann", "permlink": "elsewhere"}
+    assert world.call("normalize_post", post=post)["post_id"] is None
+    assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
 
 
-def test_pages_of_roles_and_titles(world: World) -> None:
-    roles = world.call("list_community_roles", community=COMMUNITY)
-    pages: list[Any] = []
-    for last in ("", *[row[0] for row in roles]):
-        pages += world.call("list_community_roles", community=COMMUNITY, last=last, limit=1)
-    assert pages == roles
-    assert world.refused("list_community_roles", {"community": COMMUNITY, "last": "frank"}) == "invalid start"
-    assert world.call("list_community_titles", community=COMMUNITY, last="carol") == []
-
-
-def test_subscribers_and_queries(world: World) -> None:
-    assert [row[0] for row in world.call("list_subscribers", community=COMMUNITY, last="carol", limit=1)] == ["bob"]
-    assert [row["name"] for row in world.call("list_communities", query="CURIOUS wonderland")] == [COMMUNITY]
-    assert world.call("list_communities", query="curious nonsense") == []
-
-
-def test_profiles_and_relations(world: World) -> None:
-    names = ["alice", "nobody", "dave"]
-    assert [row["name"] for row in world.call("get_profiles", accounts=names)] == ["alice", "dave"]
-    assert world.refused("get_profiles", {"accounts": "alice"}) == "accounts must be an array"
-    relation = world.call("get_relationship_between_accounts", account1="alice", account2="dave")
-    assert (relation["follows"], relation["ignores"]) == (False, True)
-    assert world.call("does_user_follow_any_lists", observer="alice") is False
-    assert [row["name"] for row in world.call("get_follow_list", observer="alice", follow_type="muted")] == ["dave"]
-    assert world.call("get_follow_list", observer="alice") == []
-    assert world.refused("get_follow_list", {"observer": "alice", "follow_type": "all"}) == "invalid follow_type `all`"
-
-
-def test_topics_and_headers(world: World) -> None:
-    topics = world.call("get_trending_topics")
-    assert [name for name, _ in topics[:2]] == [COMMUNITY, "coin-234567"]
+def test_headers(world: World) -> None:
     assert world.call("get_post_header", author="carol", permlink="tea-party")["depth"] == 0
-    assert world.call("get_community_context", name=COMMUNITY, account="alice")["role"] == "admin"
 
 
 def test_large_discussions_are_cut() -> None:
@@ -298,9 +228,3 @@ def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPat
     (post,) = world.call("get_account_posts", sort="feed", account="eve")
     assert (post["permlink"], post["reblogged_by"]) == ("often", ["bob", "cat", "dan"])
     assert len(looked) == 1
-
-
-def test_subscriptions_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = world.call("list_all_subscriptions", account="bob")
-    monkeypatch.setattr(bridge_communities, "SUBSCRIPTIONS_MAX", 1)
-    assert (len(whole), world.call("list_all_subscriptions", account="bob")) == (2, whole[:1])

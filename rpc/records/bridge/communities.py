@@ -1,0 +1,102 @@
+"""Records of `bridge` for communities and what an account is in them. Source: social.md §3.5, §3.8."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from rpc.records.bridge.kinds import FreeObject, RoleName, RoleRow
+from rpc.service.show import Json
+from rpc.service.shown import At, MaybeAt
+from state.plugins.social.communities import lists
+from state.plugins.social.communities.lists import Figure, Standing
+from state.plugins.social.communities.payloads import GUEST
+from state.plugins.social.index import Social
+from state.plugins.social.posts.texts import settings_of
+from state.plugins.social.rows import Community, Role
+from state.protocol.codec.kinds import AccountName, Bool, Bounded, Many, Text, Time, UInt32
+from state.tables import State
+
+ROLE = RoleRow()
+
+
+class CommunityContextRecord(Struct):
+    """What an account is in a community: its role, the title that it was given there, and whether it subscribes."""
+
+    role: Annotated[int, RoleName()]
+    title: Text
+    subscribed: Bool
+
+
+class CommunityView(Struct):
+    """What is shown of a community: its row, what waits for payout in it, and what the observer is there.
+
+    `admins` is None where there are none; `team` and `settings` are filled for a single community only.
+    """
+
+    row: Community
+    figure: Figure
+    context: CommunityContextRecord
+    admins: list[str] | None = None
+    team: list[Role] = []
+    settings: Json = {}
+
+    @property
+    def title(self) -> str:
+        """Its title, or in its place its name."""
+        return self.row.title or f"@{self.row.name}"
+
+
+class CommunityRecord(Struct):
+    """A community, of a `CommunityView`. `sum_pending` is in whole SBD; `context` is what the observer is there."""
+
+    ROOT: ClassVar[str] = "row"
+
+    id: Annotated[int, At("row.account", UInt32)]
+    name: AccountName
+    title: Annotated[str, At("title", Text)]
+    about: Text
+    lang: Text
+    type_id: UInt32
+    is_nsfw: Bool
+    subscribers: UInt32
+    sum_pending: Annotated[int, At("figure.rounded", UInt32)]
+    num_pending: Annotated[int, At("figure.posts", UInt32)]
+    num_authors: Annotated[int, At("figure.authors", UInt32)]
+    created_at: Annotated[int, At("row.created", Time)]
+    avatar_url: Text
+    context: Annotated[CommunityContextRecord, At("context", CommunityContextRecord)]
+
+
+class ListedCommunityRecord(CommunityRecord):
+    """A community in a list, of a `CommunityView`; without admins it has no member `admins`."""
+
+    admins: Annotated[list[str] | None, MaybeAt("admins", Many(Bounded(16)))]
+
+
+class FullCommunityRecord(CommunityRecord):
+    """A single community, of a `CommunityView`. `team` holds account, role and title of those who run it."""
+
+    description: Text
+    flag_text: Text
+    settings: Annotated[Json, At("settings", FreeObject())]
+    team: Annotated[list[Role], At("team", Many(ROLE))]
+
+
+def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
+    """What an account is in a community; one without a role is a guest."""
+    row = kept.role_row(community, account)
+    role, title = (GUEST, "") if row is None else (row.role, row.title)
+    return CommunityContextRecord(role, title, kept.is_subscribed(community, account))
+
+
+def listed_community(kept: Social, one: Standing, observer: str) -> CommunityView:
+    """What `ListedCommunityRecord` is read from."""
+    admins = lists.admins(kept, one.row.name)
+    return CommunityView(one.row, one.figure, context_of(kept, one.row.name, observer), admins or None)
+
+
+def full_community(state: State, kept: Social, row: Community, observer: str) -> CommunityView:
+    """What `FullCommunityRecord` is read from."""
+    view = CommunityView(row, lists.figure_of(state, kept, row), context_of(kept, row.name, observer))
+    view.team, view.settings = lists.team(kept, row.name), settings_of(row.settings)
+    return view

@@ -1,0 +1,87 @@
+"""Kinds of fields that only the replies of `bridge` have: real numbers, amounts of SBD as text or number, free JSON, roles.
+
+The social indexer, whose replies these are, knows neither of the node's two forms of JSON. Source: social.md §3.2.
+"""
+
+from typing import Annotated, ClassVar
+
+from rpc.service.show import Json, Of
+from rpc.service.shown import Amount
+from state.plugins.social.communities.payloads import ROLE_NAMES, ROLES
+from state.plugins.social.rows import Role
+from state.protocol.codec.kinds import Choice, Codecs, Dump, Kind, Many, Seconds, String
+from state.protocol.values.asset import SBD
+from state.protocol.values.text import time_text
+
+SBD_UNIT = 1000
+
+
+def sbd_number(amount: int) -> float:
+    """An amount of SBD, which is counted in thousandths, as a real number."""
+    return amount / SBD_UNIT
+
+
+class Number(Kind):
+    """A JSON number as it is: an integer of any size, or a real number."""
+
+    default = 0.0
+
+
+class SbdNumber(Number):
+    """An amount of SBD as a real number."""
+
+    default = 0
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return sbd_number
+
+
+class SbdText(Amount):
+    """An amount of SBD, which is never negative, as text: the condenser's form of amounts."""
+
+    def __init__(self) -> None:
+        super().__init__(SBD)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        letters = codecs.symbols.letters[SBD]
+        # A post has five of these: a width that is known here makes the text in half the time.
+        return lambda amount: f"{amount // SBD_UNIT}.{amount % SBD_UNIT:03} {letters}"
+
+
+class GivenTime(Seconds):
+    """A point of time that is text already."""
+
+    default = time_text(0)  # type: ignore[assignment]
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return None
+
+
+class FreeObject(Kind):
+    """A JSON object whose members nobody has declared."""
+
+    default: ClassVar[Json] = {}  # type: ignore[misc]
+
+
+class RoleName(Choice):
+    """A role in a community by its name."""
+
+    def __init__(self) -> None:
+        super().__init__("role", *ROLES)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return ROLE_NAMES.__getitem__
+
+
+class RoleRow(Kind):
+    """The row of a role as an array of three texts: account, role, title."""
+
+    default = Role()
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return lambda row: (row.account, ROLE_NAMES[row.role], row.title)
+
+
+SbdTextAmount = Annotated[int, SbdText()]
+TextList = Annotated[list[str], Many(String())]
+TimeText = Annotated[str, Of(Seconds())]

@@ -1,0 +1,32 @@
+"""Records of `bridge` for notifications. Source: social.md §3.4."""
+
+from msgspec import Struct
+
+from state.plugins.social.index import Social
+from state.plugins.social.notifications.texts import content_of, message, url
+from state.plugins.social.rows import Notification
+from state.protocol.codec.kinds import Text, Time, UInt32
+
+
+class NotificationRecord(Struct):
+    """A notification, of this record itself. `msg` is a sentence; `url` is the path of the page that it is about."""
+
+    id: UInt32
+    type: Text
+    score: UInt32
+    date: Time
+    msg: Text
+    url: Text
+
+
+class UnreadRecord(Struct):
+    """The time up to which notifications were read, and the number of newer ones; of this record itself."""
+
+    lastread: Time
+    unread: UInt32
+
+
+def notification(kept: Social, row: Notification) -> NotificationRecord:
+    """A notification with its text. The indexer counts notifications from 1, the table from 0."""
+    content = content_of(kept, row)
+    return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content), url(content))

@@ -1,0 +1,71 @@
+"""Declaring methods: what `@method` reads from a function, and the reply that is only a value under its name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rpc.service.arguments import UInt32
+from rpc.service.describe.openrpc import document
+from rpc.service.describe.signature import signature
+from rpc.service.envelope import Service
+from rpc.service.method import Method, method
+from tests.helpers.fakes import fake_wire
+
+
+def declared() -> dict[str, Method]:
+    """Two methods whose replies have a key; one of them waits."""
+    registry: dict[str, Method] = {}
+
+    @method("a_api.now", key="numbers", registry=registry)
+    @method("condenser_api.now", registry=registry)
+    def now(state: None, number: UInt32) -> list[UInt32]:
+        """At once."""
+        return [number]
+
+    @method("a_api.later", key="number", registry=registry)
+    async def later(state: None, number: UInt32) -> UInt32:
+        """Later."""
+        return number
+
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "result"),
+    [
+        ("a_api.now", {"number": 7}, {"numbers": [7]}),
+        ("condenser_api.now", [7], [7]),
+        ("a_api.later", {"number": 7}, {"number": 7}),
+    ],
+)
+async def test_a_reply_under_its_key(name: str, params: Any, result: Any) -> None:
+    service = Service(declared().values(), wire=fake_wire(), state=None)
+    reply = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params}).encode())
+    answer = json.loads(reply if isinstance(reply, bytes) else await reply)
+    assert answer["result"] == result
+
+
+def test_the_key_stands_in_signature_and_schema() -> None:
+    registry = declared()
+    assert signature(registry["a_api.now"], fake_wire())["ret"] == {"numbers": []}
+    assert signature(registry["condenser_api.now"], fake_wire())["ret"] == []
+    schemas = {entry["name"]: entry["result"]["schema"] for entry in document(registry.values(), fake_wire())["methods"]}
+    number = {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}
+    assert schemas["a_api.later"] == {"type": "object", "properties": {"number": number}, "required": ["number"]}
+    assert schemas["condenser_api.now"] == {"type": "array", "items": number}
+
+
+def test_a_method_is_declared_once_and_says_what_it_does() -> None:
+    registry = declared()
+    with pytest.raises(AssertionError, match="declared twice"):
+
+        @method("a_api.now", registry=registry)
+        def again(state: None) -> None:
+            """Once more."""
+
+    with pytest.raises(AssertionError, match="needs a docstring"):
+
+        @method("a_api.silent", registry=registry)
+        def silent(state: None) -> None:
+            pass
