@@ -1,7 +1,9 @@
 """Numbers as the rules hold them. Source: block-processing.md §0."""
 
 from state.protocol.asset import INT64_MAX, INT64_MIN
-from state.protocol.errors import IntegerOverflow, IntegerUnderflow
+from state.protocol.errors import IntegerOverflow, IntegerUnderflow, require
+
+WORD16 = 2**16
 
 
 def share(value: int) -> int:
@@ -11,3 +13,9 @@ def share(value: int) -> int:
     if value < INT64_MIN:
         raise IntegerUnderflow("")
     return value
+
+
+def narrowed(value: int) -> int:
+    """A 128-bit number as an amount takes it: from 2^64 on it is refused, from 2^63 on it turns negative."""
+    require(value < 2**64, condition="hi == 0")
+    return value if value <= INT64_MAX else value - 2**64

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct, field, structs
 
+from state.effects.arithmetic import WORD16
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
@@ -218,11 +219,12 @@ class AccountWitnessVote(Operation, frozen=True):
             )
             state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
             move_weight(state, voter, witness, voter.witness_vote_weight)
-            state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for + 1)
+            state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for + 1) % WORD16)
             return
         require(not self.approve, "Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
         move_weight(state, voter, witness, -voter.witness_vote_weight)
-        state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for - 1)
+        # Between hardforks 6 and 8 accounts with votes can have a count of 0, which the reference's 16 bits wrap to 65535.
+        state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for - 1) % WORD16)
         state.witness_votes.remove(vote)
 
 
