@@ -139,7 +139,8 @@ def payout_of(state: State, comment: Comment, pot: Pot) -> int:
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
         return 0
-    return min(payout, to_coin(state, comment.max_accepted_payout))
+    # An amount that has turned negative counts as a large unsigned number.
+    return min(payout, to_coin(state, comment.max_accepted_payout) % 2**64)
 
 
 def next_payout_time(state: State, comment: Comment) -> int:
@@ -172,7 +173,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     claimed = tokens + paid
     given_away = 0
     for beneficiary in comment.beneficiaries:
-        part = tokens * beneficiary.weight // 10000
+        part = share(tokens * beneficiary.weight) // 10000
         pay_beneficiary(state, comment, beneficiary.account, part)
         given_away += part
     tokens -= given_away
@@ -242,7 +243,7 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
 def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
     """The author's part, up to half of it in SBD, and the totals that the comment shows."""
     author = state.account(comment.author)
-    half = tokens * comment.percent_coin_dollars // 20000
+    half = share(tokens * comment.percent_coin_dollars) // 20000
     vesting = tokens - half
     sbd, coin = add_sbd_reward(state, author, half)
     vests = vests_of_reward(state, vesting)

@@ -268,10 +268,10 @@ def raise_account_fee(state: State) -> None:
     )
     for name in state.schedule.current_shuffled_witnesses[: state.schedule.num_scheduled_witnesses]:
         witness = state.witness(name)
-        raised = replace_fee(witness.props, witness.props.account_creation_fee * 30)
+        raised = replace_fee(witness.props, share(witness.props.account_creation_fee * 30))
         state.witnesses.modify(witness, props=raised)
     median = state.schedule.median_props
-    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, median.account_creation_fee * 30))
+    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, share(median.account_creation_fee * 30)))
 
 
 def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:

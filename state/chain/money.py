@@ -3,6 +3,7 @@ Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
 from state.chain.medians import median
+from state.effects.arithmetic import WORD16, narrowed, quotient
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -14,6 +15,7 @@ from state.effects.balances import (
     share,
     vests_to_coin,
 )
+from state.effects.mana import truncated
 from state.effects.notices import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.protocol.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, price_key
@@ -43,6 +45,7 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import ELECTED, MINER, TIMESHARE, Witness
 
+WORD = 2**128
 MIN_REWARD = 1000  # 1.000 COIN, of each kind of reward before hardfork 16
 
 
@@ -67,7 +70,8 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
     if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
         # Since hardfork 14 SBD can't be worth more than a tenth of all COIN.
         props = state.props
-        floor = Price(Asset(9 * props.current_sbd_supply, SBD), Asset(props.current_supply, COIN))
+        floor = Price(Asset(share(9 * props.current_sbd_supply), SBD), Asset(props.current_supply, COIN))
+        floor.validate()
         current = max(current, floor, key=price_key)
     state.feed_histories.modify(state.feed, price_history=history, current_median_history=current)
 
@@ -83,8 +87,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     changes = {"virtual_supply": supply}
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before it was cut.
-        half = supply // 2 if state.hardfork >= 21 else 0
-        percent = (worth * 10000 + half) // supply % 65536
+        percent = sbd_percent(worth, supply, rounded=state.hardfork >= 21)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
             rate = 10000
@@ -94,6 +97,12 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
             rate = (stop - percent) * 10000 // (stop - start)
         changes["sbd_print_rate"] = rate
     state.set_props(**changes)
+
+
+def sbd_percent(worth: int, supply: int, rounded: bool) -> int:
+    """The part of a supply that all SBD is worth, in 1/10000 and 16 bits. What has turned negative counts as a large unsigned number."""
+    half = truncated(supply, 2) if rounded else 0
+    return narrowed(quotient((worth * 10000 + half) % WORD, supply % WORD)) % WORD16
 
 
 # ------------------------------------------------------------------ the null account
@@ -112,6 +121,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     vests = max(null.vesting_shares, 0) + max(null.reward_vesting_balance, 0)
     if not (coin or sbd or vests):
         return
+    coin, sbd, vests = share(coin), share(sbd), share(vests)
     totals = tuple(Asset(n, symbol) for n, symbol in ((coin, COIN), (vests, VESTS), (sbd, SBD)) if n > 0)
     notice = ClearNullAccountBalance(total_cleared=totals)
     announce(state, notice)
@@ -224,9 +234,9 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 
 def percent_per_block(supply: int, percent: int) -> int:
-    """A yearly percentage of the supply, for one block, as a fixed-point product."""
+    """A yearly percentage of the supply, for one block, as a fixed-point product of unsigned 128 bits."""
     shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
-    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) >> shift
+    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD >> shift
     return max(reward, MIN_REWARD)
 
 

@@ -4,6 +4,7 @@ Source: block-processing.md §3.23.
 
 from collections.abc import Iterator
 
+from state.effects.arithmetic import narrowed
 from state.effects.balances import adjust_balance
 from state.effects.notices import emit
 from state.effects.proposals import remove_proposals
@@ -64,7 +65,8 @@ def pay_proposals(state: State, now: int) -> None:
     active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
     treasury = state.account(state.spec.treasury)
     passed = (now - state.props.last_budget_time) % 2**32
-    left = passed * (treasury.sbd_balance // DAILY_PART) // SECONDS_PER_DAY
+    # After more than a hundred days that is more than the treasury has, and no block can be made.
+    left = narrowed(passed * (treasury.sbd_balance // DAILY_PART) // SECONDS_PER_DAY)
     # The product wraps at 32 bits: after five days proposals get less than their daily pay.
     ratio = passed * COIN_100_PERCENT % 2**32 // SECONDS_PER_DAY
     for proposal in active if left else ():

@@ -4,6 +4,7 @@ Source: block-processing.md §3.9.
 
 from collections import Counter
 
+from state.effects.arithmetic import quotient
 from state.effects.subsidies import backstop_decay, subsidy_params, witness_params
 from state.effects.votes import WORD, lap_length
 from state.protocol.constants import COIN_MAX_WITNESSES, COIN_START_MINER_VOTING_BLOCK
@@ -120,7 +121,7 @@ def reset_virtual_schedule(state: State) -> None:
             witness,
             virtual_position=0,
             virtual_last_update=0,
-            virtual_scheduled_time=LAP_LENGTH // ((witness.votes + 1) % WORD),
+            virtual_scheduled_time=quotient(LAP_LENGTH, (witness.votes + 1) % WORD),
         )
 
 
@@ -139,7 +140,7 @@ def update_early_schedule(state: State) -> None:
         if runner is not None:
             names.append(runner.owner)
             now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
-            lap = lap_length(state) // ((runner.votes + 1) % WORD)
+            lap = quotient(lap_length(state), (runner.votes + 1) % WORD)
             time = (runner.virtual_scheduled_time + lap) % WORD
             state.witnesses.modify(runner, virtual_position=0, virtual_scheduled_time=time)
     if props.num_pow_witnesses > COIN_MAX_WITNESSES:

@@ -2,6 +2,9 @@
 which wraps. Source: operations.md §2.11; block-processing.md §3.15.
 """
 
+from state.effects.arithmetic import quotient
+from state.protocol.errors import require
+
 WORD = 2**128
 MASK64 = 2**64 - 1
 CONTENT_CONSTANT = 2_000_000_000_000  # what hardforks before 17 calculate with; later it stands in the fund
@@ -41,5 +44,7 @@ def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
 
 
 def early_curation(rshares: int) -> int:
-    """What a curator's weight was before hardfork 17: bounded by 2^64 - 1."""
-    return MASK64 * rshares % WORD // (2 * CONTENT_CONSTANT + rshares)
+    """What a curator's weight was before hardfork 17: bounded by 2^64 - 1. Negative rshares count as large unsigned numbers."""
+    weight = quotient(MASK64 * rshares % WORD, (2 * CONTENT_CONSTANT + rshares) % WORD)
+    require(weight <= MASK64, condition="hi == 0")
+    return weight

@@ -18,8 +18,8 @@ from state.tables import State
 
 
 def part_of_year(supply: int, percent: int, factor: int, shift: int) -> int:
-    """A yearly percentage of the supply for a part of the year that a fixed-point factor stands for, rounded."""
-    return (supply * percent * factor + (1 << (shift - 1))) >> shift
+    """A yearly percentage of the supply for a part of the year that a fixed-point factor stands for, rounded, in unsigned 128 bits."""
+    return (supply * percent * factor + (1 << (shift - 1))) % 2**128 >> shift
 
 
 def pow_reward(state: State) -> int:

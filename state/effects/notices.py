@@ -21,8 +21,8 @@ def tell(state: State, operation: Operation, after: bool) -> None:
 
 
 def announce(state: State, operation: Operation) -> None:
-    """A virtual operation is about to happen: it takes the next number."""
-    state.here.virtual_op += 1
+    """A virtual operation is about to happen: it takes the next number, which has 16 bits."""
+    state.here.virtual_op = (state.here.virtual_op + 1) & 0xFFFF
     tell(state, operation, after=False)
 
 

@@ -43,7 +43,7 @@ def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
     if median_price(state) == NULL_PRICE:
         adjust_balance(state, to, coin, COIN)
         return 0, coin
-    printed = state.props.sbd_print_rate * coin // 10000
+    printed = share(state.props.sbd_print_rate * coin) // 10000
     sbd, rest = to_sbd(state, printed), coin - printed
     add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
     add(state, to, sbd, SBD)

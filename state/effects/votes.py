@@ -1,5 +1,6 @@
 """Witness votes and what moves them: the weight of VESTS, along proxies. Source: operations.md §2.10."""
 
+from state.effects.arithmetic import quotient, share
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
 from state.protocol.errors import require
 from state.tables import State
@@ -15,15 +16,15 @@ def lap_length(state: State) -> int:
 
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
-    """When a witness that has come so far will have finished its lap. Votes can be negative before hardfork 2."""
-    return (start + (lap_length(state) - position) % WORD // ((votes + 1) % WORD)) % WORD
+    """When a witness that has come so far will have finished its lap. Votes can be negative before hardfork 3."""
+    return (start + quotient((lap_length(state) - position) % WORD, (votes + 1) % WORD)) % WORD
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Change a witness's votes and move it in virtual time."""
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD
-    votes = witness.votes + delta
+    votes = share(witness.votes + delta)
     require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
@@ -48,7 +49,7 @@ def propagate(state: State, account: Account, delta: int) -> None:
             return
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
-        votes[depth] += delta
+        votes[depth] = share(votes[depth] + delta)
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 
@@ -61,7 +62,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
     """Move an account's own weight and what is proxied to it (five numbers, by distance) to what it votes for."""
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
-            total = sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1])
+            total = share(sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1]))
             for witness in voted_witnesses(state, account):
                 adjust_witness_vote(state, witness, total)
             return
@@ -70,7 +71,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
         for i in range(COIN_MAX_PROXY_RECURSION_DEPTH - depth):
-            votes[i + depth] += deltas[i]
+            votes[i + depth] = share(votes[i + depth] + deltas[i])
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct, field, structs
 
-from state.effects.arithmetic import WORD16
+from state.effects.arithmetic import WORD16, share
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
@@ -301,4 +301,4 @@ def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> 
         propagate(state, voter, weight)
     else:
         # Before hardfork 2 virtual time was left alone.
-        state.witnesses.modify(witness, votes=witness.votes + weight)
+        state.witnesses.modify(witness, votes=share(witness.votes + weight))
