@@ -3,6 +3,7 @@
 Credits are kept per account as a manabar whose maximum follows the account's VESTS. Source: block-processing.md §5.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, NoReturn
@@ -24,14 +25,16 @@ from state.plugins.rc_prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, Rates, Re
 from state.plugins.rc_usage import Usage, added, usage_of
 from state.protocol import virtual
 from state.protocol.asset import COIN, VESTS, Asset
-from state.protocol.constants import COIN_NULL_ACCOUNT
-from state.protocol.errors import PluginRefused
+from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
+from state.protocol.errors import DivisionByZero, PluginRefused, Refused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.globals import SubsidyParams
+
+log = logging.getLogger("coind.rc")
 
 NAME = "rc"
 REGENERATION_SECONDS = 432_000
@@ -49,6 +52,7 @@ PAYERS: dict[type[Operation], Callable[[Any], str]] = {
     ClaimRewardBalance: attrgetter("account"),
     CustomJson: lambda operation: next(iter(operation.required_auths or operation.required_posting_auths), ""),
 }
+FAR_FROM_EDGE = 2**62  # no account withdraws as much in a week, so that no sum below ended at 2^63 on its way
 NEGATIVE_SINCE = 1_538_211_600  # up to this head time a transaction that can't be paid costs nothing
 
 
@@ -148,8 +152,20 @@ def find_rc_account(state: State, name: str) -> RcAccount | None:
 
 
 def maximum_rc(account: Account, adjustment: int) -> int:
-    """The size of an account's bar: VESTS that count, and what its creation cost."""
-    return saturated(account.effective_vests + adjustment)
+    """Return the size of an account's bar: VESTS that count, and what its creation cost."""
+    most = account.effective_vests + adjustment
+    return most if -FAR_FROM_EDGE < most < FAR_FROM_EDGE else step_by_step(account, adjustment)
+
+
+def step_by_step(account: Account, adjustment: int) -> int:
+    """Return the same where each of the reference's sums may end at the edge of 64 bits."""
+    most = saturated(account.vesting_shares - account.delegated_vesting_shares)
+    most = saturated(most + account.received_vesting_shares)
+    most = saturated(most + adjustment)
+    next_withdrawal = 0
+    if account.next_vesting_withdrawal != TIME_MAX:
+        next_withdrawal = min(account.vesting_withdraw_rate, account.to_withdraw - account.withdrawn)
+    return saturated(most - next_withdrawal)
 
 
 # ------------------------------------------------------------------ prices
@@ -188,7 +204,11 @@ def charge(state: State, trx: SignedTransaction) -> None:
         return
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is not None and account is not None:
-        take(state, rc, row, account, price(state, rc, usage))
+        try:
+            take(state, rc, row, account, price(state, rc, usage))
+        except (Refused, DivisionByZero) as error:
+            # A number of the reference that leaves its bits: it gives up here, and the transaction costs nothing.
+            log.debug("no credits are taken from %s: %s", name, error)
 
 
 def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> None:
@@ -197,13 +217,14 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
     if most < 0:
         return
     mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
-    if mana >= price:
+    if mana >= price >= 0:
         rc.accounts.modify(row, mana=mana - price, mana_time=now)
         return
-    if price and state.is_producing and state.hardfork >= 20:
+    # A price that has wrapped below zero can always be paid, and brings credits.
+    if price > 0 and state.is_producing and state.hardfork >= 20:
         # Before hardfork 20 nobody was held to credits.
         refuse(row.account, mana, price)
-    if not price or now > NEGATIVE_SINCE:
+    if price <= 0 or now > NEGATIVE_SINCE:
         mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), 10000))
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
@@ -378,8 +399,8 @@ def follow_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
     if row is not None and account is not None:
         most = maximum_rc(account, row.adjustment)
         if most != row.last_max:
-            added = max(most - row.last_max, 0) if gain else 0
-            rc.accounts.modify(row, last_max=most, mana=row.mana + added)
+            added = max(wrapped(most - row.last_max), 0) if gain else 0
+            rc.accounts.modify(row, last_max=most, mana=wrapped(row.mana + added))
 
 
 def create_account(state: State, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:

@@ -4,7 +4,10 @@ Source: block-processing.md §5.2, §5.4, §5.8.
 
 from msgspec import Struct
 
+from state.effects.mana import wrapped
 from state.plugins.rc_usage import Usage
+from state.protocol.asset import INT64_MAX
+from state.protocol.errors import DivisionByZero, require
 from state.tables.globals import SubsidyParams
 
 NEW_ACCOUNTS = 1
@@ -52,12 +55,26 @@ def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regenerati
 
 
 def cost(rates: Rates, usage: Usage) -> int:
-    """What a usage costs, in credits."""
+    """Return what a usage costs, in credits."""
+    total = 0
+    try:
+        for (numerator, denominator), count in zip(rates, usage, strict=False):
+            if count > 0:
+                total += numerator * count // denominator + 1
+    except ZeroDivisionError:
+        raise DivisionByZero from None
+    return total if total <= INT64_MAX else wrapped_cost(rates, usage)
+
+
+def wrapped_cost(rates: Rates, usage: Usage) -> int:
+    """Return the same where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 can't be priced."""
     total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
-            total += numerator * count // denominator + 1
-    return total
+            part = numerator * count // denominator
+            require(part < 2**64, condition="hi == 0")
+            total += part + 1
+    return wrapped(total)
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
