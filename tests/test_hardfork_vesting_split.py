@@ -1,5 +1,7 @@
 """Hardfork 1 makes a million VESTS of each: what no longer fits 64 bits refuses the block."""
 
+from typing import Any
+
 import pytest
 
 from state.chain.hardforks import process_hardforks
@@ -38,7 +40,8 @@ def test_the_total_overflows() -> None:
 def test_comments_that_overflow(field: str) -> None:
     state = chain_at(0).state
     add_account(state, "alice")
-    comment = add_comment(state, "alice", "post", **{field: MOST + 1})
+    fields: dict[str, Any] = {field: MOST + 1}
+    comment = add_comment(state, "alice", "post", **fields)
     with pytest.raises(IntegerOverflow, match=r"^Integer Overflow:$"):
         process_hardforks(state, BLOCK)
     state.comments.modify(comment, **{field: -MOST - 1})
