@@ -25,11 +25,11 @@ from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
 from state.plugins import PLUGINS, enable
-from state.protocol.asset import COIN, SBD, Asset
-from state.protocol.authority import key_authority
-from state.protocol.keys import secret_from_wif
+from state.protocol.keys.authority import key_authority
+from state.protocol.keys.keys import secret_from_wif
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
 SIZES = (1_000, 10_000, 100_000)

@@ -26,13 +26,13 @@ from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.producer import Producer
 from node.service import new_service
-from rpc.service.asgi import serve
 from rpc.service.envelope import Service
+from rpc.service.transport.asgi import serve
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.plugins import PLUGINS
-from state.protocol.asset import COIN, Asset
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import COIN, Asset
 
 ACCOUNTS = 3000
 BLOCKS, BLOCKS_ALONE = 10, 3

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.recovery import recovery_seconds
 
-CASES = Path(__file__).resolve().parent.parent / "tests" / "cases"
+CASES = Path(__file__).resolve().parent.parent / "tests" / "conformance" / "cases"
 KILOBYTE = 1024
 LINES = 45
 
@@ -93,7 +93,7 @@ def main() -> None:
         return
     for verify in ("all", "none"):
         command = [sys.executable, "-m", "bench.replay", str(path), "--chain", options.chain, "--verify", verify]
-        subprocess.run(command, check=True, cwd=CASES.parent.parent)
+        subprocess.run(command, check=True, cwd=CASES.parent.parent.parent)
 
 
 if __name__ == "__main__":

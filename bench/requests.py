@@ -18,10 +18,10 @@ import state.operations
 from bench.recovery import recovery_seconds
 from node.specs import load_spec
 from state.operations.transfers import Transfer
-from state.protocol.asset import COIN, Asset
-from state.protocol.keys import derive_secret
-from state.protocol.signatures import Canonical, sign
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction, Wire
+from state.protocol.values.asset import COIN, Asset
 
 ROOT = Path(__file__).resolve().parent.parent
 PORT = 18590

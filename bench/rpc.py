@@ -25,15 +25,15 @@ from msgspec import Struct
 from bench.clients import HttpClient, SocketClient
 from bench.recovery import recovery_seconds
 from bench.replay import CASES
-from node.blockfile import BlockFile
 from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.progress import Progress
 from node.replay import replay
 from node.service import new_service
 from node.specs import load_spec
-from rpc.service.asgi import serve
+from node.storage.blockfile import BlockFile
 from rpc.service.envelope import Service
+from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED

@@ -20,9 +20,11 @@ from rpc.service.method import METHODS
 from state.chain.genesis import new_state
 from state.chain.hardforks import set_hardfork
 from state.operations.content import Comment, Vote
-from state.plugins import communities, enable, follow
-from state.plugins.communities_kept import plugin
-from state.plugins.social_posts import follow_comment, follow_vote
+from state.plugins import enable
+from state.plugins.follow import plugin as follow
+from state.plugins.social import plugin as communities
+from state.plugins.social.index import plugin
+from state.plugins.social.posts.placement import follow_comment, follow_vote
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment as CommentRow

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
-from state.protocol.keys import secret_from_wif
-from state.protocol.signatures import Canonical, sign
+from state.protocol.keys.keys import secret_from_wif
+from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
 
 LIFETIME = 600  # seconds

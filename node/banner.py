@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from state.protocol.keys import derive_secret, wif_from_secret
+from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec, GenesisAccount
 
 KEY_LENGTH = 51

@@ -13,8 +13,8 @@ from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.specs import ROLES, SpecError, load_spec, spec_names
 from state.chain.skip import TRUSTED, Skip
-from state.protocol.keys import derive_secret, public_key, public_key_text, wif_from_secret
-from state.protocol.text import is_valid_account_name
+from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
+from state.protocol.values.text import is_valid_account_name
 
 DEFAULT_CHAIN = "dev"
 DEFAULT_HTTP = "127.0.0.1:8090"

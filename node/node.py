@@ -16,10 +16,7 @@ import trio
 from msgspec import Struct
 
 from node.banner import show_banner
-from node.blockfile import BlockFile
-from node.blocklog import BlockLog
 from node.clock import Clock, Patience, system_clock
-from node.datafolder import DataFolder
 from node.descriptors import room_for_connections
 from node.failures import NodeError
 from node.memory import keep_what_is_loaded, tune_collector
@@ -28,14 +25,17 @@ from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
 from node.service import health, new_service
-from rpc.service.asgi import serve
+from node.storage.blockfile import BlockFile
+from node.storage.blocklog import BlockLog
+from node.storage.datafolder import DataFolder
+from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.skip import Skip
 from state.plugins import enable
-from state.protocol.keys import secret_from_wif
+from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 

@@ -12,10 +12,10 @@ import structlog
 import trio
 from msgspec import Struct
 
-from node.blockfile import BlockFile
-from node.blocklog import BlockLog
 from node.clock import Clock, Patience, system_clock
 from node.failures import FileError
+from node.storage.blockfile import BlockFile
+from node.storage.blocklog import BlockLog
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain

@@ -16,7 +16,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL
 from state.protocol.errors import ChainError
-from state.protocol.keys import public_key
+from state.protocol.keys.keys import public_key
 from state.tables import State
 
 ROUNDING_MILLISECONDS = 500

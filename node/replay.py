@@ -2,10 +2,10 @@
 
 import trio
 
-from node.blockfile import BlockFile
 from node.failures import FileError, NodeError
 from node.memory import keep_what_is_loaded
 from node.progress import Progress
+from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError

@@ -8,7 +8,7 @@ from node.processor import Processor
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
-from state.protocol.text import time_text
+from state.protocol.values.text import time_text
 
 
 def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:

@@ -16,11 +16,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from node.plugins import KNOWN
-from state.protocol import constants, keys
-from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol import constants
 from state.protocol.errors import ChainError
+from state.protocol.keys import keys
 from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, GenesisAccount, Natural
-from state.protocol.text import is_valid_account_name, version_from_text
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.values.text import is_valid_account_name, version_from_text
 
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
 BASES_MAX = 8

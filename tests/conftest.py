@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import called
+from tests.helpers import called
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
-CASES = ROOT / "tests" / "cases"
-MAINNET = ROOT / "tests" / "mainnet"
-METHODS = ROOT / "tests" / "methods.json"
+CASES = ROOT / "tests" / "conformance" / "cases"
+MAINNET = ROOT / "tests" / "conformance" / "mainnet"
+METHODS = ROOT / "docs" / "reference" / "methods.json"
 # What social.md says of `bridge` wins: order of arguments, members beyond the specification, methods that only it has.
-BRIDGE_METHODS = ROOT / "tests" / "methods_bridge.json"
+BRIDGE_METHODS = ROOT / "docs" / "reference" / "methods_bridge.json"
 
 # `ci` is what everybody runs: the same examples each time, no clock. HYPOTHESIS_PROFILE=search looks for new ones.
 SLOW = [HealthCheck.too_slow]

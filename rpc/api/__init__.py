@@ -3,9 +3,6 @@
 from rpc.api import (
     accounts,
     blocks,
-    bridge_accounts,
-    bridge_communities,
-    bridge_posts,
     broadcast,
     chain,
     comments,
@@ -32,6 +29,9 @@ from rpc.api import (
     vesting,
     witnesses,
 )
+from rpc.api.bridge import accounts as bridge_accounts
+from rpc.api.bridge import communities as bridge_communities
+from rpc.api.bridge import posts as bridge_posts
 
 __all__ = [
     "accounts",

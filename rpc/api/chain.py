@@ -6,8 +6,8 @@ from rpc.processor import Processor
 from rpc.service.arguments import Timestamp, UInt16, UInt32
 from rpc.service.method import method
 from rpc.service.refusal import PushFailed
+from state.protocol.codec.kinds import Bool, Extensions, Hash, Many, Text
 from state.protocol.errors import ChainError
-from state.protocol.kinds import Bool, Extensions, Hash, Many, Text
 from state.protocol.operation import Operations
 from state.protocol.transaction import SIGNATURE_BYTES, SignedBlock, SignedTransaction, Wire
 

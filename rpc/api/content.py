@@ -24,7 +24,7 @@ from rpc.service.arguments import AccountName, Limit, Text, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of, find_comment
-from state.plugins import tags
+from state.plugins.tags import plugin as tags
 from state.protocol.errors import require
 from state.tables import State
 from state.tables.content import Comment

@@ -12,11 +12,12 @@ from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Show
 from state.effects.comments import comment_of, find_comment
-from state.plugins import follow, tags
-from state.protocol import text
-from state.protocol.asset import SBD, Asset
+from state.plugins.follow import plugin as follow
+from state.plugins.tags import plugin as tags
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import require
+from state.protocol.values import text
+from state.protocol.values.asset import SBD, Asset
 from state.tables import State
 from state.tables.content import Comment
 

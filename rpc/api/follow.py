@@ -12,7 +12,7 @@ from rpc.service.arguments import AccountName, Limit, Text, Title, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of
-from state.plugins import follow
+from state.plugins.follow import plugin as follow
 from state.tables import State
 
 NAME = follow.NAME

@@ -16,11 +16,11 @@ from rpc.records.chain import (
 from rpc.service.arguments import Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.asset import Price
 from state.protocol.config import config_object
 from state.protocol.errors import require
 from state.protocol.spec import ChainSpec
-from state.protocol.text import version_text
+from state.protocol.values.asset import Price
+from state.protocol.values.text import version_text
 from state.tables import State
 
 REVISION = "unknown"

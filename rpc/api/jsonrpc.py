@@ -4,9 +4,9 @@ from functools import lru_cache
 from typing import Any
 
 from rpc.service.arguments import Text
+from rpc.service.describe.openrpc import document
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, method
-from rpc.service.openrpc import document
 from state.protocol.transaction import Wire
 
 DOCUMENTS_KEPT_MAX = 4

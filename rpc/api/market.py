@@ -8,7 +8,7 @@ from rpc.service.arguments import Limit, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
-from state.protocol.asset import COIN, Asset, convert
+from state.protocol.values.asset import COIN, Asset, convert
 from state.tables import State
 from state.tables.market import LimitOrder
 

@@ -8,7 +8,7 @@ from rpc.service.arguments import AccountName, Int64, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
-from state.protocol.asset import COIN, Asset, Price, convert
+from state.protocol.values.asset import COIN, Asset, Price, convert
 from state.tables import State, market
 
 BOOK_LIMIT = 500

@@ -19,11 +19,13 @@ from rpc.service.arguments import Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import find_comment
-from state.plugins import account_history, follow, tags
-from state.plugins.tags_view import TagStats
-from state.protocol import text
-from state.protocol.asset import Price
+from state.plugins import account_history
+from state.plugins.follow import plugin as follow
+from state.plugins.tags import plugin as tags
+from state.plugins.tags.view import TagStats
 from state.protocol.operation import SMT_TAGS
+from state.protocol.values import text
+from state.protocol.values.asset import Price
 from state.tables import State
 from state.tables.witnesses import Witness as WitnessRow
 

@@ -11,7 +11,7 @@ from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Timestamp,
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.transaction import Wire
-from state.tables import State, market
+from state.tables import State, proposals
 
 ProposalJson = Annotated[Json, Of(Proposal)]
 ProposalVoteJson = Annotated[Json, Of(ProposalVote)]
@@ -158,7 +158,7 @@ def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -
             yield ProposalVoteView(row, proposal_view(state, proposal))
 
 
-def proposal_view(state: State, row: market.Proposal) -> ProposalView:
+def proposal_view(state: State, row: proposals.Proposal) -> ProposalView:
     """A proposal with its status at head time."""
     now = state.head_time
     status = "inactive" if now < row.start_date else "active" if now <= row.end_date else "expired"

@@ -7,12 +7,12 @@ from rpc.records.plugins import Credits, CreditsView
 from rpc.service.arguments import AccountName, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.plugins import rc
-from state.plugins.rc_prices import Resource
-from state.plugins.rc_usage import EXECUTION_TIMES, SIZES, STATE_BYTES_SCALE
-from state.protocol.convert import json_int
+from state.plugins.rc import plugin as rc
+from state.plugins.rc.prices import Resource
+from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, STATE_BYTES_SCALE
 from state.protocol.errors import require
 from state.protocol.operation import OPERATIONS, SMT_TAGS
+from state.protocol.values.convert import json_int
 from state.tables import State
 
 ACCOUNTS_MAX = 1000

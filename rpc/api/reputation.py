@@ -6,7 +6,8 @@ from rpc.records.plugins import Reputation
 from rpc.service.arguments import AccountName, Limit, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.plugins import follow, reputation
+from state.plugins import reputation
+from state.plugins.follow import plugin as follow
 from state.tables import State
 
 EITHER = (follow.NAME, reputation.NAME)

@@ -8,10 +8,10 @@ from rpc.records.plugins import Payout, Simulation
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.curves import curve_value
-from state.protocol.asset import INT64_MAX
+from state.protocol.codec.kinds import Curve, UInt128
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import require
-from state.protocol.kinds import Curve, UInt128
+from state.protocol.values.asset import INT64_MAX
 from state.tables import State
 from state.tables.content import Comment
 

@@ -5,13 +5,13 @@ from typing import Annotated, TypedDict
 from rpc.service.arguments import AccountName, Hash256, PublicKey, Text
 from rpc.service.method import method
 from state.chain.transactions import authority_lookups, canonical_rule
-from state.protocol.authority import Authority
+from state.protocol.codec.kinds import Hash
 from state.protocol.errors import ChainError, MissingActiveAuthority, require
-from state.protocol.keys import public_key_text
-from state.protocol.kinds import Hash
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import public_key_text
+from state.protocol.keys.signatures import Canonical, recover
+from state.protocol.keys.signing import Limits, Lookup, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.operation import Needed
-from state.protocol.signatures import Canonical, recover
-from state.protocol.signing import Limits, Lookup, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.transaction import SignedTransaction
 from state.tables import State
 

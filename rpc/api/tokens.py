@@ -9,10 +9,10 @@ from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, 
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.tokens import liquid_variant, token_with_name
-from state.protocol.asset import nai_digits, symbol_from_digits
-from state.protocol.convert import to_array, to_object
+from state.protocol.codec.kinds import Symbol, SymbolKind
 from state.protocol.errors import require
-from state.protocol.kinds import Symbol, SymbolKind
+from state.protocol.values.asset import nai_digits, symbol_from_digits
+from state.protocol.values.convert import to_array, to_object
 from state.tables import State, smt
 
 SYMBOL = SymbolKind()

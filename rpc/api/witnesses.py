@@ -9,7 +9,7 @@ from rpc.records.witnesses import Witness, WitnessVote
 from rpc.service.arguments import AccountName, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.kinds import Share, UInt128
+from state.protocol.codec.kinds import Share, UInt128
 from state.tables import State
 
 WitnessJson = Annotated[Json, Of(Witness)]

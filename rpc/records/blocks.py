@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from rpc.service.show import Json
+from state.protocol.codec.kinds import Bool, Extensions, Hash, Hash160, Int32, Many, PublicKey, Signature, Time, UInt16, UInt32
 from state.protocol.errors import ChainError
-from state.protocol.keys import NULL_KEY, public_key_text
-from state.protocol.kinds import Bool, Extensions, Hash, Hash160, Int32, Many, PublicKey, Signature, Time, UInt16, UInt32
+from state.protocol.keys.keys import NULL_KEY, public_key_text
+from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.operation import OperationKind
-from state.protocol.signatures import Canonical, recover
 from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 SIGNERS_KEPT_MAX = 4096

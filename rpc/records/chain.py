@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from state.protocol.asset import Price
-from state.protocol.kinds import (
+from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
+from state.protocol.codec.kinds import (
     AccountName,
     Bounded,
     Curve,
@@ -22,7 +22,7 @@ from state.protocol.kinds import (
     UInt128,
     Version,
 )
-from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
+from state.protocol.values.asset import Price
 
 
 class DynamicGlobalProperties(Struct):

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.service.shown import At, Big, BigText, DebtAmount
 from state.operations.content import Beneficiary
-from state.protocol.kinds import AccountName, Bool, Many, Text, Time, UInt32
-from state.protocol.shown import At, Big, BigText, DebtAmount
+from state.protocol.codec.kinds import AccountName, Bool, Many, Text, Time, UInt32
 from state.tables import State, content
 
 NO_COMMENT = content.Comment()

@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from rpc.records.comments import NO_COMMENT, NO_CONTENT, Comment, CommentView
+from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
 from state.effects.comments import payout_time
 from state.effects.curves import curve_value
 from state.effects.voting import ContentPot, content_pot
-from state.plugins import tags
 from state.plugins.reputation import Reputations, known_reputations, reputation_of
-from state.protocol import text
-from state.protocol.asset import COIN, INT64_MAX, SBD, Asset
-from state.protocol.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
-from state.protocol.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
+from state.plugins.tags import plugin as tags
+from state.protocol.codec.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
+from state.protocol.values import text
+from state.protocol.values.asset import COIN, INT64_MAX, SBD, Asset
 from state.tables import State, content
 
 VOTES_SHOWN_MAX = 10_000

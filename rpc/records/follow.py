@@ -5,10 +5,10 @@ from typing import Annotated
 from msgspec import Struct
 
 from rpc.records.comments import Comment, CommentView
-from state.plugins import follow
-from state.protocol.codec import Codecs
-from state.protocol.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
-from state.protocol.shown import At
+from rpc.service.shown import At
+from state.plugins.follow import plugin as follow
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
 
 
 class Relations(Many):

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from rpc.records.blocks import Transaction
-from state.protocol.kinds import Hash160, Time, UInt32
+from rpc.service.shown import At
+from state.protocol.codec.kinds import Hash160, Time, UInt32
 from state.protocol.operation import Operation, OperationKind
-from state.protocol.shown import At
 from state.protocol.transaction import SignedTransaction
 
 

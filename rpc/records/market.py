@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import Struct
 
 from rpc.records.orders import BookOrderView
-from state.protocol.asset import Asset, Price
-from state.protocol.kinds import Symbol, Time, UInt32
-from state.protocol.shown import At, Big, CoinAmount, DebtAmount, RealNumber
+from rpc.service.shown import At, Big, CoinAmount, DebtAmount, RealNumber
+from state.protocol.codec.kinds import Symbol, Time, UInt32
+from state.protocol.values.asset import Asset, Price
 
 
 class BucketSide(Struct):

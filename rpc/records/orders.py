@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from state.protocol.asset import Price
-from state.protocol.kinds import AccountName, Time, UInt32
-from state.protocol.shown import Always, At, Big
+from rpc.service.shown import Always, At, Big
+from state.protocol.codec.kinds import AccountName, Time, UInt32
+from state.protocol.values.asset import Price
 
 NO_REAL_PRICE = "0.00000000000000000"
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from rpc.records.accounts import AccountView, ExtendedAccount
 from rpc.records.follow import AuthorCount
 from rpc.records.history import RecordedOperation
+from rpc.service.shown import Always, At, MaybeAt
 from state.plugins.account_history import OperationRecord
-from state.plugins.follow import BlogAuthor
-from state.protocol.kinds import Int, Many, Pairs, String
-from state.protocol.shown import Always, At, MaybeAt
+from state.plugins.follow.plugin import BlogAuthor
+from state.protocol.codec.kinds import Int, Many, Pairs, String
 
 Numbered = tuple[tuple[int, OperationRecord], ...]
 Names = Many(String())

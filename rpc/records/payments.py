@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from state.protocol.asset import Asset
-from state.protocol.kinds import AccountName, Bool, Text, Time, UInt32
-from state.protocol.shown import CoinAmount, DebtAmount
+from rpc.service.shown import CoinAmount, DebtAmount
+from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
+from state.protocol.values.asset import Asset
 
 
 class Escrow(Struct):

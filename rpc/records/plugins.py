@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from state.plugins.rc import RcAccount
-from state.protocol.kinds import AccountName, Many, Text, UInt32, UInt128
-from state.protocol.shown import At, Big, CoinAmount, VestsAmount
+from rpc.service.shown import At, Big, CoinAmount, VestsAmount
+from state.plugins.rc.plugin import RcAccount
+from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
 
 class Reputation(Struct):

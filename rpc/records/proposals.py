@@ -4,15 +4,15 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from state.protocol.kinds import AccountName, Text, Time, UInt32
-from state.protocol.shown import At, BigText, DebtAmount
-from state.tables import market
+from rpc.service.shown import At, BigText, DebtAmount
+from state.protocol.codec.kinds import AccountName, Text, Time, UInt32
+from state.tables import proposals
 
 
 class ProposalView(Struct):
     """What is shown of a proposal: its row, and its status at head time."""
 
-    row: market.Proposal
+    row: proposals.Proposal
     status: str
 
 
@@ -37,7 +37,7 @@ class Proposal(Struct):
 class ProposalVoteView(Struct):
     """What is shown of a vote for a proposal: its row, and the proposal."""
 
-    row: market.ProposalVote
+    row: proposals.ProposalVote
     proposal: ProposalView
 
 

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from state.operations.smt_types import SmtCappedGenerationPolicy, Unit
-from state.protocol.asset import Asset
-from state.protocol.codec import Codecs
-from state.protocol.kinds import AccountName, Bool, Choice, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
-from state.protocol.shown import At, Big, CoinAmount
+from rpc.service.shown import At, Big, CoinAmount
+from state.operations.smt.types import SmtCappedGenerationPolicy, Unit
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, Choice, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
+from state.protocol.values.asset import Asset
 from state.tables import smt
 
 Phase = Annotated[int, Choice("coin::chain::smt_phase", *smt.PHASE_NAMES)]

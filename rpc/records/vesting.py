@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from state.protocol.kinds import AccountName, Bool, Time, UInt32
-from state.protocol.shown import VestsAmount
+from rpc.service.shown import VestsAmount
+from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
 
 
 class Delegation(Struct):

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from rpc.records.chain import ChainProperties
-from state.protocol.asset import Price
-from state.protocol.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
-from state.protocol.shown import Big, BigText
+from rpc.service.shown import Big, BigText
+from state.protocol.codec.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
+from state.protocol.values.asset import Price
 
 
 class Witness(Struct):

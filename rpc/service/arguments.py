@@ -14,11 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from rpc.service.refusal import BadArgument
-from state.protocol.codec import Codecs
-from state.protocol.convert import to_array, to_int, to_object
-from state.protocol.errors import BadCast, ChainError, require
-from state.protocol.fields import kind_of_hint, wire_fields
-from state.protocol.kinds import (
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.fields import kind_of_hint, wire_fields
+from state.protocol.codec.kinds import (
     AccountName,
     Bool,
     Hash160,
@@ -34,7 +32,9 @@ from state.protocol.kinds import (
     UInt64,
     as_it_is,
 )
+from state.protocol.errors import BadCast, ChainError, require
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from state.protocol.values.convert import to_array, to_int, to_object
 
 __all__ = [
     "APPBASE",

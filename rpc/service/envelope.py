@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from rpc.service.describe.signature import signature
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_json
 from rpc.service.refusal import (
@@ -36,11 +37,10 @@ from rpc.service.refusal import (
     plain_error,
     plugin_hint,
 )
-from rpc.service.signature import signature
 from rpc.service.turns import Turns
-from state.protocol.convert import json_int, to_object, to_text
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
+from state.protocol.values.convert import json_int, to_object, to_text
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
 REQUEST_LOGGED_MAX = 2000
@@ -152,7 +152,7 @@ class Service:
         return b"[" + b",".join(replies) + b"]"
 
     def _one(self, request: Any, local: bool) -> Reply:
-        """The answer to one element: the checks of §1.4 in their order, then the call."""
+        """The answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
         request_id = request.get("id")

@@ -13,9 +13,9 @@ from msgspec import Struct
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
 from rpc.service.refusal import BadArgument, InvalidParameters, NotEnabled
 from rpc.service.show import Show
-from state.protocol.convert import to_array
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
+from state.protocol.values.convert import to_array
 
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"

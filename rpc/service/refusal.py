@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.convert import json_int
+from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.errors import ChainError, Refused
-from state.protocol.fields import BUILT_IN, wire_fields
 from state.protocol.transaction import Wire
+from state.protocol.values.convert import json_int
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -30,7 +30,7 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (§7.1)."""
+    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (rpc-api.md §7.1)."""
 
     def __init__(self, error: ChainError) -> None:
         super().__init__(error)
@@ -38,7 +38,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (§9.2)."""
+    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)

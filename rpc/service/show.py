@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from rpc.service.arguments import LEGACY, Form
-from state.protocol.kinds import Dump, as_it_is
+from state.protocol.codec.kinds import Dump, as_it_is
 from state.protocol.transaction import Wire
 
 Json = dict[str, Any]

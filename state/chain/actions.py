@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import json
 
 from state.operations.checks import require_account_name
+from state.protocol.codec.kinds import Tagged, Variant
 from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import require
-from state.protocol.kinds import Tagged, Variant
-from state.protocol.text import time_text
 from state.protocol.transaction import (
     OPTIONAL_ACTIONS,
     REQUIRED_ACTIONS,
@@ -20,39 +19,11 @@ from state.protocol.transaction import (
     RequiredAction,
     SignedBlock,
 )
-from state.store import Table
 from state.tables import State
-from state.tables.smt import PendingAction
 
 WORD32 = 2**32
 
 Action = ExampleRequiredAction | ExampleOptionalAction
-
-
-# ------------------------------------------------------------------ queueing
-
-
-def push_required_action(state: State, action: ExampleRequiredAction, execution_time: int) -> None:
-    """Queue an action that a block must contain when it is due."""
-    push(state, state.required_actions, action, execution_time, "required")
-
-
-def push_optional_action(state: State, action: ExampleOptionalAction, execution_time: int) -> None:
-    """Queue an action that a block may contain when it is due, until that block is irreversible."""
-    push(state, state.optional_actions, action, execution_time, "optional")
-
-
-def push(state: State, queue: Table[PendingAction], action: Action, execution_time: int, kind: str) -> None:
-    """What both kinds have in common."""
-    require(
-        execution_time >= state.head_time,
-        f"Cannot push {kind} action to execute in the past. head_block_time: ${{h}} execution_time: ${{e}}",
-        condition="execution_time >= head_block_time()",
-        h=time_text(state.head_time),
-        e=time_text(execution_time),
-    )
-    require_account_name(action.account)
-    queue.insert(PendingAction(execution_time=execution_time, action=action))
 
 
 # ------------------------------------------------------------------ applying

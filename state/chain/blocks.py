@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 from state.chain.actions import process_optional_actions, process_required_actions
-from state.chain.cashout import process_comment_cashout
 from state.chain.hardforks import genesis_hardforks, process_hardforks
-from state.chain.heads import (
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time
+from state.chain.steps.cashout import process_comment_cashout
+from state.chain.steps.heads import (
     clear_expired_delegations,
     clear_expired_transactions,
     create_block_summary,
@@ -13,24 +15,22 @@ from state.chain.heads import (
     update_last_irreversible_block,
     update_signing_witness,
 )
-from state.chain.market import clear_expired_orders, expire_escrow_ratification, pay_liquidity_reward, process_conversions
-from state.chain.money import (
+from state.chain.steps.market import clear_expired_orders, expire_escrow_ratification, pay_liquidity_reward, process_conversions
+from state.chain.steps.money import (
     clear_null_account_balance,
     process_funds,
     process_subsidized_accounts,
     update_median_feed,
     update_virtual_supply,
 )
-from state.chain.proposals import process_proposals
-from state.chain.recovery import account_recovery_processing, process_decline_voting_rights
-from state.chain.schedule import update_witness_schedule
-from state.chain.skip import Skip
-from state.chain.slots import scheduled_witness, slot_at_time
+from state.chain.steps.proposals import process_proposals
+from state.chain.steps.recovery import account_recovery_processing, process_decline_voting_rights
+from state.chain.steps.schedule import update_witness_schedule
+from state.chain.steps.withdrawals import process_savings_withdraws, process_vesting_withdrawals
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
-from state.chain.withdrawals import process_savings_withdraws, process_vesting_withdrawals
+from state.protocol.codec.kinds import untagged
 from state.protocol.errors import require
-from state.protocol.kinds import untagged
-from state.protocol.signatures import recover
+from state.protocol.keys.signatures import recover
 from state.protocol.transaction import (
     HARDFORK_VOTE,
     OPTIONAL_ACTIONS,

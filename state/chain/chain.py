@@ -69,13 +69,6 @@ class Chain:
         block = self.block_by_number(number)
         return None if block is None else block.timestamp
 
-    def packed_block(self, number: int) -> bytes | None:
-        """The bytes of a block of the main branch."""
-        if 0 < number <= len(self._packed):
-            return self._packed[number - 1]
-        block = self.block_by_number(number)
-        return None if block is None else self.state.wire.pack_block(block)
-
     # -------------------------------------------------------------- blocks
 
     def push_block(self, block: SignedBlock, skip: int = Skip.NOTHING) -> bool:

@@ -8,7 +8,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.errors import require
-from state.protocol.keys import public_key, secret_from_wif
+from state.protocol.keys.keys import public_key, secret_from_wif
 from state.tables import State
 
 BLOCKS_MAX = 1_000_000

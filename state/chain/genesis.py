@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 from state.chain.hardforks import report_version, set_hardfork
 from state.effects.subsidies import subsidy_params, witness_params
-from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
-from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
     COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
@@ -18,7 +16,9 @@ from state.protocol.constants import (
     COIN_SBD_STOP_PERCENT_HF14,
     COIN_TEMP_ACCOUNT,
 )
+from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.spec import ChainSpec, GenesisAccount
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from state.tables.globals import (

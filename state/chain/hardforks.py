@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from state.chain.schedule import reset_virtual_schedule
+from state.chain.steps.schedule import reset_virtual_schedule
 from state.effects.accounts import update_owner
 from state.effects.arithmetic import WORD16, share
 from state.effects.clearing import clear_account
@@ -22,7 +22,6 @@ from state.effects.nai import replenish_pool
 from state.effects.notices import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.effects.voting import post_fund
-from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_FEED_HISTORY_WINDOW,
     COIN_MINER_ACCOUNT,
@@ -35,7 +34,8 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import UnknownHardfork, require
-from state.protocol.keys import public_key_from_text
+from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import Hardfork
 from state.tables import State

@@ -7,7 +7,7 @@ bug, not somebody's bad input.
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, convert, is_smt, is_vesting, paired
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, convert, is_smt, is_vesting, paired
 from state.tables import State
 
 

@@ -4,11 +4,11 @@ from state.chain.actions import select_actions
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import apply_transaction, canonical_rule
+from state.protocol.codec.kinds import Tagged
 from state.protocol.constants import COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, require
-from state.protocol.keys import public_key
-from state.protocol.kinds import Tagged
-from state.protocol.signatures import sign
+from state.protocol.keys.keys import public_key
+from state.protocol.keys.signatures import sign
 from state.protocol.transaction import (
     HARDFORK_VOTE,
     VERSION_REPORT,

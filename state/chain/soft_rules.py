@@ -1,5 +1,5 @@
 """What this node refuses only while a transaction enters it; a block may hold it all the same.
-Sources: block-processing.md §4.6; operations.md §12, §19.15.
+Sources: block-processing.md §4.6; operations.md §12, §19 (item 15).
 """
 
 from state.operations.content import Comment, CommentOptions, CommentPayoutBeneficiaries
@@ -7,7 +7,7 @@ from state.operations.custom import Custom, CustomBinary, CustomJson
 from state.operations.transfers import Transfer, TransferFromSavings, TransferToSavings
 from state.protocol.constants import COIN_SOFT_MAX_COMMENT_DEPTH
 from state.protocol.errors import PluginRefused
-from state.protocol.keys import derive_secret, is_secret, public_key, secret_from_extended_key
+from state.protocol.keys.keys import derive_secret, is_secret, public_key, secret_from_extended_key
 from state.store import Row, Table, Unique
 from state.tables import State
 
@@ -34,7 +34,7 @@ def install_soft_rules(state: State) -> None:
     counts = CustomCounts(state.journal)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
-        if state.is_producing:
+        if state.is_pushing:
             count_custom(counts, operation)
 
     listen = state.listeners.on_operation
@@ -49,7 +49,7 @@ def install_soft_rules(state: State) -> None:
 
 def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
     """A memo tells the world no key of the sender, and no password that its keys were made from."""
-    if not operation.memo or not state.is_producing:
+    if not operation.memo or not state.is_pushing:
         return
     account = state.account(operation.from_)
     authority = state.authority(operation.from_)
@@ -75,7 +75,7 @@ def keys_in_memo(name: str, memo: str) -> set[bytes]:
 
 def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
     """At most 8 beneficiaries; options of an unknown comment are left to the rules of the chain."""
-    if not state.is_producing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
+    if not state.is_pushing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
         return
     for extension in operation.extensions:
         if isinstance(extension, CommentPayoutBeneficiaries) and len(extension.beneficiaries) > BENEFICIARIES_MAX:
@@ -84,7 +84,7 @@ def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
 
 def require_shallow(state: State, operation: Comment) -> None:
     """Replies are nested at most 255 deep."""
-    if not state.is_producing or not operation.parent_author:
+    if not state.is_pushing or not operation.parent_author:
         return
     parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
     if parent is not None and parent.depth >= COIN_SOFT_MAX_COMMENT_DEPTH:

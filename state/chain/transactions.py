@@ -8,9 +8,9 @@ from state.protocol.constants import (
     HIVE_TREASURY_ACCOUNT,
 )
 from state.protocol.errors import InvalidTransaction, MissingActiveAuthority, TransactionExpired, WrongReferenceBlock, require
+from state.protocol.keys.signatures import Canonical
+from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, verify
 from state.protocol.operation import Needed, Operation
-from state.protocol.signatures import Canonical
-from state.protocol.signing import LIMITS, NO_LIMITS, Lookups, verify
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.tables import State
 from state.tables.globals import TransactionRecord
@@ -71,7 +71,7 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
 def verify_authority(state: State, trx: SignedTransaction) -> None:
     """Refuse unless exactly the needed keys have signed."""
     # Before hardfork 20 a block's transactions could have any number of members and accounts.
-    limits = LIMITS if state.hardfork >= 20 or state.is_producing else NO_LIMITS
+    limits = LIMITS if state.hardfork >= 20 or state.is_pushing else NO_LIMITS
     keys = state.wire.signers(trx, canonical_rule(state))
     try:
         verify(Needed.by(trx.operations), keys, authority_lookups(state), limits)

@@ -1,8 +1,8 @@
 """Making accounts and changing who may act for them. Source: operations.md §2.4, §2.13."""
 
-from state.protocol.authority import Authority
 from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
 from state.protocol.errors import require
+from state.protocol.keys.authority import Authority
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata, OwnerHistory
 
@@ -11,7 +11,7 @@ FULL_VOTING_POWER = 10000
 
 def require_size(state: State, authority: Authority) -> None:
     """An authority has at most 40 members. Before hardfork 20 only this node's own pushes were held to it."""
-    if state.hardfork >= 20 or state.is_producing:
+    if state.hardfork >= 20 or state.is_pushing:
         require_few(authority)
 
 

@@ -1,7 +1,7 @@
 """Numbers as the rules hold them. Source: block-processing.md §0."""
 
-from state.protocol.asset import INT64_MAX, INT64_MIN
 from state.protocol.errors import DivisionByZero, IntegerOverflow, IntegerUnderflow, require
+from state.protocol.values.asset import INT64_MAX, INT64_MIN
 
 WORD16 = 2**16
 

@@ -9,9 +9,9 @@ from state.effects.notices import emit
 from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance
 from state.effects.tokens import symbol_text
 from state.effects.votes import propagate
-from state.protocol.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_smt, is_vesting, ratio
 from state.protocol.constants import COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC, COIN_SECONDS_PER_YEAR, COIN_START_VESTING_BLOCK
 from state.protocol.errors import Refused, require
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_smt, is_vesting, ratio
 from state.protocol.virtual import Interest
 from state.tables import State
 from state.tables.accounts import Account

@@ -12,8 +12,8 @@ from state.effects.mana import regenerated, used
 from state.effects.notices import emit
 from state.effects.orders import cancel_order
 from state.effects.votes import propagate
-from state.protocol.asset import COIN, SBD, VESTS, Asset
 from state.protocol.constants import TIME_MAX
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.virtual import Hardfork23
 from state.tables import State
 from state.tables.accounts import Account

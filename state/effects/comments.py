@@ -2,7 +2,6 @@
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
-from state.protocol import text
 from state.protocol.constants import (
     COIN_MAX_COMMENT_DEPTH,
     COIN_MAX_COMMENT_DEPTH_PRE_HF17,
@@ -16,6 +15,7 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import UnknownKey, require
+from state.protocol.values import text
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment
@@ -143,7 +143,7 @@ def require_new_permlink(permlink: str) -> None:
 def require_editable(state: State, author: Account, comment: Comment) -> None:
     """A pause since the author's last post or edit; before hardfork 17 a comment could be too old as well."""
     hardfork = state.hardfork
-    if hardfork >= 21 or state.is_producing:
+    if hardfork >= 21 or state.is_pushing:
         # Before hardfork 21 only this node's own pushes were held to it.
         require(
             state.head_time - author.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL,

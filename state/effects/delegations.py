@@ -2,9 +2,9 @@
 
 from state.effects.arithmetic import share
 from state.effects.mana import manabar_changes, truncated, update_manabar, used, wrapped
-from state.protocol.asset import INT64_MAX
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.protocol.errors import require
+from state.protocol.values.asset import INT64_MAX
 from state.tables import State
 from state.tables.accounts import Account, DelegationExpiration, VestingDelegation
 

@@ -1,9 +1,9 @@
 """Giving an escrow back to the account that made it. Source: operations.md §10.2, §17.10."""
 
 from state.effects.balances import adjust_balance
-from state.protocol.asset import COIN, SBD
+from state.protocol.values.asset import COIN, SBD
 from state.tables import State
-from state.tables.market import Escrow
+from state.tables.payments import Escrow
 
 
 def give_back_escrow(state: State, escrow: Escrow) -> None:

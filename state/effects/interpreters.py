@@ -21,5 +21,5 @@ def interpret(state: State, operation: Any) -> None:
         interpreter(state, operation)
     except ChainError:
         state.journal.undo(mark)
-        if state.is_producing:
+        if state.is_pushing:
             raise

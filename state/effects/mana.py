@@ -1,8 +1,8 @@
 """Manabars: what an account may spend on votes, and how it comes back. Source: operations.md §2.9; block-processing.md §3.2."""
 
-from state.protocol.asset import INT64_MAX
 from state.protocol.constants import COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
 from state.protocol.errors import Refused
+from state.protocol.values.asset import INT64_MAX
 from state.tables import State
 from state.tables.accounts import Account
 

@@ -1,8 +1,8 @@
 """The pool of names that new tokens may take. Source: operations.md §15.1; block-processing.md §3.25."""
 
 from state.effects.tokens import token_with_name
-from state.protocol.asset import CONTROL_BIT, DECIMALS_MASK, NAI_SHIFT
 from state.protocol.constants import SMT_MAX_NAI_GENERATION_TRIES, SMT_MAX_NAI_POOL_COUNT
+from state.protocol.values.asset import CONTROL_BIT, DECIMALS_MASK, NAI_SHIFT
 from state.tables import State
 
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619

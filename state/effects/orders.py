@@ -6,8 +6,8 @@ Prices compare as products of their amounts; the order that was there first sets
 from state.effects.balances import adjust_balance
 from state.effects.mana import wrapped
 from state.effects.notices import emit
-from state.protocol.asset import COIN, Asset, Price
 from state.protocol.constants import COIN_LIQUIDITY_TIMEOUT_SEC, COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
+from state.protocol.values.asset import COIN, Asset, Price
 from state.protocol.virtual import FillOrder
 from state.tables import State
 from state.tables.market import LimitOrder, LiquidityReward

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from state.tables import State
-from state.tables.market import Proposal
+from state.tables.proposals import Proposal
 
 
 def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:

@@ -13,7 +13,7 @@ from state.effects.balances import (
     share,
     to_sbd,
 )
-from state.protocol.asset import COIN, NULL_PRICE, SBD
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD
 from state.tables import State
 from state.tables.accounts import Account
 

@@ -5,8 +5,8 @@ It knows nothing of COIN, SBD and VESTS: state.effects.balances comes here with 
 
 from state.effects.arithmetic import share
 from state.effects.tokens import liquid_variant, symbol_text
-from state.protocol.asset import is_vesting, paired, ratio
 from state.protocol.errors import require
+from state.protocol.values.asset import is_vesting, paired, ratio
 from state.tables import State
 from state.tables.smt import RegularBalance, RewardsBalance, SmtToken
 

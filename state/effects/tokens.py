@@ -1,7 +1,7 @@
 """Finding tokens and their emissions, and how refusals spell symbols. Source: operations.md §15."""
 
-from state.protocol.asset import CONTROL_BIT, NAI_SHIFT, decimals, is_vesting, nai_text, paired
 from state.protocol.constants import SMT_EMIT_INDEFINITELY, TIME_MAX
+from state.protocol.values.asset import CONTROL_BIT, NAI_SHIFT, decimals, is_vesting, nai_text, paired
 from state.tables import State
 from state.tables.smt import SmtEmission, SmtToken
 

@@ -1,13 +1,13 @@
 """What may be sent to the treasury of proposals: SBD only. Source: operations.md §5.1, §6.1."""
 
-from state.protocol.asset import SBD, Asset
 from state.protocol.errors import require
+from state.protocol.values.asset import SBD, Asset
 from state.tables import State
 
 
 def is_closed_treasury(state: State, name: str) -> bool:
     """Whether a name is the treasury and its rules are in force: before hardfork 21 only for this node's own pushes."""
-    return name == state.spec.treasury and (state.hardfork >= 21 or state.is_producing)
+    return name == state.spec.treasury and (state.hardfork >= 21 or state.is_pushing)
 
 
 def require_sbd_for_treasury(state: State, to: str, amount: Asset) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from state.effects.balances import share
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
-from state.protocol.asset import Asset, convert
 from state.protocol.constants import (
     COIN_MAX_VOTE_CHANGES,
     COIN_MIN_VOTE_INTERVAL_SEC,
@@ -17,6 +16,7 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import require
+from state.protocol.values.asset import Asset, convert
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment, CommentVote

@@ -13,12 +13,12 @@ from state.operations import (
     mining,
     proposals,
     rewards,
-    smt,
-    smt_settings,
     transfers,
     vesting,
     witnesses,
 )
+from state.operations.smt import settings as smt_settings
+from state.operations.smt import tokens as smt
 from state.protocol import virtual
 
 __all__ = [

@@ -10,9 +10,8 @@ from state.operations.checks import (
     require_json_metadata,
     require_no_extensions,
 )
-from state.protocol.asset import COIN, VESTS, Asset
-from state.protocol.authority import Authority
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Extensions, PublicKey, Text
 from state.protocol.constants import (
     COIN_ACCOUNT_SUBSIDY_PRECISION,
     COIN_CREATE_ACCOUNT_DELEGATION_RATIO,
@@ -22,9 +21,10 @@ from state.protocol.constants import (
     COIN_NULL_ACCOUNT,
 )
 from state.protocol.errors import require
-from state.protocol.keys import NULL_KEY
-from state.protocol.kinds import AccountName, Extensions, PublicKey, Text
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, VESTS, Asset
 from state.tables import State
 from state.tables.accounts import Account, VestingDelegation
 from state.tables.witnesses import ELECTED, SCHEDULE_NAMES
@@ -281,7 +281,7 @@ def require_fee_not_negative(fee: Asset) -> None:
 def require_fee_limit(state: State, fee: Asset) -> None:
     """The fee has an upper limit; before hardfork 20 only this node's own pushes were held to it."""
     require(
-        fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_producing),
+        fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "Account creation fee cannot be too large",
         condition="o.fee <= asset( COIN_MAX_ACCOUNT_CREATION_FEE, COIN_SYMBOL )",
     )
@@ -306,7 +306,7 @@ def require_hardfork_20(state: State, operation_name: str) -> None:
 
 def use_subsidy(state: State) -> None:
     """Take a free account out of the pool, and out of the producer's own: while a claim is pushed, nobody knows who will produce."""
-    if not state.is_producing:
+    if not state.is_pushing:
         producer = state.witness(state.props.current_witness)
         require(
             producer.schedule == ELECTED,

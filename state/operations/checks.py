@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from state.protocol import jsontext, text
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_MEMO_SIZE,
@@ -17,10 +16,11 @@ from state.protocol.constants import (
     COIN_MIN_BLOCK_SIZE_LIMIT,
 )
 from state.protocol.errors import require
+from state.protocol.values import jsontext, text
 
 if TYPE_CHECKING:
     from state.operations.witnesses import LegacyChainProperties, PowChainProperties
-    from state.protocol.codec import Codecs
+    from state.protocol.codec.codecs import Codecs
 
 
 def require_account_name(name: str) -> None:

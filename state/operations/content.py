@@ -22,9 +22,8 @@ from state.effects.early_voting import cast_early_vote
 from state.effects.edits import edited
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
-from state.protocol import text
-from state.protocol.asset import COIN, SBD, Asset
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_BENEFICIARY_LIMIT,
@@ -33,20 +32,9 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import require
-from state.protocol.kinds import (
-    AccountName,
-    Bool,
-    ChainVariant,
-    Int16,
-    Many,
-    Pairs,
-    Share,
-    SymbolKind,
-    Text,
-    UInt16,
-    Variant,
-)
 from state.protocol.operation import Operation, operation
+from state.protocol.values import text
+from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 from state.tables.content import CommentContent

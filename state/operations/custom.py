@@ -6,13 +6,13 @@ from typing import Annotated
 
 from state.effects.interpreters import interpret
 from state.operations import checks
-from state.protocol import text
-from state.protocol.authority import Authority
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
 from state.protocol.errors import require
-from state.protocol.kinds import CustomId, Data, Many, Names, Text, UInt16
+from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed, Operation, operation
+from state.protocol.values import text
 from state.tables import State
 
 NOBODY = "at least one account must be specified"
@@ -93,7 +93,7 @@ class CustomBinary(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         require_short_data(state, self.data)
-        require(not state.is_producing, "custom_binary_operation is deprecated", condition="false")
+        require(not state.is_pushing, "custom_binary_operation is deprecated", condition="false")
         require(state.hardfork >= 14, condition="d.has_hardfork( COIN_HARDFORK_0_14__317 )")
         names = len(self.required_owner_auths) + len(self.required_active_auths) + len(self.required_posting_auths)
         require_members(state, names + sum(authority.members for authority in self.required_auths), "num_auths")
@@ -115,7 +115,7 @@ def require_id(name: str) -> None:
 def require_members(state: State, n: int, what: str) -> None:
     """At most 40 accounts must sign. Before hardfork 20 only this node's own pushes were held to it."""
     require(
-        n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_producing),
+        n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_pushing),
         "Authority membership exceeded. Max: ${max} Current: ${n}",
         condition=f"{what} <= COIN_MAX_AUTHORITY_MEMBERSHIP",
         max=COIN_MAX_AUTHORITY_MEMBERSHIP,
@@ -132,5 +132,5 @@ def require_short_data(state: State, data: bytes) -> None:
 def require_short(state: State, size: int, message: str, condition: str) -> None:
     """What enters through this node is short; a block may hold longer payloads."""
     require(
-        not state.is_producing or size <= COIN_CUSTOM_OP_DATA_MAX_LENGTH, message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH
+        not state.is_pushing or size <= COIN_CUSTOM_OP_DATA_MAX_LENGTH, message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH
     )

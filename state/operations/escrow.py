@@ -5,13 +5,13 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, share
 from state.effects.escrow import give_back_escrow
 from state.operations import checks
-from state.protocol.asset import COIN, SBD, Asset
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Bool, Text, Time, UInt32
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables import State
-from state.tables.market import Escrow
+from state.tables.payments import Escrow
 
 DEFAULT_ESCROW_ID = 30
 

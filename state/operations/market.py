@@ -8,8 +8,8 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, median_price
 from state.effects.orders import apply_order, cancel_order
 from state.operations.checks import require_account_name
-from state.protocol.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert, is_smt
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
 from state.protocol.constants import (
     COIN_CONVERSION_DELAY,
     COIN_CONVERSION_DELAY_PRE_HF_16,
@@ -18,8 +18,8 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Bool, Time, UInt32
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert, is_smt
 from state.tables import State
 from state.tables.market import ConvertRequest, LimitOrder
 

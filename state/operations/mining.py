@@ -14,14 +14,8 @@ from state.effects.balances import adjust_balance, adjust_supply, create_vesting
 from state.effects.mining_rewards import pow_reward
 from state.operations import checks
 from state.operations.witnesses import LegacyChainProperties, PowChainProperties
-from state.protocol import pow as work
-from state.protocol.asset import COIN
-from state.protocol.authority import key_authority
-from state.protocol.codec import Codecs
-from state.protocol.constants import COIN_MAX_WITNESSES, COIN_MIN_BLOCK_SIZE_LIMIT, COIN_START_MINER_VOTING_BLOCK
-from state.protocol.errors import Refused, require
-from state.protocol.keys import NULL_KEY
-from state.protocol.kinds import (
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import (
     AccountName,
     Dump,
     Hash160,
@@ -40,9 +34,15 @@ from state.protocol.kinds import (
     Unpack,
     Variant,
 )
+from state.protocol.constants import COIN_MAX_WITNESSES, COIN_MIN_BLOCK_SIZE_LIMIT, COIN_START_MINER_VOTING_BLOCK
+from state.protocol.errors import Refused, require
+from state.protocol.keys import pow as work
+from state.protocol.keys.authority import key_authority
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.keys.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.operation import Needed, Operation, operation
-from state.protocol.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.transaction import ZERO_ID, HeaderExtensions, block_number
+from state.protocol.values.asset import COIN
 from state.tables import State
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness

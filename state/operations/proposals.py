@@ -8,9 +8,8 @@ from typing import Annotated
 from state.effects.balances import adjust_balance
 from state.effects.proposals import remove_proposals
 from state.operations import checks
-from state.protocol import text
-from state.protocol.asset import SBD, Asset
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, Extensions, Int, Many, Text, Time
 from state.protocol.constants import (
     COIN_PROPOSAL_MAINTENANCE_CLEANUP,
     COIN_PROPOSAL_MAX_IDS_NUMBER,
@@ -18,10 +17,11 @@ from state.protocol.constants import (
     COIN_TREASURY_FEE,
 )
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Bool, Extensions, Int, Many, Text, Time
 from state.protocol.operation import Operation, operation
+from state.protocol.values import text
+from state.protocol.values.asset import SBD, Asset
 from state.tables import State
-from state.tables.market import Proposal, ProposalVote
+from state.tables.proposals import Proposal, ProposalVote
 
 PROPOSALS_HARDFORK = 21
 

@@ -9,11 +9,11 @@ from state.effects.balances import adjust_balance, adjust_reward_balance, intere
 from state.effects.mana import manabar_changes
 from state.effects.votes import propagate
 from state.operations import checks
-from state.protocol.asset import COIN, SBD, VESTS, Asset, decimals, nai_digits, nai_text
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, AssetKind, Extensions, Many
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, AssetKind, Extensions, Many
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset, decimals, nai_digits, nai_text
 from state.tables import State
 from state.tables.accounts import Account
 

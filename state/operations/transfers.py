@@ -5,14 +5,14 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, adjust_balance_of, adjust_savings_balance, savings_of
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_memo
-from state.protocol.asset import COIN, SBD, Asset, is_vesting
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Text, UInt32
 from state.protocol.constants import COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT, COIN_SAVINGS_WITHDRAW_TIME
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Text, UInt32
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, SBD, Asset, is_vesting
 from state.tables import State
-from state.tables.market import SavingsWithdraw
+from state.tables.payments import SavingsWithdraw
 
 
 @operation(2, active="from_", impacted=("from_", "to"))

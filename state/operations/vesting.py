@@ -8,8 +8,8 @@ from state.effects.delegations import lend, lendable, take_back
 from state.effects.mana import wrapped
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
-from state.protocol.asset import COIN, VESTS, Asset, is_smt, is_vesting
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import AccountName, Bool, UInt16
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_WITHDRAW_ROUTES,
@@ -20,8 +20,8 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import require
-from state.protocol.kinds import AccountName, Bool, UInt16
 from state.protocol.operation import Operation, operation
+from state.protocol.values.asset import COIN, VESTS, Asset, is_smt, is_vesting
 from state.tables import State
 from state.tables.accounts import Account, VestingDelegation, WithdrawRoute
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from state.operations.checks import require_url
-from state.protocol.asset import COIN, SBD, Asset, Price
-from state.protocol.codec import Codecs, reading
+from state.protocol.codec.codecs import Codecs, reading
+from state.protocol.codec.kinds import Int, Key, String, unpack_length
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MIN_BLOCK_SIZE_LIMIT,
@@ -22,8 +22,8 @@ from state.protocol.constants import (
     COIN_RD_MIN_DECAY,
 )
 from state.protocol.errors import OutOfRange, require
-from state.protocol.keys import NULL_KEY
-from state.protocol.kinds import Int, Key, String, unpack_length
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.values.asset import COIN, SBD, Asset, Price
 
 KEY = "key"
 

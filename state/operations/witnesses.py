@@ -10,9 +10,21 @@ from state.effects.arithmetic import WORD16, share
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
-from state.protocol.asset import COIN, SBD, Asset, Price
-from state.protocol.authority import Authority, key_authority
-from state.protocol.codec import Codecs
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import (
+    AccountName,
+    Blob,
+    Bool,
+    CoinFee,
+    CoinFeeKind,
+    Extensions,
+    Pairs,
+    PublicKey,
+    String,
+    Text,
+    UInt16,
+    UInt32,
+)
 from state.protocol.constants import (
     COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
     COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
@@ -25,9 +37,10 @@ from state.protocol.constants import (
     COIN_SOFT_MAX_BLOCK_SIZE,
 )
 from state.protocol.errors import require
-from state.protocol.keys import NULL_KEY
-from state.protocol.kinds import AccountName, Blob, Bool, CoinFee, CoinFeeKind, Extensions, Pairs, PublicKey, String, Text, UInt16, UInt32
+from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
+from state.protocol.values.asset import COIN, SBD, Asset, Price
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
@@ -82,7 +95,7 @@ class WitnessUpdate(Operation, frozen=True):
         if state.hardfork >= 14:
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
             require_fee_limit(state, fee.amount)
-        if state.hardfork >= 20 or state.is_producing:
+        if state.hardfork >= 20 or state.is_pushing:
             # Before hardfork 20 only this node's own pushes had upper limits.
             require(
                 self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
@@ -260,7 +273,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 def require_fee_limit(state: State, fee: int) -> None:
     """The account creation fee that a witness asks for has an upper limit; before hardfork 20 only in this node's own pushes."""
     require(
-        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_producing),
+        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
         condition="fee <= COIN_MAX_ACCOUNT_CREATION_FEE",
     )

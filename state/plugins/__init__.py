@@ -7,7 +7,11 @@ listeners and returns them, and functions that read them. `enable` puts what it 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from state.plugins import account_by_key, account_history, communities, follow, market_history, rc, reputation, tags, transaction_status
+from state.plugins import account_by_key, account_history, market_history, reputation, transaction_status
+from state.plugins.follow import plugin as follow
+from state.plugins.rc import plugin as rc
+from state.plugins.social import plugin as communities
+from state.plugins.tags import plugin as tags
 from state.tables import State
 
 # In the order in which they are initialised; listeners are told in that order.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from state.effects.arithmetic import share
-from state.protocol.asset import COIN, INT64_MAX, SBD, Asset
 from state.protocol.errors import require
+from state.protocol.values.asset import COIN, INT64_MAX, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
 from state.tables import State

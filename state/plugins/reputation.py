@@ -8,8 +8,8 @@ from itertools import islice
 from state.effects.arithmetic import share
 from state.effects.comments import find_comment, payout_time
 from state.operations.content import Vote
-from state.protocol.asset import INT64_MAX, INT64_MIN
 from state.protocol.constants import TIME_MAX
+from state.protocol.values.asset import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.content import Comment, CommentVote

@@ -6,11 +6,11 @@ Order and forms are the reference's. Source: wire-format.md §8.2, §1.14.
 from typing import Any
 
 from state.protocol import constants
-from state.protocol.asset import COIN, SBD, VESTS, decimals, nai_text
-from state.protocol.convert import json_int
-from state.protocol.keys import public_key_text
+from state.protocol.keys.keys import public_key_text
 from state.protocol.spec import ChainSpec
-from state.protocol.text import time_text, version_text
+from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
+from state.protocol.values.convert import json_int
+from state.protocol.values.text import time_text, version_text
 
 MICROSECONDS = 1_000_000
 

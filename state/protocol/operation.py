@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
-from state.protocol.authority import Authority
-from state.protocol.convert import to_array, to_text
-from state.protocol.errors import Refused, require
-from state.protocol.fields import wire_fields
-from state.protocol.kinds import (
+from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.kinds import (
     AssetKind,
     CoinFeeKind,
     Dump,
@@ -33,10 +30,13 @@ from state.protocol.kinds import (
     unpack_length,
     variant_tag,
 )
-from state.protocol.straight import struct_packer
+from state.protocol.codec.straight import struct_packer
+from state.protocol.errors import Refused, require
+from state.protocol.keys.authority import Authority
+from state.protocol.values.convert import to_array, to_text
 
 if TYPE_CHECKING:
-    from state.protocol.codec import Codecs
+    from state.protocol.codec.codecs import Codecs
 
 OPERATIONS: dict[int, type[Operation]] = {}
 SMT_TAGS = range(47, 54)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from state.protocol import constants
-from state.protocol.asset import NULL_PRICE, Price
+from state.protocol.values.asset import NULL_PRICE, Price
 
 Natural = Annotated[int, Meta(ge=0)]
 
@@ -214,10 +214,6 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         """A name or a text of the product, with this chain's brand word in place of `coin`, `COIN` and `Coin`."""
         return text if self.brand == constants.BRAND else spelled(text, self.brand)
 
-    def unspell(self, name: str) -> str:
-        """The product's spelling of a field name that came in; a name that is in it already stays."""
-        return name if self.brand == constants.BRAND else unspelled(name, self.brand)
-
     @cached_property
     def treasury(self) -> str:
         """The account that proposals are paid from."""
@@ -279,13 +275,6 @@ def spelled(text: str, brand: str) -> str:
     """A text with the brand word in place of its placeholder, in each of the three cases."""
     forms = {"coin": brand, "COIN": brand.upper(), "Coin": brand.capitalize()}
     return BRAND_WORD.sub(lambda match: forms[match[0]], text)
-
-
-@lru_cache(maxsize=SPELLINGS_MAX)
-def unspelled(name: str, brand: str) -> str:
-    """A name with the placeholder in place of the brand word."""
-    forms = {brand: "coin", brand.upper(): "COIN", brand.capitalize(): "Coin"}
-    return re.sub("(?<![A-Za-z])(?:" + "|".join(map(re.escape, forms)) + ")", lambda match: forms[match[0]], name)
 
 
 def branded(names: str, brand: str) -> tuple[str, ...]:

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from state.protocol.codec import Codecs, past_end, reading
-from state.protocol.convert import to_object
-from state.protocol.errors import BadCast, require
-from state.protocol.fields import kind_of_hint
-from state.protocol.keys import ripemd160
-from state.protocol.kinds import (
+from state.protocol.codec.codecs import Codecs, past_end, reading
+from state.protocol.codec.fields import kind_of_hint
+from state.protocol.codec.kinds import (
     AccountName,
     ChainVariant,
     Dump,
@@ -43,8 +40,11 @@ from state.protocol.kinds import (
     pack_length,
     unpack_count,
 )
+from state.protocol.errors import BadCast, require
+from state.protocol.keys.keys import ripemd160
+from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.operation import OperationKind, Operations
-from state.protocol.signatures import Canonical, recover
+from state.protocol.values.convert import to_object
 
 if TYPE_CHECKING:
     from state.protocol.spec import ChainSpec

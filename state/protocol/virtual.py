@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from state.protocol.asset import SBD, Asset
+from state.protocol.codec.kinds import AccountName, AssetKind, Hash160, Many, Text, UInt16, UInt32
 from state.protocol.constants import COIN_INIT_MINER_NAME, COIN_TREASURY_ACCOUNT, HIVE_TREASURY_ACCOUNT
-from state.protocol.kinds import AccountName, AssetKind, Hash160, Many, Text, UInt16, UInt32
 from state.protocol.operation import VirtualOperation, operation
+from state.protocol.values.asset import SBD, Asset
 
 
 @operation(54, impacted=("owner",))

@@ -1,8 +1,8 @@
 """Accounts and what hangs on them: metadata, authorities, recovery, delegations, routes. Source: state-objects.md §4."""
 
-from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
-from state.protocol.keys import NULL_KEY
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import NULL_KEY
 from state.store import Ordered, Part, Row, Table, Unique
 
 

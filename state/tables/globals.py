@@ -4,8 +4,8 @@ transactions. Money is in the smallest unit. Source: state-objects.md §3.
 
 from msgspec import Struct
 
-from state.protocol.asset import NULL_PRICE, Price
 from state.protocol.constants import COIN_MAX_WITNESSES
+from state.protocol.values.asset import NULL_PRICE, Price
 from state.store import Ordered, Row, Table, Unique
 
 

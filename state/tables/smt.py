@@ -4,7 +4,7 @@ Source: state-objects.md §9, §10.
 
 from typing import Any
 
-from state.protocol.asset import COIN, Asset
+from state.protocol.values.asset import COIN, Asset
 from state.store import Ordered, Row, Table, Unique
 
 ACCOUNT_ELEVATED, SETUP_COMPLETED, CONTRIBUTION_BEGIN, CONTRIBUTION_END, LAUNCH_FAILED, LAUNCH_SUCCESS = range(6)

@@ -11,7 +11,7 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.store import Journal, Table
-from state.tables import accounts, content, globals, market, smt, witnesses
+from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 
 class Coordinates(Struct):
@@ -64,7 +64,7 @@ class State:
         self.listeners = Listeners()
         self.hardfork_times = list(spec.hardfork_times)
         # Set only while push_transaction works: soft rules of this node apply then (block-processing.md §2.7, §4.6).
-        self.is_producing = False
+        self.is_pushing = False
         # When a block of the main branch was made, None for one that isn't there; whoever keeps the blocks sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
         # What enabled plugins keep, by plugin name; and their readers of custom operations, by id.
@@ -92,16 +92,16 @@ class State:
         self.owner_histories = accounts.OwnerHistories(journal)
         self.recovery_requests = accounts.RecoveryRequests(journal)
         self.change_recovery_requests = accounts.ChangeRecoveryRequests(journal)
-        self.escrows = market.Escrows(journal)
-        self.savings_withdraws = market.SavingsWithdraws(journal)
+        self.escrows = payments.Escrows(journal)
+        self.savings_withdraws = payments.SavingsWithdraws(journal)
         self.decline_voting_requests = accounts.DeclineVotingRequests(journal)
         self.reward_funds = globals.RewardFunds(journal)
         self.vesting_delegations = accounts.VestingDelegations(journal)
         self.delegation_expirations = accounts.DelegationExpirations(journal)
         self.required_actions = smt.PendingRequiredActions(journal)
         self.optional_actions = smt.PendingOptionalActions(journal)
-        self.proposals = market.Proposals(journal)
-        self.proposal_votes = market.ProposalVotes(journal)
+        self.proposals = proposals.Proposals(journal)
+        self.proposal_votes = proposals.ProposalVotes(journal)
         self.smt_tokens = smt.SmtTokens(journal)
         self.regular_balances = smt.RegularBalances(journal)
         self.rewards_balances = smt.RewardsBalances(journal)
@@ -160,9 +160,9 @@ class State:
     @contextmanager
     def pushing(self) -> Iterator[None]:
         """The time in which a transaction enters this node: soft rules apply."""
-        require(not self.is_producing, condition="transactions are pushed one at a time")
-        self.is_producing = True
+        require(not self.is_pushing, condition="transactions are pushed one at a time")
+        self.is_pushing = True
         try:
             yield
         finally:
-            self.is_producing = False
+            self.is_pushing = False

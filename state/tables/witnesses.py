@@ -1,7 +1,7 @@
 """Witnesses and the votes for them. Source: state-objects.md §5."""
 
-from state.protocol.asset import NULL_PRICE, Price
-from state.protocol.keys import NULL_KEY
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.values.asset import NULL_PRICE, Price
 from state.store import Ordered, Row, Table
 from state.tables.globals import ChainProperties
 

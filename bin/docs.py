@@ -1,0 +1,34 @@
+"""Writes the reference pages of the RPC methods to docs/api, from what is declared: `.venv/bin/python -m bin.docs`."""
+
+from pathlib import Path
+
+import rpc.api  # noqa: F401 - fills METHODS
+import state.operations  # noqa: F401 - fills OPERATIONS
+from node.specs import load_spec
+from rpc.service.describe.markdown import Pages, pages
+from rpc.service.describe.openrpc import document
+from rpc.service.method import METHODS
+from state.protocol.transaction import Wire
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "api"
+CHAIN = "dev"
+
+
+def made() -> Pages:
+    """The text of every page by its file name."""
+    return pages(document(METHODS.values(), Wire(load_spec(CHAIN))))
+
+
+def main() -> None:
+    """Write all pages; those that nothing makes any more go."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    texts = made()
+    for path in FOLDER.glob("*.md"):
+        if path.name not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Reads the blocks of a file one by one, whatever its form: a binary block log, or JSON lines; plain, gzip or zstd.
+
+It must not know any state. Source: wire-format.md §7; what a line holds is what `block_api.get_block` shows.
+"""
+
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from node.failures import FileError
+from state.protocol.codec.codecs import past_end
+from state.protocol.constants import COIN_MAX_BLOCK_SIZE
+from state.protocol.errors import ChainError, ParseError
+from state.protocol.transaction import OFFSET, SignedBlock, Wire, block_number
+
+CHUNK_SIZE = 1 << 20
+ZSTD_CHUNK_SIZE = 1 << 14
+FRAME_SIZE_MAX = COIN_MAX_BLOCK_SIZE + OFFSET.size
+LINE_SIZE_MAX = 1 << 29
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+class BlockFile:
+    """The blocks of a file from number `first` on, in its order; memory is bounded by its largest block.
+
+    `size` is that of the file in bytes, `position` how many of them have been read, `last` the number of its last block
+    if the file tells (0: it doesn't). Raises FileError.
+    """
+
+    def __init__(self, path: Path, wire: Wire, first: int = 1) -> None:
+        self.path, self._wire, self._first = path, wire, first
+        try:
+            # A pipe would be waited for here already, and a device has no end.
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise FileError(f"{path}: is no regular file")
+            self._raw: BinaryIO = path.open("rb", buffering=0)
+            self.size = os.fstat(self._raw.fileno()).st_size
+            magic = self._raw.read(4)
+            self._raw.seek(0)
+        except OSError as error:
+            raise FileError(f"{path}: {error.strerror}") from None
+        except ValueError as error:  # a NUL in the name
+            raise FileError(f"{str(path)!r}: {error}") from None
+        self._is_plain = not magic.startswith((GZIP, ZSTD))
+        self._stream = unpacked(self._raw, magic)
+        self._is_log = self._peek()
+        self.last = last_number(self._raw, self.size) if self._is_plain and self._is_log else 0
+        self._number = 0
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read."""
+        return self._raw.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+    def __iter__(self) -> Iterator[SignedBlock]:
+        blocks = self._from_log() if self._is_log else self._from_lines()
+        try:
+            for block in blocks:
+                self._number = block.number
+                if block.number >= self._first:
+                    yield block
+        except (OSError, EOFError, zlib.error, zstd_error()) as error:
+            raise FileError(f"{self.path}: can't be read on after block {self._number}: {error}") from None
+
+    def _peek(self) -> bool:
+        """Whether this is a block log: block 1 begins with zeros, a line with a brace."""
+        try:
+            start = self._stream.peek(1)[:1]
+        except (OSError, EOFError, zlib.error, zstd_error()) as error:
+            raise FileError(f"{self.path}: {error}") from None
+        if start not in (b"", b"\0", b"{", b"\n", b" "):
+            raise FileError(f"{self.path}: is neither a block log nor JSON lines of blocks")
+        return start == b"\0"
+
+    # -------------------------------------------------------------- block logs
+
+    def _from_log(self) -> Iterator[SignedBlock]:
+        base = self._seek_first() if self._first > 1 and self._is_plain else 0
+        data, at = b"", 0
+        while True:
+            found = whole_frame(self._wire, data, at)
+            if isinstance(found, ChainError):
+                more = self._stream.read(max(CHUNK_SIZE, len(data) - at))
+                if not more and at == len(data):
+                    return
+                if not more or len(data) - at > FRAME_SIZE_MAX:
+                    where = f"byte {base + at}, after block {self._number}"
+                    raise FileError(f"{self.path}: no whole block at {where}: {found.message(self._wire.spec.spell)}")
+                data, base, at = data[at:] + more, base + at, 0
+                continue
+            block, end = found
+            if OFFSET.unpack_from(data, end)[0] != base + at:
+                raise FileError(f"{self.path}: damaged at byte {base + end}, behind block {block.number}")
+            if self._number and block.number != self._number + 1:
+                raise FileError(f"{self.path}: damaged at byte {base + at}, block {block.number} follows block {self._number}")
+            yield block
+            at = end + OFFSET.size
+
+    def _seek_first(self) -> int:
+        """Go to the first block that is wanted, if the file has it and can be walked; returns where that is."""
+        start = frame_start(self._raw, self.size, self._first) or 0
+        self._stream.seek(start)
+        return start
+
+    # -------------------------------------------------------------- JSON lines
+
+    def _from_lines(self) -> Iterator[SignedBlock]:
+        number = 0
+        while line := self._stream.readline(LINE_SIZE_MAX + 1):
+            number += 1
+            if len(line) > LINE_SIZE_MAX:
+                raise FileError(f"{self.path}: line {number} is too long")
+            if line.isspace():
+                continue
+            try:
+                yield block_from_line(self._wire, line)
+            except (ChainError, msgspec.DecodeError, UnicodeDecodeError) as error:
+                reason = error.message(self._wire.spec.spell) if isinstance(error, ChainError) else str(error)
+                raise FileError(f"{self.path}: line {number} is no block: {reason}") from None
+
+
+def unpacked(raw: BinaryIO, magic: bytes) -> io.BufferedReader:
+    """A stream of what a file holds when it is unpacked."""
+    if magic.startswith(GZIP):
+        import gzip
+
+        return io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=raw, mode="rb")), CHUNK_SIZE)
+    if magic.startswith(ZSTD):
+        return io.BufferedReader(ZstdStream(raw), CHUNK_SIZE)
+    return io.BufferedReader(cast(Any, raw), CHUNK_SIZE)
+
+
+class ZstdStream(io.RawIOBase):
+    """What zstd frames hold. Unlike the reader of zstandard it tells when the last one ends too early."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        import zstandard
+
+        self._raw = raw
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._packed = self._ready = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, at least with something unless this is the end."""
+        while not self._ready:
+            self._packed = self._packed or self._raw.read(ZSTD_CHUNK_SIZE)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("Compressed file ended within a frame")
+                return 0
+            self._frame = self._frame or self._new_frame()
+            self._ready, self._packed = self._frame.decompress(self._packed), b""
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+def zstd_error() -> type[Exception]:
+    """What zstandard raises for bad bytes; loaded only when something has gone wrong."""
+    import zstandard
+
+    return zstandard.ZstdError
+
+
+def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
+    """The block of a line, in either JSON form, or inside of a member `block`."""
+    value = msgspec.json.decode(line)
+    if isinstance(value, dict) and isinstance(value.get("block"), dict):
+        value = value["block"]
+    if not isinstance(value, dict) or "previous" not in value:
+        raise ParseError("a block has a member previous")
+    return wire.block_from_json(value, legacy=is_legacy(value))
+
+
+def is_legacy(block: dict[str, Any]) -> bool:
+    """Whether a block's header extensions and operations are pairs of name and fields."""
+    variants = [*listed(block, "extensions")]
+    for trx in listed(block, "transactions"):
+        variants += listed(trx, "operations")[:1]
+    return any(isinstance(variant, list) for variant in variants)
+
+
+def listed(value: Any, key: str) -> list[Any]:
+    """The list that a member holds; none if it holds something else."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+# ------------------------------------------------------------------ frames of a block log
+
+
+def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
+    """The block that begins there, and where the offset behind it begins; or why there is none (yet)."""
+    try:
+        block, end = wire.unpack_block(data, at)
+    except ChainError as error:
+        return error
+    return past_end(data, end + OFFSET.size) if end + OFFSET.size > len(data) else (block, end)
+
+
+def offset_before(raw: BinaryIO, end: int) -> int:
+    """The offset that stands in front of a place: where the block before it begins; FileError where there is none."""
+    if end > OFFSET.size:
+        start: int = OFFSET.unpack(os.pread(raw.fileno(), OFFSET.size, end - OFFSET.size))[0]
+        if start < end - OFFSET.size:
+            return start
+    raise FileError(f"damaged at byte {end}")
+
+
+def number_at(raw: BinaryIO, start: int) -> int:
+    """The number of the block that begins there."""
+    return block_number(os.pread(raw.fileno(), 4, start).ljust(4, b"\0")) + 1
+
+
+def last_number(raw: BinaryIO, size: int) -> int:
+    """The number of the last block of a block log; 0 if its end is torn."""
+    try:
+        return number_at(raw, offset_before(raw, size)) if size else 0
+    except FileError:
+        return 0
+
+
+def frame_start(raw: BinaryIO, size: int, number: int) -> int | None:
+    """Where a block begins, found by walking back from the end; None if it isn't found."""
+    end = size
+    try:
+        while end:
+            end = offset_before(raw, end)
+            if number_at(raw, end) <= number:
+                break
+    except FileError:
+        return None
+    return end if end < size and number_at(raw, end) == number else None

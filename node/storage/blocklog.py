@@ -1,0 +1,188 @@
+"""A block log on disk, in the reference's format, that always holds the chain's main branch up to its head.
+
+It must not know any rule. What is appended has been handed to the operating system when `append` returns, so it
+survives the end of the process; `sync`, which the node calls every few seconds and on its end, makes it survive a
+loss of power. Source: wire-format.md §7.
+"""
+
+import io
+import os
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+from node.failures import FileError
+from node.storage.blockfile import BlockFile, number_at, offset_before, whole_frame
+from state.protocol.errors import ChainError
+from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
+
+LOG_NAME, INDEX_NAME = "block_log", "block_log.index"
+ENTRY = OFFSET.size
+
+
+class BlockLog:
+    """The files `block_log` and `block_log.index` of a folder. A torn end is cut off when they are opened.
+
+    `torn` is how many bytes that were. Raises FileError for files that are damaged in another way, OSError for the rest.
+    """
+
+    def __init__(self, folder: Path, wire: Wire) -> None:
+        self.path = folder / LOG_NAME
+        self._wire = wire
+        self._log = open_file(self.path)
+        self._index = open_file(folder / INDEX_NAME)
+        self._size = size_of(self._log)
+        self.torn = 0
+        if os.pread(self._log.fileno(), len(ZERO_ID), 0).strip(b"\0"):
+            raise FileError(f"{self.path} is no block log")  # block 1 begins with the id of no block
+        if not self._is_indexed():
+            self._repair()
+        self._count = size_of(self._index) // ENTRY
+
+    def __len__(self) -> int:
+        """How many blocks there are, which is the number of the last one."""
+        return self._count
+
+    def append(self, block: SignedBlock) -> None:
+        """Add the block that follows the last one; when this fails, the files are as before."""
+        assert block.number == self._count + 1, f"block {block.number} doesn't follow {self._count}"
+        start = self._size
+        data = frame(self._wire.pack_block(block), start)
+        try:
+            write_all(self._log, data, start)
+            # The index comes last: what it speaks of is there, whenever the process ends.
+            write_all(self._index, OFFSET.pack(start), self._count * ENTRY)
+        except OSError:
+            os.ftruncate(self._log.fileno(), start)
+            os.ftruncate(self._index.fileno(), self._count * ENTRY)
+            raise
+        self._size += len(data)
+        self._count += 1
+
+    def pop(self, block: SignedBlock) -> None:
+        """Cut off the last block, which is this one."""
+        assert block.number == self._count, f"block {block.number} is not the last, {self._count} is"
+        self._size = self._start_of(self._count)
+        self._count -= 1
+        os.ftruncate(self._index.fileno(), self._count * ENTRY)
+        os.ftruncate(self._log.fileno(), self._size)
+
+    def packed(self, number: int) -> bytes | None:
+        """The bytes of a block."""
+        if not 1 <= number <= self._count:
+            return None
+        start = self._start_of(number)
+        end = (self._start_of(number + 1) if number < self._count else self._size) - ENTRY
+        return os.pread(self._log.fileno(), end - start, start)
+
+    def blocks(self) -> BlockFile:
+        """All blocks, oldest first."""
+        return BlockFile(self.path, self._wire)
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk."""
+        os.fsync(self._log.fileno())
+        os.fsync(self._index.fileno())
+
+    def close(self) -> None:
+        """Make everything safe, and close the files."""
+        self.sync()
+        self._log.close()
+        self._index.close()
+
+    def _start_of(self, number: int) -> int:
+        start: int = OFFSET.unpack(os.pread(self._index.fileno(), ENTRY, (number - 1) * ENTRY))[0]
+        return start
+
+    # -------------------------------------------------------------- what an interrupted write has left
+
+    def _is_indexed(self) -> bool:
+        """Whether the index belongs to the log, as far as the last block of both shows."""
+        count, rest = divmod(size_of(self._index), ENTRY)
+        if rest or not count:
+            return not rest and not self._size
+        return self._is_last(self._start_of(count), count)
+
+    def _is_last(self, start: int, number: int) -> bool:
+        """Whether a block of this number begins there and fills the log to its end."""
+        if not 0 <= start < self._size:
+            return False
+        data = os.pread(self._log.fileno(), self._size - start, start)
+        found = whole_frame(self._wire, data, 0)
+        if isinstance(found, ChainError):
+            return False
+        block, end = found
+        return block.number == number and len(data) == end + ENTRY and OFFSET.unpack_from(data, end)[0] == start
+
+    def _repair(self) -> None:
+        """Cut off a torn end, and write the index anew."""
+        starts = self._walk_back()
+        if starts is None:
+            starts, end = self._walk_forward()
+            self._refuse_hole(end)
+            self.torn = self._size - end
+            os.ftruncate(self._log.fileno(), end)
+            self._size = end
+        os.ftruncate(self._index.fileno(), 0)
+        write_all(self._index, starts.tobytes(), 0)
+
+    def _walk_back(self) -> "array[int] | None":
+        """Where each block begins, by the offsets from the end on; None if they don't lead through the whole log."""
+        starts = array("Q")
+        end = self._size
+        try:
+            while end:
+                end = offset_before(self._log, end)
+                starts.append(end)
+        except FileError:
+            return None
+        starts.reverse()
+        return starts if not starts or self._is_last(starts[-1], len(starts)) else None
+
+    def _walk_forward(self) -> "tuple[array[int], int]":
+        """Where each block begins, and where the last whole one ends."""
+        starts, end = array("Q"), 0
+        for start, size in self._frames():
+            starts.append(start)
+            end = start + size
+        return starts, end
+
+    def _frames(self) -> Iterator[tuple[int, int]]:
+        """Place and size of each whole block with its offset, up to the first that isn't."""
+        at = 0
+        try:
+            for number, block in enumerate(self.blocks(), 1):
+                size = block.size + ENTRY
+                if block.number != number:
+                    return
+                yield at, size
+                at += size
+        except FileError:
+            return
+
+    def _refuse_hole(self, end: int) -> None:
+        """Refuse to cut where whole blocks follow: that is no interrupted write."""
+        try:
+            start = offset_before(self._log, self._size)
+        except FileError:
+            return
+        if start > end and self._is_last(start, number_at(self._log, start)):
+            raise FileError(f"{self.path}: damaged at byte {end}, in front of whole blocks; put a good copy in its place")
+
+
+def open_file(path: Path) -> io.FileIO:
+    """A file to read and write, made if it isn't there."""
+    return io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+")
+
+
+def size_of(file: io.FileIO) -> int:
+    """The size in bytes."""
+    return os.fstat(file.fileno()).st_size
+
+
+def write_all(file: io.FileIO, data: bytes, start: int) -> None:
+    """Write at a place; the system may take several bites."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file.fileno(), view, start)
+        view, start = view[written:], start + written

@@ -1,0 +1,118 @@
+"""Arguments of `bridge`: what the indexer takes and what it says to the rest. They come as they are in JSON. Source: social.md §3.1."""
+
+import re
+from typing import Annotated, Any
+
+from rpc.service.arguments import AnyOf
+from rpc.service.refusal import InvalidParameters
+from state.plugins.social.index import NAME as NAME
+from state.plugins.social.index import Social
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.content import Comment
+
+TextArgument = Annotated[Any, AnyOf((str,))]
+NumberArgument = Annotated[Any, AnyOf((int,))]
+ObjectArgument = Annotated[Any, AnyOf((dict[str, Any],))]
+TextsArgument = Annotated[Any, AnyOf((list[str],))]
+
+NAME_MIN, NAME_MAX, PERMLINK_MAX, POSTS_MAX = 3, 16, 256, 100
+NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]")
+TAG = re.compile(r"[a-z0-9_-]+")
+
+
+def demand(ok: object, text: str) -> None:
+    """Refuse with a text unless `ok`."""
+    if not ok:
+        raise InvalidParameters(text)
+
+
+def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
+    """A name that an account could have."""
+    if value is None or value == "":
+        demand(may_be_empty, "invalid account (not specified)")
+        return ""
+    demand(isinstance(value, str), "invalid account name type")
+    name = str(value)
+    demand(NAME_MIN <= len(name) <= NAME_MAX, f"invalid account name length: `{name}`")
+    demand(not name.startswith("@"), "invalid account name char `@`")
+    demand(not NOT_IN_NAMES.search(name), "invalid account char")
+    return name
+
+
+def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
+    """A permlink."""
+    if value is None or value == "":
+        demand(may_be_empty, "permlink cannot be blank")
+        return ""
+    demand(isinstance(value, str), "permlink must be string")
+    permlink = str(value)
+    demand(len(permlink) <= PERMLINK_MAX, "invalid permlink length")
+    return permlink
+
+
+def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
+    """A tag, or the name of a community."""
+    if value is None or value == "":
+        demand(may_be_empty, "tag was blank")
+        return ""
+    demand(isinstance(value, str), "tag must be a string")
+    tag = str(value)
+    demand(TAG.fullmatch(tag), f"invalid tag `{tag}`")
+    return tag
+
+
+def number_argument(value: Any, name: str) -> int:
+    """An integer, from a text or a number."""
+    demand(value is not None, f"{name} must be provided")
+    try:
+        return int(value)
+    except (ValueError, TypeError, OverflowError):
+        raise InvalidParameters(f"{name} must be an integer") from None
+
+
+def limit_argument(value: Any, most: int) -> int:
+    """How many are wanted."""
+    limit = number_argument(value, "limit")
+    demand(limit > 0, "limit must be positive")
+    demand(limit <= most, f"limit exceeds max ({limit} > {most})")
+    return limit
+
+
+def text_argument(value: Any, name: str) -> str:
+    """Some text; null is an empty one."""
+    demand(value is None or isinstance(value, str), f"{name} must be a string")
+    return value or ""
+
+
+def existing_account(state: State, value: Any) -> Account:
+    """An account that must exist."""
+    demand(value, "no account name specified")
+    demand(isinstance(value, str), "invalid account name type")
+    row = state.accounts.by_name.get(value)
+    demand(row is not None, f"account not found: `{value}`")
+    assert row is not None
+    return row
+
+
+def observer_argument(state: State, value: Any) -> str:
+    """Who looks: nobody, or an account that must exist."""
+    return existing_account(state, value).name if value else ""
+
+
+def existing_post(state: State, author: str, permlink: str) -> Comment:
+    """A post or reply that must exist."""
+    comment = state.comments.by_permlink.get(author, permlink)
+    demand(comment is not None, "invalid author/permlink")
+    assert comment is not None
+    return comment
+
+
+def start_post(state: State, kept: Social, author: str, permlink: str) -> tuple[bool, Comment | None]:
+    """Whether a list goes on behind a post that is gone, and the post that it goes on behind; without a permlink it begins."""
+    if not permlink:
+        return False, None
+    post = kept.post(author, permlink)
+    demand(post is not None, "invalid author/permlink")
+    comment = state.comments.by_permlink.get(author, permlink)
+    return comment is None, comment

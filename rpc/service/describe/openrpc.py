@@ -1,0 +1,134 @@
+"""The OpenRPC document of a service: every method with its arguments, result and refusals, from nothing but its declaration.
+
+It must not know any method. Source of the form: spec.open-rpc.org.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from rpc.service.arguments import LEGACY, Limit
+from rpc.service.describe.schema import Schema, Schemas, reachable
+from rpc.service.describe.shape import Declared, Listed, Row, Shape, shape_of
+from rpc.service.describe.signature import result_default, shown_argument
+from rpc.service.method import Method, Parameter, count_texts
+from rpc.service.refusal import CALL_ERROR, DISPATCH_ERROR, SERVER_ERROR
+from state.protocol.codec.kinds import Bounded
+from state.protocol.errors import Refused
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from state.protocol.values.text import version_text
+
+VERSION = "1.3.2"
+SOMEBODY = "alice"
+ABOUT = (
+    "Methods of condenser_api take their arguments by position, all others by name or by position. Whatever is left out there "
+    "is what jsonrpc.get_signature shows. Numbers may also come as text."
+)
+
+
+def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
+    """The document of these methods on one chain."""
+    schemas = Schemas(wire)
+    described = [_method(method, schemas, wire) for method in methods]
+    return {
+        "openrpc": VERSION,
+        "info": {"title": "coind", "version": version_text(wire.spec.constants.COIN_BLOCKCHAIN_VERSION), "description": ABOUT},
+        "methods": described,
+        "components": {"schemas": reachable(described, schemas.components)},
+    }
+
+
+def summary(description: str) -> str:
+    """The first sentence."""
+    return re.split(r"(?<=\.)\s", " ".join(description.split()), maxsplit=1)[0]
+
+
+def _method(method: Method, schemas: Schemas, wire: Wire) -> dict[str, Any]:
+    description = wire.spec.spell(" ".join(method.description.split()))
+    out: dict[str, Any] = {"name": method.name, "summary": summary(description)}
+    if description != out["summary"]:
+        out["description"] = description
+    parameters = [parameter for parameter in method.parameters if not method.raw]
+    legacy = method.form is LEGACY
+    return out | {
+        "tags": [{"name": method.group}],
+        "paramStructure": "by-position" if method.positional else "either",
+        "params": [_parameter(parameter, method, schemas, wire) for parameter in parameters],
+        "result": {"name": "result", "schema": schemas.of(shape_of(method.returns), legacy)},
+        "errors": [{"code": code, "message": wire.spec.spell(message)} for code, message in _refusals(method)],
+        "examples": _examples(method, wire),
+    }
+
+
+def _parameter(parameter: Parameter, method: Method, schemas: Schemas, wire: Wire) -> dict[str, Any]:
+    schema: Schema = schemas.of(shape_of(parameter.annotation), method.form is LEGACY)
+    for limit in _limits(parameter):
+        schema = schema | {"maximum": limit.maximum}
+    if not parameter.required:
+        default = shown_argument(parameter, method, wire)
+        if default is not msgspec.UNSET:
+            schema = {"allOf": [schema], "default": default} if "$ref" in schema else schema | {"default": default}
+    return {"name": _name(parameter, wire), "required": parameter.required, "schema": schema}
+
+
+def _name(parameter: Parameter, wire: Wire) -> str:
+    return wire.spec.spell(parameter.name.rstrip("_"))
+
+
+def _limits(parameter: Parameter) -> list[Limit]:
+    return [mark for mark in getattr(parameter.annotation, "__metadata__", ()) if isinstance(mark, Limit)]
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def _refusals(method: Method) -> Iterator[tuple[int, str]]:
+    """What the declaration says about refusals: who may call, with how many and with which arguments."""
+    absent = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method.name.split(".")[1])
+    if method.loopback_only or (method.plugins and method.not_enabled is None):
+        yield DISPATCH_ERROR, absent.message()
+    if method.not_enabled is not None:
+        yield CALL_ERROR, method.not_enabled.message()
+    if method.positional and not method.raw:
+        condition, text = count_texts(sum(parameter.required for parameter in method.parameters), len(method.parameters))
+        yield CALL_ERROR, Refused(text, condition=condition).message()
+    for parameter in method.parameters:
+        for limit in _limits(parameter):
+            yield CALL_ERROR, Refused(limit.text, condition=limit.refused_condition).message()
+    if method.waits:
+        yield SERVER_ERROR, "What the chain refuses the transaction or block with"
+
+
+# ------------------------------------------------------------------ examples
+
+
+def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
+    """A call that anybody can make, and what it gives where there is nothing; none where a transaction or block is needed."""
+    shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
+    if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
+        return []
+    given = []
+    for parameter, shape in zip(method.parameters, shapes, strict=True):
+        value = _example(shape)
+        if value is msgspec.UNSET and parameter.required:
+            value = shown_argument(parameter, method, wire)
+        if value is not msgspec.UNSET and (parameter.required or not method.positional):
+            given.append({"name": _name(parameter, wire), "value": value})
+    result = {"name": "result", "value": result_default(method.returns, wire, method.form)}
+    return [{"name": "example", "params": given, "result": result}]
+
+
+def _example(shape: Shape) -> Any:
+    """A value where a name is asked for; UNSET for everything else."""
+    match shape:
+        case Declared(of=Bounded()):
+            return SOMEBODY
+        case Listed(element=element):
+            inner = _example(element)
+            return inner if inner is msgspec.UNSET else [inner]
+        case Row(elements=elements):
+            members = [_example(element) for element in elements]
+            return msgspec.UNSET if msgspec.UNSET in members else members
+    return msgspec.UNSET

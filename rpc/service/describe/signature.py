@@ -1,0 +1,59 @@
+"""What jsonrpc.get_signature shows of a method: arguments and result as they are by default; nothing here knows requests.
+
+Source: rpc-api.md §1.11.
+"""
+
+from typing import Any
+
+import msgspec
+
+from rpc.service.arguments import LEGACY, Form, argument, shown_default
+from rpc.service.describe.shape import Declared, Listed, Members, Names, Nullable, Number, Row, Shape, shape_of
+from rpc.service.method import Method, Parameter, default_of
+from state.protocol.transaction import Wire
+
+
+def signature(method: Method, wire: Wire) -> dict[str, Any]:
+    """Default-valued arguments and result of a method."""
+    return {"args": _arguments(method, wire), "ret": result_default(method.returns, wire, method.form)}
+
+
+def result_default(annotation: Any, wire: Wire, form: Form) -> Any:
+    """A result of this type with nothing in it; an empty object where nothing is declared."""
+    return blank(shape_of(annotation), wire, form)
+
+
+def blank(shape: Shape, wire: Wire, form: Form) -> Any:
+    """The JSON value of a shape with nothing in it; optional members are left out."""
+    match shape:
+        case Declared(of=of):
+            return wire.codecs.blank(of, form is LEGACY)
+        case Listed():
+            return []
+        case Row(elements=elements):
+            return [blank(element, wire, form) for element in elements]
+        case Members(fields=fields, optional=optional):
+            given = {name: member for name, member in fields.items() if name not in optional and not isinstance(member, Nullable)}
+            return {name: blank(member, wire, form) for name, member in given.items()}
+        case Nullable():
+            return None
+        case Names(names=names):
+            return names[0]
+        case Number():
+            return 0
+    return {}
+
+
+def shown_argument(parameter: Parameter, method: Method, wire: Wire) -> Any:
+    """The JSON form of what a missing argument stands for; UNSET for none."""
+    member = argument(parameter.annotation, wire, method.form)
+    return shown_default(default_of(parameter, member), member)
+
+
+def _arguments(method: Method, wire: Wire) -> Any:
+    if method.positional:
+        return []
+    if method.raw:
+        return {}
+    shown = {wire.spec.spell(parameter.name.rstrip("_")): shown_argument(parameter, method, wire) for parameter in method.parameters}
+    return {name: value for name, value in shown.items() if value is not msgspec.UNSET}

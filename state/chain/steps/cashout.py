@@ -1,0 +1,265 @@
+"""The step that pays comments: claims on the reward fund decay, and what is due is shared among curators, beneficiaries and
+author. Source: block-processing.md §3.15; operations.md §17.5.
+"""
+
+from msgspec import Struct
+
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance, adjust_supply, median_price, to_coin, to_sbd
+from state.effects.comments import payout_time
+from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, WORD, curve_value
+from state.effects.early_voting import adjust_claims
+from state.effects.notices import announce, complete, emit
+from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
+from state.effects.voting import LEFT_OVER
+from state.protocol.constants import (
+    COIN_MIN_PAYOUT_SBD,
+    COIN_RECENT_RSHARES_DECAY_TIME_HF17,
+    COIN_RECENT_RSHARES_DECAY_TIME_HF19,
+    TIME_MAX,
+)
+from state.protocol.errors import require
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import COIN, INT64_MAX, SBD, VESTS, Asset, convert
+from state.protocol.virtual import AuthorReward, CommentBenefactorReward, CommentPayoutUpdate, CommentReward, CurationReward
+from state.tables import State
+from state.tables.content import Comment
+from state.tables.globals import RewardFund
+
+
+class Pot(Struct, frozen=True):
+    """What comments are paid from, and by which rules; the balance in COIN, the percentage in 1/10000."""
+
+    balance: int
+    claims: int
+    curve: int
+    constant: int
+    curation_percent: int
+
+
+def process_comment_cashout(state: State, block: SignedBlock) -> None:
+    """Pay every comment that is due. Before hardfork 7 nothing was paid."""
+    if state.hardfork >= 17:
+        # Only one fund is ever made; every comment belongs to it.
+        for fund in list(state.reward_funds):
+            pay_from_fund(state, fund)
+    elif state.hardfork >= 7:
+        # Before hardfork 17 a discussion was paid as a whole, from one pot in the global properties.
+        pay_discussions(state)
+
+
+def pay_from_fund(state: State, fund: RewardFund) -> None:
+    """Let claims decay, add those that are due, and pay all of them by the same balance and sum."""
+    now = state.head_time
+    claims = decayed(state, fund)
+    due = comments_due(state)
+    for comment in due:
+        if comment.net_rshares > 0:
+            claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD
+    changes = {"recent_claims": claims, "last_update": now}
+    if due:
+        pot = Pot(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
+        awarded = 0
+        for comment in due:
+            awarded += cash_out(state, comment, pot)
+        changes["reward_balance"] = share(fund.reward_balance - awarded)
+    state.reward_funds.modify(fund, **changes)
+
+
+def decayed(state: State, fund: RewardFund) -> int:
+    """The claims on a fund now: they vanish within 15 days. Wraps at 128 bits after a longer gap between two blocks."""
+    # Before hardfork 19 they took 30 days.
+    period = COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else COIN_RECENT_RSHARES_DECAY_TIME_HF17
+    claims = fund.recent_claims
+    return (claims - claims * (state.head_time - fund.last_update) % WORD // period) % WORD
+
+
+def comments_due(state: State) -> list[Comment]:
+    """The comments whose time has come."""
+    now, due = state.head_time, []
+    for comment in state.comments.by_cashout_time:
+        if comment.cashout_time > now:
+            break
+        due.append(comment)
+    return due
+
+
+def pay_discussions(state: State) -> None:
+    """Before hardfork 17: each due root with all its replies, each comment by what is left in the pot."""
+    # Hardfork 8 halved what curators earn.
+    percent = 2500 if state.hardfork >= 8 else 5000
+    for root in comments_due(state):
+        for comment in list(state.comments.by_root.equal(root.root_comment)):
+            props = state.props
+            pot = Pot(props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT, percent)
+            claimed = cash_out(state, comment, pot)
+            if claimed > 0:
+                state.set_props(total_reward_fund_coin=share(state.props.total_reward_fund_coin - claimed))
+
+
+# ------------------------------------------------------------------ one comment
+
+
+def cash_out(state: State, comment: Comment, pot: Pot) -> int:
+    """Pay a comment and close it; returns what it took from the pot, in COIN."""
+    claimed = 0
+    changes: dict[str, int] = {}
+    if comment.net_rshares > 0:
+        payout = payout_of(state, comment, pot)
+        if payout > 0:
+            claimed, changes["author_rewards"] = pay(state, comment, payout, pot.curation_percent)
+        if state.hardfork < 17:
+            # Before hardfork 17 the claims of all comments stood in the global properties.
+            adjust_claims(state, comment.net_rshares, 0)
+        # Negative rshares stay for the next time that somebody votes.
+        changes["net_rshares"] = 0
+    state.comments.modify(
+        comment,
+        children_abs_rshares=0,
+        abs_rshares=0,
+        vote_rshares=0,
+        total_vote_weight=0,
+        max_cashout_time=TIME_MAX,
+        cashout_time=next_payout_time(state, comment),
+        last_payout=state.head_time,
+        **changes,
+    )
+    emit(state, CommentPayoutUpdate(author=comment.author, permlink=comment.permlink))
+    if state.hardfork < 17:
+        # Since hardfork 17 a comment is paid once, and its votes stay as they are.
+        mark_votes(state, comment)
+    return claimed
+
+
+def payout_of(state: State, comment: Comment, pot: Pot) -> int:
+    """What a comment earns, in COIN: its part of the pot, nothing if that is dust, and at most what it accepts."""
+    require(pot.claims > 0, condition="ctx.total_reward_shares2 > 0")
+    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // 10000
+    payout = pot.balance * claim // pot.claims
+    require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
+    if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
+        return 0
+    # An amount that has turned negative counts as a large unsigned number.
+    return min(payout, to_coin(state, comment.max_accepted_payout) % 2**64)
+
+
+def next_payout_time(state: State, comment: Comment) -> int:
+    """When a comment is paid again. Only before hardfork 17, and only roots had times; from 12 on there was a second payout."""
+    if state.hardfork >= 17:
+        return TIME_MAX
+    if comment.parent_author:
+        return comment.cashout_time
+    if state.hardfork >= 12 and comment.last_payout == 0:
+        return state.head_time + state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
+    return TIME_MAX
+
+
+def mark_votes(state: State, comment: Comment) -> None:
+    """Votes that have been paid are told from later ones; from hardfork 12 on only where a payout is still to come."""
+    if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
+        return
+    for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
+        state.comment_votes.modify(vote, num_changes=LEFT_OVER)
+
+
+def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> tuple[int, int]:
+    """Share out a payout; returns what was taken of it, and the author's total afterwards."""
+    curation = payout * curation_percent // 10000
+    paid, unclaimed = pay_curators(state, comment, curation)
+    tokens = payout - curation
+    if state.hardfork < 20:
+        # Before hardfork 20 the author got what curators left.
+        tokens += unclaimed
+    claimed = tokens + paid
+    given_away = 0
+    for beneficiary in comment.beneficiaries:
+        part = share(tokens * beneficiary.weight) // 10000
+        pay_beneficiary(state, comment, beneficiary.account, part)
+        given_away += part
+    tokens -= given_away
+    pay_author(state, comment, tokens, paid, given_away)
+    emit(state, CommentReward(author=comment.author, permlink=comment.permlink, payout=Asset(to_sbd(state, claimed), SBD)))
+    author = state.account(comment.author)
+    state.accounts.modify(author, posting_rewards=share(author.posting_rewards + tokens))
+    return claimed, share(comment.author_rewards + tokens)
+
+
+def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]:
+    """Pay voters by their weights, the heaviest first; returns what they got, and what nobody did."""
+    if not comment.allow_curation_rewards:
+        return 0, 0
+    total = comment.total_vote_weight
+    if total == 0:
+        return 0, reward
+    paid = 0
+    votes = sorted(state.comment_votes.by_comment_voter.equal(comment.id), key=lambda vote: (-vote.weight, vote.voter))
+    for vote in votes:
+        part = reward * vote.weight // total
+        if part == 0:
+            break
+        curator = state.accounts.find(vote.voter)
+        vests = vests_of_reward(state, part)
+        notice = CurationReward(
+            curator=curator.name, reward=Asset(vests, VESTS), comment_author=comment.author, comment_permlink=comment.permlink
+        )
+        announce(state, notice)
+        add_vesting_reward(state, curator, part, vests)
+        state.accounts.modify(curator, curation_rewards=share(curator.curation_rewards + part))
+        complete(state, notice)
+        paid += part
+    return paid, reward - paid
+
+
+def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> None:
+    """A beneficiary's part: like the author's half in SBD; the treasury gets SBD only."""
+    account = state.account(name)
+    sbd = coin = 0
+    vesting = part
+    if state.hardfork >= 21 and name == state.spec.treasury:
+        vesting = 0
+        sbd = convert(Asset(part, COIN), median_price(state)).amount
+        adjust_balance(state, account, sbd, SBD)
+        adjust_supply(state, -part, COIN)
+        adjust_supply(state, sbd, SBD)
+    elif state.hardfork >= 20:
+        # Before hardfork 20 beneficiaries got VESTS only.
+        half = part * comment.percent_coin_dollars // 20000
+        vesting = part - half
+        sbd, coin = add_sbd_reward(state, account, half)
+    vests = vests_of_reward(state, vesting)
+    notice = CommentBenefactorReward(
+        benefactor=name,
+        author=comment.author,
+        permlink=comment.permlink,
+        sbd_payout=Asset(sbd, SBD),
+        coin_payout=Asset(coin, COIN),
+        vesting_payout=Asset(vests, VESTS),
+    )
+    announce(state, notice)
+    add_vesting_reward(state, account, vesting, vests)
+    complete(state, notice)
+
+
+def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
+    """The author's part, up to half of it in SBD, and the totals that the comment shows."""
+    author = state.account(comment.author)
+    half = share(tokens * comment.percent_coin_dollars) // 20000
+    vesting = tokens - half
+    sbd, coin = add_sbd_reward(state, author, half)
+    vests = vests_of_reward(state, vesting)
+    notice = AuthorReward(
+        author=comment.author,
+        permlink=comment.permlink,
+        sbd_payout=Asset(sbd, SBD),
+        coin_payout=Asset(coin, COIN),
+        vesting_payout=Asset(vests, VESTS),
+    )
+    announce(state, notice)
+    add_vesting_reward(state, author, vesting, vests)
+    state.comments.modify(
+        comment,
+        total_payout_value=share(comment.total_payout_value + sbd + to_sbd(state, coin + vesting)),
+        curator_payout_value=share(comment.curator_payout_value + to_sbd(state, curation)),
+        beneficiary_payout_value=share(comment.beneficiary_payout_value + to_sbd(state, given_away)),
+    )
+    complete(state, notice)

@@ -1,0 +1,165 @@
+"""The steps by which a block becomes the head: global data, missed slots, irreversibility, summaries, expiries.
+Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio.
+"""
+
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time
+from state.effects.balances import share
+from state.effects.mana import update_manabar
+from state.effects.notices import announce, complete, emit
+from state.protocol.constants import (
+    BLOCK_SUMMARY_COUNT,
+    COIN_BLOCKS_PER_DAY,
+    COIN_IRREVERSIBLE_THRESHOLD,
+    COIN_MAX_UNDO_HISTORY,
+    COIN_MAX_WITNESSES,
+    COIN_START_MINER_VOTING_BLOCK,
+)
+from state.protocol.errors import require
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import VESTS, Asset
+from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
+from state.tables import State
+from state.tables.globals import BlockSummary
+
+SLOTS_REMEMBERED = 128
+ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
+WORD32 = 2**32
+RESERVE_RATIO_START = 200_000_000
+RESERVE_RATIO_STEP = 10_000
+
+
+def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
+    """Count what was missed, and move the head to this block."""
+    props = state.props
+    missed = slot_at_time(state, block.timestamp) - 1
+    count_missed(state, missed, block.witness)
+    # The produced slot enters before the zeros of the missed ones.
+    filled = (((props.recent_slots_filled << 1 | 1) & ALL_SLOTS) << min(missed, SLOTS_REMEMBERED)) & ALL_SLOTS
+    state.set_props(
+        recent_slots_filled=filled,
+        participation_count=filled.bit_count(),
+        head_block_number=block.number,
+        head_block_id=block.id,
+        time=block.timestamp,
+        current_aslot=props.current_aslot + missed + 1,
+        **reserve_ratio(state, block),
+    )
+    if not skip & Skip.UNDO_HISTORY_CHECK:
+        require(
+            props.head_block_number - props.last_irreversible_block_num < COIN_MAX_UNDO_HISTORY,
+            "The database does not have enough undo history to support a blockchain with so many missed blocks. Please add a "
+            "checkpoint if you would like to continue applying blocks beyond this point.",
+            condition="get_dynamic_global_properties().head_block_number - last_irreversible < COIN_MAX_UNDO_HISTORY",
+        )
+
+
+def count_missed(state: State, missed: int, producer: str) -> None:
+    """Add the missed slots to those who should have produced in them: whole rounds at once, a block can skip millions."""
+    if missed == 0:
+        return
+    schedule = state.schedule
+    n = schedule.num_scheduled_witnesses
+    rounds, rest = divmod(missed, n)
+    counts: dict[str, int] = {}
+    for i in range(min(n, missed)):
+        name = scheduled_witness(state, i + 1)
+        counts[name] = counts.get(name, 0) + rounds + (i < rest)
+    counts.pop(producer, None)
+    for name, count in counts.items():
+        witness = state.witness(name)
+        state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
+    if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
+        # Hardforks 14 to 19, main build: who has missed blocks for a day loses the signing key.
+        shut_down(state, [name for name in counts if is_inactive(state, name)], missed)
+
+
+def is_inactive(state: State, name: str) -> bool:
+    """Whether a witness has not produced for a day."""
+    return state.props.head_block_number - state.witness(name).last_confirmed_block_num > COIN_BLOCKS_PER_DAY
+
+
+def shut_down(state: State, names: list[str], missed: int) -> None:
+    """Take the signing keys of witnesses; reported once for each slot that they missed, in the order of the slots."""
+    for name in names:
+        state.witnesses.modify(state.witness(name), signing_key=NULL_KEY)
+    for i in range(missed if names else 0):
+        name = scheduled_witness(state, i + 1)
+        if name in names:
+            emit(state, ShutdownWitness(owner=name))
+
+
+def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
+    """The numbers of release 0.20.2 that old clients still read; no rule looks at them."""
+    props = state.props
+    average = (99 * props.average_block_size + block.size) // 100
+    changes = {"average_block_size": average}
+    if block.number % 20 == 0:
+        most, ratio = props.maximum_block_size, props.current_reserve_ratio
+        quarter = most // 4
+        distance = abs(average - quarter) * 10000 // quarter
+        if average > quarter:
+            ratio = max(RESERVE_RATIO_STEP, ratio - ratio * distance // (distance + 10000))
+        else:
+            ratio = min(RESERVE_RATIO_START, ratio + max(5000, ratio * distance // (distance + 10000)))
+        changes["current_reserve_ratio"] = ratio
+        changes["max_virtual_bandwidth"] = most * ratio * 1_000_000 * 604_800 // (3 * RESERVE_RATIO_STEP)
+    return changes
+
+
+def update_signing_witness(state: State, block: SignedBlock) -> None:
+    """Note that the witness has produced."""
+    state.witnesses.modify(state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number)
+
+
+def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
+    """A block is irreversible 21 blocks later, or later on when three quarters of the witnesses have built on it."""
+    props = state.props
+    before = after = props.last_irreversible_block_num
+    if props.head_block_number < COIN_START_MINER_VOTING_BLOCK:
+        if props.head_block_number > COIN_MAX_WITNESSES:
+            after = props.head_block_number - COIN_MAX_WITNESSES
+    else:
+        n = state.schedule.num_scheduled_witnesses
+        names = state.schedule.current_shuffled_witnesses[:n]
+        confirmed = sorted(state.witness(name).last_confirmed_block_num for name in names)
+        after = max(before, confirmed[(10000 - COIN_IRREVERSIBLE_THRESHOLD) * n // 10000])
+    if after != before:
+        state.set_props(last_irreversible_block_num=after)
+    if state.listeners.irreversible:
+        for number in range(before, after + 1):
+            for listener in state.listeners.irreversible:
+                listener(state, number)
+
+
+def create_block_summary(state: State, block: SignedBlock) -> None:
+    """Remember the id for the reference blocks of transactions."""
+    slot = block.number % BLOCK_SUMMARY_COUNT
+    summary = state.block_summaries.by_slot.get(slot)
+    if summary is None:
+        state.block_summaries.insert(BlockSummary(slot=slot, block_id=block.id))
+    else:
+        state.block_summaries.modify(summary, block_id=block.id)
+
+
+def clear_expired_transactions(state: State, block: SignedBlock) -> None:
+    """Forget transactions that can't come again."""
+    records = state.transactions
+    while (record := records.by_expiration.first()) is not None and record.expiration < block.timestamp:
+        records.remove(record)
+
+
+def clear_expired_delegations(state: State, block: SignedBlock) -> None:
+    """Return delegated VESTS whose time has come."""
+    expirations = state.delegation_expirations
+    while (returning := expirations.by_expiration.first()) is not None and returning.expiration < block.timestamp:
+        delegator = state.account(returning.delegator)
+        shares = returning.vesting_shares
+        notice = ReturnVestingDelegation(account=returning.delegator, vesting_shares=Asset(shares, VESTS))
+        announce(state, notice)
+        if state.hardfork >= 20:
+            update_manabar(state, delegator, shares)
+        state.accounts.modify(delegator, delegated_vesting_shares=share(delegator.delegated_vesting_shares - shares))
+        complete(state, notice)
+        expirations.remove(returning)

@@ -1,0 +1,272 @@
+"""The steps that make and destroy money every block: median feed, virtual supply, the null account, inflation, subsidies.
+Source: block-processing.md §3.10-§3.13, §3.18.
+"""
+
+from state.chain.steps.medians import median
+from state.effects.arithmetic import WORD16, narrowed, quotient
+from state.effects.balances import (
+    add_vesting,
+    adjust_balance,
+    adjust_reward_balance,
+    adjust_savings_balance,
+    adjust_supply,
+    coin_to_vests,
+    median_price,
+    share,
+    vests_to_coin,
+)
+from state.effects.mana import truncated
+from state.effects.notices import announce, complete
+from state.effects.subsidies import pool_after_block
+from state.protocol.constants import (
+    COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
+    COIN_APR_PERCENT_SHIFT_PER_BLOCK,
+    COIN_BLOCKS_PER_YEAR,
+    COIN_CONTENT_APR_PERCENT,
+    COIN_CURATE_APR_PERCENT,
+    COIN_FEED_HISTORY_WINDOW,
+    COIN_FEED_HISTORY_WINDOW_PRE_HF_16,
+    COIN_FEED_INTERVAL_BLOCKS,
+    COIN_INFLATION_NARROWING_PERIOD,
+    COIN_INFLATION_RATE_START_PERCENT,
+    COIN_INFLATION_RATE_STOP_PERCENT,
+    COIN_MAX_FEED_AGE_SECONDS,
+    COIN_MAX_WITNESSES,
+    COIN_MIN_FEEDS,
+    COIN_NULL_ACCOUNT,
+    COIN_PRODUCER_APR_PERCENT,
+    COIN_START_MINER_VOTING_BLOCK,
+    COIN_START_VESTING_BLOCK,
+)
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, price_key
+from state.protocol.virtual import ClearNullAccountBalance, ProducerReward
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.witnesses import ELECTED, MINER, TIMESHARE, Witness
+
+WORD = 2**128
+MIN_REWARD = 1000  # 1.000 COIN, of each kind of reward before hardfork 16
+
+
+def update_median_feed(state: State, block: SignedBlock) -> None:
+    """Every hour: the median of what the scheduled witnesses publish enters the history, whose median is the price."""
+    if block.number % COIN_FEED_INTERVAL_BLOCKS:
+        return
+    feeds = []
+    for name in state.schedule.current_shuffled_witnesses[: state.schedule.num_scheduled_witnesses]:
+        witness = state.witness(name)
+        if witness.sbd_exchange_rate == NULL_PRICE:
+            continue
+        # Since hardfork 19 a feed must be younger than a week; the test before was inverted and always true.
+        if state.hardfork < 19 or state.head_time < witness.last_sbd_exchange_update + COIN_MAX_FEED_AGE_SECONDS:
+            feeds.append(witness.sbd_exchange_rate)
+    if len(feeds) < COIN_MIN_FEEDS:
+        return
+    # Since hardfork 16 the history holds half as many prices.
+    window = COIN_FEED_HISTORY_WINDOW if state.hardfork >= 16 else COIN_FEED_HISTORY_WINDOW_PRE_HF_16
+    history = (*state.feed.price_history, median(feeds))[-window:]
+    current = median(history)
+    if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
+        # Since hardfork 14 SBD can't be worth more than a tenth of all COIN.
+        props = state.props
+        floor = Price(Asset(share(9 * props.current_sbd_supply), SBD), Asset(props.current_supply, COIN))
+        floor.validate()
+        current = max(current, floor, key=price_key)
+    state.feed_histories.modify(state.feed, price_history=history, current_median_history=current)
+
+
+def update_virtual_supply(state: State, block: SignedBlock) -> None:
+    """All COIN and all SBD at its price; and how much of the SBD rewards is printed as SBD."""
+    props, price = state.props, median_price(state)
+    if price == NULL_PRICE:
+        state.set_props(virtual_supply=props.current_supply)
+        return
+    worth = convert(Asset(props.current_sbd_supply, SBD), price).amount
+    supply = share(props.current_supply + worth)
+    changes = {"virtual_supply": supply}
+    if state.hardfork >= 14:
+        # Since hardfork 21 the percentage is rounded; before it was cut.
+        percent = sbd_percent(worth, supply, rounded=state.hardfork >= 21)
+        start, stop = props.sbd_start_percent, props.sbd_stop_percent
+        if percent <= start:
+            rate = 10000
+        elif percent >= stop:
+            rate = 0
+        else:
+            rate = (stop - percent) * 10000 // (stop - start)
+        changes["sbd_print_rate"] = rate
+    state.set_props(**changes)
+
+
+def sbd_percent(worth: int, supply: int, rounded: bool) -> int:
+    """The part of a supply that all SBD is worth, in 1/10000 and 16 bits. What has turned negative counts as a large unsigned number."""
+    half = truncated(supply, 2) if rounded else 0
+    return narrowed(quotient((worth * 10000 + half) % WORD, supply % WORD)) % WORD16
+
+
+# ------------------------------------------------------------------ the null account
+
+
+def clear_null_account_balance(state: State, block: SignedBlock) -> None:
+    """Since hardfork 14 whatever the account `null` receives is destroyed."""
+    if state.hardfork < 14:
+        return
+    null = state.account(COIN_NULL_ACCOUNT)
+    vesting_coin = vests_to_coin(state, null.vesting_shares) if null.vesting_shares > 0 else 0
+    reward_coin = null.reward_vesting_coin if null.reward_vesting_balance > 0 else 0
+    liquid, savings, reward = max(null.balance, 0), max(null.savings_balance, 0), max(null.reward_coin_balance, 0)
+    coin = liquid + savings + reward + vesting_coin + reward_coin
+    sbd = max(null.sbd_balance, 0) + max(null.savings_sbd_balance, 0) + max(null.reward_sbd_balance, 0)
+    vests = max(null.vesting_shares, 0) + max(null.reward_vesting_balance, 0)
+    if not (coin or sbd or vests):
+        return
+    coin, sbd, vests = share(coin), share(sbd), share(vests)
+    totals = tuple(Asset(n, symbol) for n, symbol in ((coin, COIN), (vests, VESTS), (sbd, SBD)) if n > 0)
+    notice = ClearNullAccountBalance(total_cleared=totals)
+    announce(state, notice)
+    empty_null_account(state, null, vesting_coin)
+    if coin > 0:
+        adjust_supply(state, -coin, COIN)
+    if sbd > 0:
+        adjust_supply(state, -sbd, SBD)
+    complete(state, notice)
+
+
+def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
+    """Take every balance of `null`; interest on its SBD may come in between. Its witness votes stay as they are."""
+    if null.balance > 0:
+        adjust_balance(state, null, -null.balance, COIN)
+    if null.savings_balance > 0:
+        adjust_savings_balance(state, null, -null.savings_balance, COIN)
+    if null.sbd_balance > 0:
+        adjust_balance(state, null, -null.sbd_balance, SBD)
+    if null.savings_sbd_balance > 0:
+        adjust_savings_balance(state, null, -null.savings_sbd_balance, SBD)
+    props = state.props
+    if null.vesting_shares > 0:
+        state.set_props(
+            total_vesting_shares=share(props.total_vesting_shares - null.vesting_shares),
+            total_vesting_fund_coin=share(props.total_vesting_fund_coin - vesting_coin),
+        )
+        state.accounts.modify(null, vesting_shares=0)
+    if null.reward_coin_balance > 0:
+        adjust_reward_balance(state, null, -null.reward_coin_balance, COIN)
+    if null.reward_sbd_balance > 0:
+        adjust_reward_balance(state, null, -null.reward_sbd_balance, SBD)
+    if null.reward_vesting_balance > 0:
+        state.set_props(
+            pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares - null.reward_vesting_balance),
+            pending_rewarded_vesting_coin=share(props.pending_rewarded_vesting_coin - null.reward_vesting_coin),
+        )
+        state.accounts.modify(null, reward_vesting_coin=0, reward_vesting_balance=0)
+
+
+# ------------------------------------------------------------------ inflation
+
+
+def process_funds(state: State, block: SignedBlock) -> None:
+    """Make this block's new COIN and share it out."""
+    producer = state.witness(state.props.current_witness)
+    if state.hardfork >= 16:
+        share_out_inflation(state, producer)
+    else:
+        # Before hardfork 16 rewards were percentages of the supply, with a minimum each.
+        share_out_early_inflation(state, producer)
+
+
+def share_out_inflation(state: State, producer: Witness) -> None:
+    """Content, vesting fund, treasury and producer get their parts of a rate that falls to 0.95 % a year."""
+    props = state.props
+    rate = max(
+        COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
+    )
+    new = share(props.virtual_supply * rate) // (10000 * COIN_BLOCKS_PER_YEAR)
+    content = new * props.content_reward_percent // 10000
+    if state.hardfork >= 17:
+        content = pay_reward_funds(state, content)
+    vesting = new * props.vesting_reward_percent // 10000
+    treasury = new * props.sps_fund_percent // 10000
+    reward = new - content - vesting - treasury
+    reward = producer_part(state, producer, reward)
+    treasury_sbd = 0
+    if treasury:
+        treasury_sbd = convert(Asset(treasury, COIN), median_price(state)).amount
+        adjust_balance(state, state.account(state.spec.treasury), treasury_sbd, SBD)
+    state.set_props(
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
+        # Before hardfork 17 content was paid from one pot in the global properties.
+        total_reward_fund_coin=share(props.total_reward_fund_coin + (content if state.hardfork < 17 else 0)),
+        current_supply=share(props.current_supply + content + vesting + reward),
+        current_sbd_supply=share(props.current_sbd_supply + treasury_sbd),
+        virtual_supply=share(props.virtual_supply + content + vesting + reward + treasury),
+        sps_interval_ledger=share(props.sps_interval_ledger + treasury_sbd),
+    )
+    pay_producer(state, producer, reward)
+
+
+def producer_part(state: State, producer: Witness, reward: int) -> int:
+    """The producer's reward by its class; a class that isn't known is not weighed."""
+    schedule = state.schedule
+    weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}
+    reward *= COIN_MAX_WITNESSES * weights.get(producer.schedule, 1)
+    return reward // schedule.witness_pay_normalization_factor
+
+
+def pay_reward_funds(state: State, content: int) -> int:
+    """Give each fund its part; the sum is what content got."""
+    total = 0
+    for fund in state.reward_funds:
+        part = content * fund.percent_content_rewards // 10000
+        state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
+        total += part
+    return total
+
+
+def pay_producer(state: State, producer: Witness, reward: int) -> None:
+    """The producer's reward is vested; reported even when it is nothing."""
+    account = state.account(producer.owner)
+    vests = coin_to_vests(state, reward)
+    notice = ProducerReward(producer=producer.owner, vesting_shares=Asset(vests, VESTS))
+    announce(state, notice)
+    add_vesting(state, account, reward, vests)
+    complete(state, notice)
+
+
+def percent_per_block(supply: int, percent: int) -> int:
+    """A yearly percentage of the supply, for one block, as a fixed-point product of unsigned 128 bits."""
+    shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
+    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD >> shift
+    return max(reward, MIN_REWARD)
+
+
+def share_out_early_inflation(state: State, producer: Witness) -> None:
+    """The rule before hardfork 16: content, curation and producer by fixed percentages; vesting gets nine times as much."""
+    props = state.props
+    content = percent_per_block(props.virtual_supply, COIN_CONTENT_APR_PERCENT)
+    curation = percent_per_block(props.virtual_supply, COIN_CURATE_APR_PERCENT)
+    reward = percent_per_block(props.virtual_supply, COIN_PRODUCER_APR_PERCENT)
+    vesting = (content + curation + reward) * 9 if props.head_block_number >= COIN_START_VESTING_BLOCK else 0
+    new = content + curation + reward + vesting
+    account = state.account(producer.owner)
+    # The producer is paid before the vesting fund grows: its price is the old one.
+    if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
+        pay_producer(state, producer, reward)
+    else:
+        adjust_balance(state, account, reward, COIN)
+    state.set_props(
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
+        total_reward_fund_coin=share(props.total_reward_fund_coin + content + curation),
+        current_supply=share(props.current_supply + new),
+        virtual_supply=share(props.virtual_supply + new),
+    )
+
+
+def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
+    """The pools that free accounts are claimed from fill and decay; an elected producer has one of its own."""
+    props, schedule = state.props, state.schedule
+    state.set_props(available_account_subsidies=pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies))
+    producer = state.witness(props.current_witness)
+    if producer.schedule == ELECTED:
+        pool = pool_after_block(schedule.account_subsidy_witness_rd, producer.available_witness_account_subsidies)
+        state.witnesses.modify(producer, available_witness_account_subsidies=pool)

@@ -1,0 +1,94 @@
+"""What happens to proposals in each block: ended ones go, and every hour the treasury pays the others.
+Source: block-processing.md §3.23.
+"""
+
+from collections.abc import Iterator
+
+from state.effects.arithmetic import narrowed
+from state.effects.balances import adjust_balance
+from state.effects.notices import emit
+from state.effects.proposals import remove_proposals
+from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import SBD, Asset
+from state.protocol.virtual import ProposalPay, SpsFund
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.proposals import Proposal
+
+SECONDS_PER_DAY = 86400
+DAILY_PART = 100  # the treasury spends one part in so many a day
+
+
+def process_proposals(state: State, block: SignedBlock) -> None:
+    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay."""
+    if state.hardfork < 21:
+        return
+    now = block.timestamp
+    remove_proposals(state, ended_proposals(state, now))
+    if state.props.next_maintenance_time > now:
+        return
+    income = state.props.sps_interval_ledger
+    if income > 0:
+        emit(state, SpsFund(additional_funds=Asset(income, SBD)))
+        state.set_props(sps_interval_ledger=0)
+    pay_proposals(state, now)
+    state.set_props(next_maintenance_time=now + COIN_PROPOSAL_MAINTENANCE_PERIOD, last_budget_time=now)
+
+
+def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
+    """Proposals that ended a day ago, earliest first, as long as who asks removes them."""
+    while (proposal := state.proposals.by_end_date.first()) is not None:
+        if proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP > now:
+            return
+        yield proposal
+
+
+def active_proposals(state: State, now: int) -> list[Proposal]:
+    """Proposals between start and end."""
+    found = []
+    for proposal in state.proposals.by_start_date:
+        if proposal.start_date > now:
+            break
+        if now <= proposal.end_date:
+            found.append(proposal)
+    return found
+
+
+def pay_proposals(state: State, now: int) -> None:
+    """Share out what the treasury may spend since it last did, to the proposals with the most votes."""
+    active = active_proposals(state, now)
+    if not active:
+        return
+    for proposal in active:
+        state.proposals.modify(proposal, total_votes=count_votes(state, proposal))
+    active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
+    treasury = state.account(state.spec.treasury)
+    passed = (now - state.props.last_budget_time) % 2**32
+    # After more than a hundred days that is more than the treasury has, and no block can be made.
+    left = narrowed(passed * (treasury.sbd_balance // DAILY_PART) // SECONDS_PER_DAY)
+    # The product wraps at 32 bits: after five days proposals get less than their daily pay.
+    ratio = passed * COIN_100_PERCENT % 2**32 // SECONDS_PER_DAY
+    for proposal in active if left else ():
+        if proposal.total_votes == 0:
+            return
+        # The reference's chain stops at a daily pay whose product leaves 64 bits; here such a proposal gets all that is left.
+        payment = min(ratio * proposal.daily_pay // COIN_100_PERCENT, left)
+        pay(state, treasury, proposal, payment)
+        left -= payment
+        if left == 0:
+            return
+
+
+def count_votes(state: State, proposal: Proposal) -> int:
+    """The VESTS behind a proposal; who has a proxy doesn't count."""
+    votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
+    voters = [state.account(vote.voter) for vote in votes]
+    return sum(voter.witness_vote_weight for voter in voters if not voter.proxy)
+
+
+def pay(state: State, treasury: Account, proposal: Proposal, payment: int) -> None:
+    """Report a payment, then make it."""
+    emit(state, ProposalPay(receiver=proposal.receiver, payment=Asset(payment, SBD)))
+    adjust_balance(state, treasury, -payment, SBD)
+    adjust_balance(state, state.account(proposal.receiver), payment, SBD)

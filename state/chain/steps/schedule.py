@@ -1,0 +1,242 @@
+"""The witness schedule: who produces in the next round, in which order, and what they agree on.
+Source: block-processing.md §3.9.
+"""
+
+from collections import Counter
+
+from state.effects.arithmetic import quotient
+from state.effects.subsidies import backstop_decay, subsidy_params, witness_params
+from state.effects.votes import WORD, lap_length
+from state.protocol.constants import COIN_MAX_WITNESSES, COIN_START_MINER_VOTING_BLOCK
+from state.protocol.errors import require
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.transaction import SignedBlock
+from state.tables import State
+from state.tables.globals import ChainProperties
+from state.tables.witnesses import ELECTED, LAP_LENGTH, MINER, TIMESHARE, Witness
+
+SHUFFLE_FACTOR = 2685821657736338717
+MASK64 = 2**64 - 1
+
+
+def update_witness_schedule(state: State, block: SignedBlock) -> None:
+    """Every 21 blocks a new round, whatever the number of scheduled witnesses."""
+    if block.number % COIN_MAX_WITNESSES:
+        return
+    if state.hardfork >= 4:
+        update_schedule(state)
+    else:
+        # Before hardfork 4 one witness a round came from the queue by virtual time, and miners filled the rest.
+        update_early_schedule(state)
+    update_median_properties(state)
+
+
+def update_schedule(state: State) -> None:
+    """Top witnesses by votes, miners, and the next ones by virtual time; then versions, votes, and the shuffle."""
+    schedule = state.schedule
+    selected: dict[str, int] = {}
+    for witness in state.witnesses.by_vote_name:
+        if len(selected) >= schedule.max_voted_witnesses:
+            break
+        # Since hardfork 14 a witness without a signing key can't be scheduled.
+        if state.hardfork >= 14 and witness.signing_key == NULL_KEY:
+            continue
+        selected[witness.owner] = ELECTED
+    take_miners(state, selected)
+    now, processed = take_timeshare(state, selected)
+    now = new_laps(state, now, processed)
+    expected = min(COIN_MAX_WITNESSES, len(state.witnesses))
+    require(
+        len(selected) == expected,
+        "number of active witnesses does not equal expected_active_witnesses=${expected_active_witnesses}",
+        condition="active_witnesses.size() == expected_active_witnesses",
+        expected_active_witnesses=expected,
+    )
+    for name, kind in selected.items():
+        witness = state.witness(name)
+        if witness.schedule != kind:
+            state.witnesses.modify(witness, schedule=kind)
+    majority = schedule.majority_version
+    if state.hardfork >= 5:
+        # Since hardfork 5 witnesses report versions and vote for hardforks.
+        majority = majority_version(state)
+        update_hardfork_votes(state)
+    kinds = Counter(selected.values())
+    weights = ((ELECTED, schedule.elected_weight), (TIMESHARE, schedule.timeshare_weight), (MINER, schedule.miner_weight))
+    names = shuffled(list(selected), state.head_time)
+    state.witness_schedules.modify(
+        schedule,
+        current_shuffled_witnesses=padded(names),
+        num_scheduled_witnesses=max(len(names), 1),
+        witness_pay_normalization_factor=sum(kinds[kind] * weight for kind, weight in weights),
+        current_virtual_time=now,
+        next_shuffle_block_num=state.props.head_block_number + max(len(names), 1),
+        majority_version=majority,
+    )
+
+
+def take_miners(state: State, selected: dict[str, int]) -> None:
+    """The first of the queue of miners; since hardfork 17 none is taken."""
+    most, taken = state.schedule.max_miner_witnesses, 0
+    for witness in list(state.witnesses.by_pow.starting(1)) if most else ():
+        if taken >= most:
+            break
+        if witness.owner not in selected and (state.hardfork < 14 or witness.signing_key != NULL_KEY):
+            selected[witness.owner] = MINER
+            taken += 1
+        state.witnesses.modify(witness, pow_worker=0)
+        state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % 2**32)
+
+
+def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
+    """Fill up to 21 in order of virtual time: (the new virtual time, the witnesses that finished a lap)."""
+    now, processed = state.schedule.current_virtual_time, []
+    for witness in state.witnesses.by_schedule_time:
+        if len(selected) >= COIN_MAX_WITNESSES:
+            break
+        now = witness.virtual_scheduled_time
+        processed.append(witness)
+        if state.hardfork >= 14 and witness.signing_key == NULL_KEY:
+            continue
+        selected.setdefault(witness.owner, TIMESHARE)
+    return now, processed
+
+
+def new_laps(state: State, now: int, processed: list[Witness]) -> int:
+    """Send those who finished on a new lap; when virtual time overflows all start anew. Returns the virtual time."""
+    for witness in processed:
+        time = (now + LAP_LENGTH // (witness.votes + 1)) % WORD
+        if time < now:
+            reset_virtual_schedule(state)
+            return 0
+        state.witnesses.modify(witness, virtual_position=0, virtual_last_update=now, virtual_scheduled_time=time)
+    return now
+
+
+def reset_virtual_schedule(state: State) -> None:
+    """Put every witness at the start of virtual time."""
+    state.witness_schedules.modify(state.schedule, current_virtual_time=0)
+    for witness in list(state.witnesses):
+        state.witnesses.modify(
+            witness,
+            virtual_position=0,
+            virtual_last_update=0,
+            virtual_scheduled_time=quotient(LAP_LENGTH, (witness.votes + 1) % WORD),
+        )
+
+
+def update_early_schedule(state: State) -> None:
+    """The schedule before hardfork 4: top witnesses, one runner-up, and the queue of miners."""
+    schedule, props = state.schedule, state.props
+    by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
+    names: list[str] = []
+    now = 0
+    if by_votes:
+        top = [witness for witness in state.witnesses.by_vote_name if witness.pow_worker == 0][: schedule.max_voted_witnesses]
+        for witness in top:
+            names.append(witness.owner)
+            state.witnesses.modify(witness, virtual_scheduled_time=LAP_LENGTH)
+        runner = next((w for w in state.witnesses.by_schedule_time if w.pow_worker == 0), None)
+        if runner is not None:
+            names.append(runner.owner)
+            now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
+            lap = quotient(lap_length(state), (runner.votes + 1) % WORD)
+            time = (runner.virtual_scheduled_time + lap) % WORD
+            state.witnesses.modify(runner, virtual_position=0, virtual_scheduled_time=time)
+    if props.num_pow_witnesses > COIN_MAX_WITNESSES:
+        first = next(iter(state.witnesses.by_pow.starting(1)))
+        state.witnesses.modify(first, pow_worker=0)
+        state.set_props(num_pow_witnesses=props.num_pow_witnesses - 1)
+    for witness in state.witnesses.by_pow.starting(1):
+        names.append(witness.owner)
+        if props.head_block_number > COIN_START_MINER_VOTING_BLOCK or len(names) >= COIN_MAX_WITNESSES:
+            break
+    by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
+    count = max(len(names), 1)
+    names = shuffled(names, state.head_time)
+    state.witness_schedules.modify(
+        schedule,
+        current_shuffled_witnesses=padded(names),
+        num_scheduled_witnesses=count,
+        next_shuffle_block_num=props.head_block_number + count,
+        **({"current_virtual_time": now} if by_votes else {}),
+    )
+
+
+def padded(names: list[str]) -> tuple[str, ...]:
+    """The 21 places of a round."""
+    return tuple(names) + ("",) * (COIN_MAX_WITNESSES - len(names))
+
+
+def shuffled(names: list[str], time: int) -> list[str]:
+    """The order of a round, drawn from the head block's time."""
+    high, n = time << 32, len(names)
+    names = list(names)
+    for i in range(n):
+        k = (high + i * SHUFFLE_FACTOR) & MASK64
+        k ^= k >> 12
+        k ^= (k << 25) & MASK64
+        k ^= k >> 27
+        k = (k * SHUFFLE_FACTOR) & MASK64
+        j = i + k % (n - i)
+        names[i], names[j] = names[j], names[i]
+    return names
+
+
+# ------------------------------------------------------------------ what witnesses agree on
+
+
+def scheduled(state: State) -> list[Witness]:
+    """The witnesses of the current round."""
+    schedule = state.schedule
+    return [state.witness(name) for name in schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]]
+
+
+def majority_version(state: State) -> int:
+    """The highest version that 17 of the old round run, or a newer one; unchanged when there is none."""
+    running = Counter(witness.running_version for witness in scheduled(state))
+    total = 0
+    for version in sorted(running, reverse=True):
+        total += running[version]
+        if total >= state.schedule.hardfork_required_witnesses:
+            return version
+    return state.schedule.majority_version
+
+
+def update_hardfork_votes(state: State) -> None:
+    """The hardfork and time that 17 of the old round vote for are next; without such a majority none is."""
+    votes = Counter((witness.hardfork_version_vote, witness.hardfork_time_vote) for witness in scheduled(state))
+    hardforks = state.hardforks
+    for vote in sorted(votes):
+        if votes[vote] >= state.schedule.hardfork_required_witnesses:
+            if (hardforks.next_hardfork, hardforks.next_hardfork_time) != vote:
+                state.hardfork_properties.modify(hardforks, next_hardfork=vote[0], next_hardfork_time=vote[1])
+            return
+    state.hardfork_properties.modify(hardforks, next_hardfork=hardforks.current_hardfork_version)
+
+
+def update_median_properties(state: State) -> None:
+    """Each property that witnesses vote on takes the median of the new round, by itself."""
+    active = scheduled(state)
+    middle = len(active) // 2
+
+    def median(values: list[int]) -> int:
+        return sorted(values)[middle]
+
+    props = ChainProperties(
+        account_creation_fee=median([w.props.account_creation_fee for w in active]),
+        maximum_block_size=median([w.props.maximum_block_size for w in active]),
+        sbd_interest_rate=median([w.props.sbd_interest_rate for w in active]),
+        account_subsidy_budget=median([w.props.account_subsidy_budget for w in active]),
+        account_subsidy_decay=median([w.props.account_subsidy_decay for w in active]),
+    )
+    pool = median([w.available_witness_account_subsidies for w in active])
+    budget, decay = props.account_subsidy_budget, props.account_subsidy_decay
+    witness_rd = witness_params(budget, decay)
+    state.witness_schedules.modify(
+        state.schedule,
+        median_props=props,
+        account_subsidy_rd=subsidy_params(budget, decay, state.schedule.account_subsidy_rd.min_decay),
+        account_subsidy_witness_rd=witness_params(budget, decay, backstop_decay(witness_rd, pool)),
+    )
+    state.set_props(maximum_block_size=props.maximum_block_size, sbd_interest_rate=props.sbd_interest_rate)

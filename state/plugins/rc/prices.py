@@ -1,0 +1,104 @@
+"""The five resources: how their pools fill, and what a usage costs. It knows no state and no accounts.
+Source: block-processing.md §5.2, §5.4, §5.8.
+"""
+
+from msgspec import Struct
+
+from state.effects.mana import wrapped
+from state.plugins.rc.usage import Usage
+from state.protocol.errors import DivisionByZero, require
+from state.protocol.values.asset import INT64_MAX
+from state.tables.globals import SubsidyParams
+
+NEW_ACCOUNTS = 1
+
+
+Rates = tuple[tuple[int, int], ...]  # Of each resource a numerator and a denominator; none at all: free.
+
+
+class Resource(Struct, frozen=True):
+    """How a resource's pool fills and what its price is: its budget is per block, its decay a fraction `decay / 2**decay_shift`."""
+
+    name: str
+    unit: int
+    budget: int
+    pool_eq: int
+    max_pool: int
+    decay: int
+    decay_shift: int
+    coeff_a: int
+    coeff_b: int
+    shift: int
+    min_decay: int = 0
+
+
+RESOURCES = (
+    Resource("resource_history_bytes", 1, 43403, 27050539251, 54101078501, 3613026481, 51, 14034213032882683904, 211332338, 52),
+    Resource("resource_new_accounts", 10000, 797, 165575358, 331150715, 2709765513, 49, 17308862740555307008, 1293557, 51),
+    Resource("resource_market_bytes", 10, 72338, 2003755169, 4007510337, 2540365427, 46, 9979884823383242752, 15654337, 56),
+    Resource("resource_state_bytes", 1, 34722222, 21640431400373, 43280862800744, 3613026481, 51, 14034213032882683904, 169065870315, 52),
+    Resource("resource_execution_time", 1, 10273973, 6403196140384, 12806392280766, 3613026481, 51, 14034213032882683904, 50024969847, 52),
+)
+NO_USAGE: Usage = (0, 0, 0, 0, 0)
+
+
+def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
+    """The prices of all resources while all credits together regenerate so much per block; nothing regenerates: everything is free."""
+    if regeneration <= 0:
+        return ()
+    return tuple(
+        [
+            (((regeneration * resource.coeff_a >> resource.shift) + 1) * resource.unit, resource.coeff_b + max(pool, 0))
+            for resource, pool in zip(resources, pools, strict=True)
+        ]
+    )
+
+
+def cost(rates: Rates, usage: Usage) -> int:
+    """Return what a usage costs, in credits."""
+    total = 0
+    try:
+        for (numerator, denominator), count in zip(rates, usage, strict=False):
+            if count > 0:
+                total += numerator * count // denominator + 1
+    except ZeroDivisionError:
+        raise DivisionByZero from None
+    return total if total <= INT64_MAX else wrapped_cost(rates, usage)
+
+
+def wrapped_cost(rates: Rates, usage: Usage) -> int:
+    """Return the same where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 can't be priced."""
+    total = 0
+    for (numerator, denominator), count in zip(rates, usage, strict=False):
+        if count > 0:
+            part = numerator * count // denominator
+            require(part < 2**64, condition="hi == 0")
+            total += part + 1
+    return wrapped(total)
+
+
+def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
+    """A pool one block later: the rest decays, the budget comes in. It may go below zero."""
+    rest = pool - taken
+    decay = min(rest, resource.decay * rest >> resource.decay_shift) if rest > 0 else 0
+    return rest - decay + resource.budget
+
+
+def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
+    """New accounts with other parameters of their pool: the curve is generated from these."""
+    numerator, denominator = 37, 1000 * max(subsidy.decay_per_time_unit, 1)
+    shift = 64 - numerator.bit_length()
+    shift += 64 - ((numerator << shift) // denominator).bit_length()
+    return Resource(
+        resource.name,
+        subsidy.resource_unit,
+        subsidy.budget_per_time_unit,
+        subsidy.pool_eq,
+        subsidy.max_pool_size,
+        subsidy.decay_per_time_unit,
+        subsidy.decay_per_time_unit_denom_shift,
+        (numerator << shift) // denominator,
+        subsidy.pool_eq // 128,
+        shift - subsidy.decay_per_time_unit_denom_shift,
+        subsidy.min_decay,
+    )

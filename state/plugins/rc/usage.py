@@ -1,0 +1,211 @@
+"""What a transaction uses of the five resources, in counts of their units. It knows no state and no prices.
+
+The sizes and times are part of the rules, and `rc_api` tells them under these names. Source: block-processing.md §5.3;
+rpc-api.md §5.3.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from state.operations.accounts import (
+    AccountCreate,
+    AccountCreateWithDelegation,
+    ClaimAccount,
+    CreateClaimedAccount,
+)
+from state.operations.authorities import DeclineVotingRights, RequestAccountRecovery
+from state.operations.content import Comment, CommentOptions, CommentPayoutBeneficiaries, Vote
+from state.operations.custom import CustomBinary, CustomJson
+from state.operations.escrow import EscrowTransfer
+from state.operations.market import Convert, LimitOrderCreate, LimitOrderCreate2
+from state.operations.proposals import CreateProposal, UpdateProposalVotes
+from state.operations.transfers import Transfer, TransferFromSavings
+from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRoute, TransferToVesting
+from state.operations.witnesses import AccountWitnessVote, WitnessUpdate
+from state.protocol.keys.authority import Authority
+from state.protocol.operation import OPERATIONS, Operation
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.text import size
+
+# history_bytes, new_accounts, market_bytes, state_bytes, execution_time
+Usage = tuple[int, int, int, int, int]
+
+STATE_BYTES_SCALE = 10_000
+SIZES: dict[str, int] = {
+    "authority_base_size": 4 * STATE_BYTES_SCALE,
+    "authority_account_member_size": 18 * STATE_BYTES_SCALE,
+    "authority_key_member_size": 35 * STATE_BYTES_SCALE,
+    "account_object_base_size": 480 * STATE_BYTES_SCALE,
+    "account_authority_object_base_size": 40 * STATE_BYTES_SCALE,
+    "account_recovery_request_object_base_size": 32 * STATE_BYTES_SCALE,
+    "comment_object_base_size": 201 * STATE_BYTES_SCALE,
+    "comment_object_permlink_char_size": STATE_BYTES_SCALE,
+    "comment_object_parent_permlink_char_size": 2 * STATE_BYTES_SCALE,
+    "comment_object_beneficiaries_member_size": 18 * STATE_BYTES_SCALE,
+    "comment_vote_object_base_size": 47 * 525,
+    "convert_request_object_base_size": 48 * STATE_BYTES_SCALE,
+    "decline_voting_rights_request_object_base_size": 28 * STATE_BYTES_SCALE,
+    "escrow_object_base_size": 119 * STATE_BYTES_SCALE,
+    "limit_order_object_base_size": 76 * 1940,
+    "savings_withdraw_object_byte_size": 64 * 229,
+    "transaction_object_base_size": 35 * 174,
+    "transaction_object_byte_size": 174,
+    "vesting_delegation_object_base_size": 60 * STATE_BYTES_SCALE,
+    "vesting_delegation_expiration_object_base_size": 44 * STATE_BYTES_SCALE,
+    "withdraw_vesting_route_object_base_size": 43 * STATE_BYTES_SCALE,
+    "witness_object_base_size": 266 * STATE_BYTES_SCALE,
+    "witness_object_url_char_size": STATE_BYTES_SCALE,
+    "witness_vote_object_base_size": 40 * STATE_BYTES_SCALE,
+    "proposal_object_base_size": 68 * STATE_BYTES_SCALE,
+    "proposal_vote_object_base_size": 24 * STATE_BYTES_SCALE,
+    "proposal_vote_object_member_size": 8 * STATE_BYTES_SCALE,
+}
+# What a subject and a permlink of a proposal count, whatever their lengths: the reference's string headers.
+PROPOSAL_TEXTS = 2 * 32
+
+# By name of the operation; those that are not here take no time.
+EXECUTION_TIMES: dict[str, int] = {
+    "account_create": 57700,
+    "account_create_with_delegation": 57700,
+    "account_update": 14000,
+    "account_update2": 14000,
+    "account_witness_proxy": 117000,
+    "account_witness_vote": 23000,
+    "cancel_transfer_from_savings": 11500,
+    "change_recovery_account": 12000,
+    "claim_account": 10000,
+    "claim_reward_balance": 50300,
+    "comment": 114100,
+    "comment_options": 13200,
+    "convert": 15700,
+    "create_claimed_account": 57700,
+    "custom": 11400,
+    "custom_json": 11400,
+    "custom_binary": 11400,
+    "decline_voting_rights": 5300,
+    "delegate_vesting_shares": 19900,
+    "delete_comment": 51100,
+    "escrow_approve": 9900,
+    "escrow_dispute": 11500,
+    "escrow_release": 17200,
+    "escrow_transfer": 19100,
+    "feed_publish": 6200,
+    "limit_order_cancel": 9600,
+    "limit_order_create": 31700,
+    "limit_order_create2": 31700,
+    "request_account_recovery": 54400,
+    "set_withdraw_vesting_route": 17900,
+    "transfer_from_savings": 17500,
+    "transfer": 9600,
+    "transfer_to_savings": 6400,
+    "transfer_to_vesting": 44400,
+    "vote": 26500,
+    "withdraw_vesting": 10400,
+    "witness_set_properties": 9500,
+    "witness_update": 9500,
+    "claim_reward_balance2": 0,
+    "smt_setup": 0,
+    "smt_setup_emissions": 0,
+    "smt_set_setup_parameters": 0,
+    "smt_set_runtime_parameters": 0,
+    "smt_create": 0,
+    "smt_contribute": 0,
+    "create_proposal": 31700,
+    "update_proposal_votes": 12000,
+    "remove_proposal": 12000,
+}
+FOLLOW = "follow"
+FOLLOW_TIME = 20 * EXECUTION_TIMES["custom"]
+
+TRANSACTION_BASE, TRANSACTION_BYTE = SIZES["transaction_object_base_size"], SIZES["transaction_object_byte_size"]
+CUSTOM = (CustomJson, CustomBinary)
+MARKET = (Transfer, TransferToVesting, LimitOrderCreate, LimitOrderCreate2)
+
+
+def usage_of(trx: SignedTransaction) -> Usage:
+    """What a transaction uses of each resource."""
+    length, accounts, state, time, market = trx.size, 0, 0, 0, False
+    for operation in trx.operations:
+        cls = type(operation)
+        spent, bytes_of, for_market = BY_CLASS[cls]
+        time += spent
+        if bytes_of is not None:
+            state += bytes_of(operation)
+        if for_market:
+            market = True
+        elif isinstance(operation, ClaimAccount):
+            accounts += operation.fee.amount == 0
+        elif isinstance(operation, CUSTOM) and operation.id == FOLLOW:
+            time += FOLLOW_TIME - spent
+    return length, accounts, length if market else 0, TRANSACTION_BASE + TRANSACTION_BYTE * length + state, time
+
+
+def added(some: Usage, more: Usage) -> Usage:
+    """Both usages together."""
+    return some[0] + more[0], some[1] + more[1], some[2] + more[2], some[3] + more[3], some[4] + more[4]
+
+
+def authority_bytes(authority: Authority) -> int:
+    """What an authority takes of the state."""
+    accounts = SIZES["authority_account_member_size"] * len(authority.account_auths)
+    return SIZES["authority_base_size"] + accounts + SIZES["authority_key_member_size"] * len(authority.key_auths)
+
+
+def account_bytes(operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> int:
+    """What a new account takes of the state."""
+    authorities = authority_bytes(operation.owner) + authority_bytes(operation.active) + authority_bytes(operation.posting)
+    return SIZES["account_object_base_size"] + SIZES["account_authority_object_base_size"] + authorities
+
+
+def comment_bytes(operation: Comment) -> int:
+    """What a comment takes of the state; its parent's permlink counts twice, it may become the category."""
+    permlink = SIZES["comment_object_permlink_char_size"] * size(operation.permlink)
+    return (
+        SIZES["comment_object_base_size"] + permlink + SIZES["comment_object_parent_permlink_char_size"] * size(operation.parent_permlink)
+    )
+
+
+def options_bytes(operation: CommentOptions) -> int:
+    """What a comment's beneficiaries take of the state."""
+    count = sum(len(member.beneficiaries) for member in operation.extensions if isinstance(member, CommentPayoutBeneficiaries))
+    return SIZES["comment_object_beneficiaries_member_size"] * count
+
+
+def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
+    """What an order takes of the state; nothing if it can't stay."""
+    return 0 if operation.fill_or_kill else SIZES["limit_order_object_base_size"]
+
+
+def always(*sizes: str) -> Callable[[Any], int]:
+    """The same for each operation of a class."""
+    total = sum(SIZES[name] for name in sizes)
+    return lambda operation: total
+
+
+STATE: dict[type[Operation], Callable[[Any], int]] = {
+    AccountCreate: account_bytes,
+    AccountCreateWithDelegation: lambda operation: account_bytes(operation) + SIZES["vesting_delegation_object_base_size"],
+    CreateClaimedAccount: account_bytes,
+    AccountWitnessVote: always("witness_vote_object_base_size"),
+    Comment: comment_bytes,
+    CommentOptions: options_bytes,
+    Convert: always("convert_request_object_base_size"),
+    DeclineVotingRights: always("decline_voting_rights_request_object_base_size"),
+    DelegateVestingShares: always("vesting_delegation_object_base_size"),
+    EscrowTransfer: always("escrow_object_base_size"),
+    LimitOrderCreate: order_bytes,
+    LimitOrderCreate2: order_bytes,
+    RequestAccountRecovery: always("account_recovery_request_object_base_size"),
+    SetWithdrawVestingRoute: always("withdraw_vesting_route_object_base_size"),
+    TransferFromSavings: always("savings_withdraw_object_byte_size"),
+    Vote: always("comment_vote_object_base_size"),
+    WitnessUpdate: lambda operation: SIZES["witness_object_base_size"] + SIZES["witness_object_url_char_size"] * size(operation.url),
+    CreateProposal: lambda operation: SIZES["proposal_object_base_size"] + PROPOSAL_TEXTS,
+    UpdateProposalVotes: lambda operation: (
+        SIZES["proposal_vote_object_base_size"] + SIZES["proposal_vote_object_member_size"] * len(operation.proposal_ids)
+    ),
+}
+# Of each operation: time, state bytes, whether it is for the market.
+BY_CLASS: dict[type[Operation], tuple[int, Callable[[Any], int] | None, bool]] = {
+    cls: (EXECUTION_TIMES.get(cls.NAME, 0), STATE.get(cls), cls in MARKET) for cls in OPERATIONS.values()
+}

@@ -1,0 +1,199 @@
+"""Communities as they are read: what waits for payout in them, how they rank, and lists of who is what there. Nothing here changes
+anything. Source: social.md §2.7, §3.5-§3.8.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice, takewhile
+
+from msgspec import Struct
+
+from state.effects.voting import content_pot
+from state.plugins.social.communities.payloads import ADMIN, GUEST, MOD
+from state.plugins.social.facts import payout_of
+from state.plugins.social.index import Social
+from state.plugins.social.posts.view import EVERYTHING, Ranked
+from state.plugins.social.rows import Community, Role, Subscription
+from state.tables import State
+
+SBD_UNIT = 1000
+POPULAR_SECONDS = 30 * 86400
+SUBSCRIBERS_MAX = 250
+TEAM_MAX = 1000
+ADMINS_MAX = 1000
+
+
+class Figure(Struct):
+    """What waits for payout in one place, in SBD, and who waits."""
+
+    payout: int = 0
+    posts: int = 0
+    authors: int = 0
+
+    @property
+    def rounded(self) -> int:
+        """Whole SBD, halves up."""
+        return (self.payout + SBD_UNIT // 2) // SBD_UNIT
+
+
+class Figures(Struct):
+    """What waits for payout in each community, and what of each author outside of them."""
+
+    communities: dict[str, Figure]
+    authors: dict[str, Figure]
+
+
+class Standing(Struct):
+    """A community with its figures and its rank, from 1."""
+
+    row: Community
+    figure: Figure
+    rank: int
+
+
+def figures(state: State, kept: Social) -> Figures:
+    """The figures of now; they are counted again only when posts or what they are worth have changed."""
+    kept.view.ranked(kept.facts)
+    key = (kept.view.version, content_pot(state))
+    if kept.counted is None or kept.counted[0] != key:
+        kept.counted = key, count(state, kept)
+    counted: Figures = kept.counted[1]
+    return counted
+
+
+def count(state: State, kept: Social) -> Figures:
+    """Add up all that is unpaid."""
+    worth = kept.facts.worth(state)
+    found = Figures({}, {})
+    authors: set[tuple[str, str]] = set()
+    for post in kept.view.members(kept.facts, EVERYTHING, True):
+        figure = place_of(found, post)
+        figure.payout += payout_of(state, kept.facts, state.comments.find(post.comment), worth).total
+        figure.posts += 1
+        if (post.community, post.author) not in authors:
+            authors.add((post.community, post.author))
+            figure.authors += 1
+    return found
+
+
+def place_of(found: Figures, post: Ranked) -> Figure:
+    """The figure that a post counts in."""
+    if post.community:
+        return found.communities.setdefault(post.community, Figure())
+    return found.authors.setdefault(post.author, Figure())
+
+
+def standings(state: State, kept: Social) -> list[Standing]:
+    """All communities in the order of their ranks."""
+    counted = figures(state, kept).communities
+    ordered = sorted(((row, counted.get(row.name, Figure())) for row in kept.communities), key=lambda pair: standing_key(*pair))
+    return [Standing(row, figure, rank) for rank, (row, figure) in enumerate(ordered, 1)]
+
+
+def standing_key(row: Community, figure: Figure) -> tuple[int, int, int, int, bool, int]:
+    """What ranks go by."""
+    return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
+
+
+def figure_of(state: State, kept: Social, row: Community) -> Figure:
+    """The figures of one community."""
+    return figures(state, kept).communities.get(row.name, Figure())
+
+
+# ------------------------------------------------------------------ who is what
+
+
+def roles(kept: Social, community: str) -> Iterator[Role]:
+    """All who are more or less than guests, by role and name."""
+    return (row for row in kept.roles.by_rank.equal(community) if row.role != GUEST)
+
+
+def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
+    """The same behind one of them."""
+    if last is None:
+        return roles(kept, community)
+    rows = kept.roles.by_rank.after(community, last.role, last.account)
+    return (row for row in takewhile(lambda row: row.community == community, rows) if row.role != GUEST)
+
+
+def team(kept: Social, community: str) -> list[Role]:
+    """Who runs a community, by role and name."""
+    return list(islice(takewhile(lambda row: row.role >= MOD, kept.roles.by_rank.equal(community)), TEAM_MAX))
+
+
+def admins(kept: Social, community: str) -> list[str]:
+    """The admins of a community, by name."""
+    return [row.account for row in islice(kept.roles.by_rank.equal(community, ADMIN), ADMINS_MAX)]
+
+
+def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
+    """Who has a title in a community, by name, behind a name."""
+    rows = takewhile(lambda row: row.community == community, kept.roles.by_name.after(community, last))
+    return (row for row in rows if row.title)
+
+
+def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
+    """The newest 250 subscribers of a community, behind one of them."""
+    rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
+    row = kept.subscriptions.by_pair.get(community, last) if last else None
+    return (one for one in rows if row is None or one.id < row.id)
+
+
+def subscriptions(state: State, kept: Social, account: str) -> list[Community]:
+    """The communities that an account subscribes to: by what it is there, by rank."""
+    mine = {row.community for row in kept.subscriptions.by_account.equal(account)}
+    ranked = [standing.row for standing in standings(state, kept) if standing.row.name in mine]
+    return sorted(ranked, key=lambda row: -kept.role(row.name, account))
+
+
+def popular(state: State, kept: Social, limit: int) -> list[Community]:
+    """The communities with most new subscribers of a month."""
+    since = state.head_time - POPULAR_SECONDS
+    rows = takewhile(lambda row: row.created > since, kept.subscriptions.by_created)
+    counts = Counter(row.community for row in rows)
+    found = [(-count, row.account, row) for name, count in counts.items() if (row := kept.community(name)) is not None]
+    return [row for _, _, row in sorted(found, key=lambda entry: entry[:2])[:limit]]
+
+
+# ------------------------------------------------------------------ lists of communities
+
+
+def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[Standing]:
+    """Communities by rank, by age (`new`), or by subscribers (`subs`), behind one; with all words of a query in title or about."""
+    found = standings(state, kept)
+    if sort == "new":
+        found.sort(key=lambda one: (-one.row.created, one.row.account))
+    elif sort == "subs":
+        found.sort(key=lambda one: (-one.row.subscribers, one.row.account))
+    place = 0 if last is None else next((i for i, one in enumerate(found, 1) if one.row is last), len(found))
+    words = query.lower().split()
+    return (one for one in found[place:] if has_words(one.row, words))
+
+
+def has_words(row: Community, words: list[str]) -> bool:
+    """Whether all words stand in what a community says of itself."""
+    if not words:
+        return True
+    text = f"{row.title} {row.about}".lower()
+    return all(word in text for word in words)
+
+
+class PayoutRow(Struct):
+    """What waits for payout in a community, or of an author (`authors` is None)."""
+
+    url: str
+    label: str
+    payout: int
+    posts: int
+    authors: int | None
+
+
+def payout_rows(state: State, kept: Social) -> list[PayoutRow]:
+    """All places where something is unpaid, by what it will be."""
+    counted = figures(state, kept)
+    rows = [PayoutRow(f"@{name}", f"@{name}", one.payout, one.posts, None) for name, one in counted.authors.items()]
+    for name, one in counted.communities.items():
+        community = kept.community(name)
+        assert community is not None, "communities stay"
+        rows.append(PayoutRow(name, community.title or name, one.payout, one.posts, one.authors))
+    return sorted(rows, key=lambda row: (-row.payout, row.url))

@@ -1,0 +1,291 @@
+"""Lists of posts as they are read: ranked ones, those of an account, discussions. Nothing here changes anything.
+Source: social.md §3.3, §3.8.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import islice, takewhile
+
+from msgspec import Struct
+
+from state.plugins.follow import plugin as follow
+from state.plugins.social.facts import Worth, payout_of
+from state.plugins.social.index import Social
+from state.plugins.social.posts.view import (
+    COMMUNITIES,
+    COMMUNITY_ORDERS,
+    DUE_SECONDS,
+    EVERYTHING,
+    TAG_ORDERS,
+    Entry,
+    Order,
+    community_scope,
+)
+from state.plugins.social.rows import Reblog, SocialPost
+from state.tables import State
+from state.tables.content import Comment
+
+DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # from now; whose payout is due then stands in the lists of payouts
+PINNED_ORDERS = ("trending", "created")
+PINS_MAX = 100
+FEED_SECONDS = 30 * 86400
+ANSWERED_MAX = 10_000
+DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
+
+
+class Scope(Struct, frozen=True):
+    """Whose posts a list holds: those of all scopes named, in the orders of tags or of communities."""
+
+    names: tuple[str, ...]
+    of_communities: bool
+    community: str = ""
+
+    @property
+    def orders(self) -> dict[str, Order]:
+        """The orders that there are."""
+        return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
+
+
+def scope_of(kept: Social, tag: str, observer: str) -> Scope:
+    """What a tag stands for: nothing for everything, `my`, `all`, a community, or a tag."""
+    if tag == "my":
+        mine = kept.subscriptions.by_account.equal(observer) if observer else ()
+        return Scope(tuple([community_scope(row.community) for row in mine]), True)
+    if tag == "all":
+        return Scope((COMMUNITIES,), True)
+    if kept.community(tag) is not None:
+        return Scope((community_scope(tag),), True, tag)
+    return Scope((tag or EVERYTHING,), False)
+
+
+def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
+    """The ids of the posts of a scope in an order, from behind a post on. The first page of a community begins with its pins,
+    which don't count.
+    """
+    order, worth = scope.orders[sort], kept.facts.worth(state)
+    first = None if start is None else start_entry(state, kept, order, start, worth)
+    buckets = due_buckets(state.head_time) if order.by_due else (0,)
+    walks = [walk(kept.view.entries(kept.facts, name, order, bucket), order, worth, first) for name in scope.names for bucket in buckets]
+    entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
+    ranked = kept.view.ranked(kept.facts)
+    if sort == "muted" and not scope.of_communities:
+        entries = takewhile(lambda entry: entry[0] < 0, entries)
+    found = (comment for _, comment in entries)
+    if order.by_due:
+        earliest, latest = state.head_time + DUE_FROM, state.head_time + DUE_TO
+        found = (comment for comment in found if earliest <= ranked[comment].payout_at <= latest)
+    if start is not None or not scope.community or sort not in PINNED_ORDERS:
+        return list(islice(found, limit))
+    pins = [row.comment for row in islice(kept.posts.by_pin.equal(scope.community), PINS_MAX)]
+    return pins + list(islice((comment for comment in found if comment not in pins), limit))
+
+
+def due_buckets(now: int) -> range:
+    """The stretches of time in which payouts are due soon."""
+    return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
+
+
+def start_entry(state: State, kept: Social, order: Order, start: Comment, worth: Worth) -> Entry:
+    """Where a post stands in an order, whether it is listed or not."""
+    post = kept.view.ranked(kept.facts)[start.id]
+    if order.in_payouts:
+        return -payout_of(state, kept.facts, start, worth).total, start.id
+    values = {"trending": post.trend, "hot": post.hot, "promoted": post.promoted}
+    by_age = post.created if order is COMMUNITY_ORDERS["created"] else post.comment
+    return -values.get(order.name, by_age), start.id
+
+
+# ------------------------------------------------------------------ walking through a list
+
+
+def walk(entries: list[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
+    """The entries of a list behind a place."""
+    if order.in_payouts:
+        return by_payout(entries, worth, start)
+    return from_place(entries, 0 if start is None else bisect_right(entries, start))
+
+
+def from_place(entries: list[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
+    """Entries between two places."""
+    return (entries[i] for i in range(place, len(entries) if end is None else end))
+
+
+def by_payout(entries: list[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
+    """Entries by earnings as entries by payout: those that earn nearly the same are paid the same, and come by their ids."""
+
+    def payout(entry: Entry) -> int:
+        return -worth(int(-entry[0]))
+
+    place, behind = 0, None
+    if start is not None:
+        place, behind = bisect_left(entries, start[0], key=payout), start
+    while place < len(entries):
+        paid = payout(entries[place])
+        end = place + 1
+        if end < len(entries) and payout(entries[end]) == paid:
+            end = bisect_right(entries, paid, lo=end, key=payout)
+        for entry in same_payout(entries, place, end):
+            if behind is None or (paid, entry[1]) > behind:
+                yield paid, entry[1]
+        place = end
+
+
+def same_payout(entries: list[Entry], place: int, end: int) -> Iterable[Entry]:
+    """Entries of one payout by their ids. Most of what is paid nothing earns nothing, and is in order already."""
+    unearned = bisect_left(entries, (0, -1), place, end)
+    if unearned == place:
+        return from_place(entries, place, end)
+    some = sorted(entries[place:unearned], key=by_id)
+    return merge(some, from_place(entries, unearned, end), key=by_id)
+
+
+def by_id(entry: Entry) -> int:
+    """The post of an entry."""
+    return entry[1]
+
+
+# ------------------------------------------------------------------ the posts of an account
+
+
+class Shown(Struct):
+    """A post, when it came into a blog or a feed, and who has reblogged it."""
+
+    comment: Comment
+    created: int
+    reblogged_by: tuple[str, ...] = ()
+
+
+def own_posts(state: State, kept: Social, account: str, *, is_reply: bool, start: Comment | None) -> Iterator[Comment]:
+    """An account's posts, or replies, newest first, from one on."""
+    index = kept.posts.by_author
+    rows = index.equal(account, is_reply) if start is None else index.starting(account, is_reply, start.id)
+    return (state.comments.find(row.comment) for row in takewhile(lambda row: (row.author, row.is_reply) == (account, is_reply), rows))
+
+
+def replies_to(state: State, kept: Social, account: str, start: Comment | None) -> Iterator[Comment]:
+    """What others have replied to an account's newest 10,000 posts and replies, newest first, from one on."""
+    index = kept.posts.by_parent_author
+    rows = index.equal(account) if start is None else index.starting(account, start.id)
+    oldest = oldest_answered(state, kept, account)
+    for row in takewhile(lambda row: row.parent_author == account, rows):
+        comment = state.comments.find(row.comment)
+        if oldest:
+            parent = state.comments.by_permlink.get(comment.parent_author, comment.parent_permlink)
+            if parent is None or parent.id < oldest:
+                continue
+        yield comment
+
+
+def oldest_answered(state: State, kept: Social, account: str) -> int:
+    """The last of an account's newest 10,000 posts and replies; 0 when it has fewer."""
+    row = state.accounts.by_name.get(account)
+    if row is None or row.post_count < ANSWERED_MAX:
+        return 0
+    kinds = [(-row.comment for row in kept.posts.by_author.equal(account, is_reply)) for is_reply in (False, True)]
+    return -next(islice(merge(*kinds), ANSWERED_MAX - 1, None), 0)
+
+
+def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None) -> list[Comment]:
+    """An account's unpaid posts and replies by payout, behind one."""
+    ranked, worth = kept.view.ranked(kept.facts), kept.facts.worth(state)
+    found: list[tuple[int, int]] = []
+    for is_reply in (False, True):
+        rows = takewhile(lambda row: ranked[row.comment].is_unpaid, kept.posts.by_author.equal(account, is_reply))
+        found += [(-payout_of(state, kept.facts, state.comments.find(row.comment), worth).total, row.comment) for row in rows]
+    if start is not None:
+        place = (-payout_of(state, kept.facts, start, worth).total, start.id)
+        found = [entry for entry in found if entry > place]
+    return [state.comments.find(comment) for _, comment in sorted(found)]
+
+
+def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost, Comment] | None:
+    """The post of a reblog, unless it has been deleted since then."""
+    post = kept.posts.find(reblog.post)
+    comment = None if post.is_deleted else state.comments.get(post.comment)
+    return None if comment is None or comment.created > reblog.created else (post, comment)
+
+
+def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) -> Iterator[Shown]:
+    """An account's own posts, newest first; those in communities are left out of its blog."""
+    for row in kept.posts.by_author.equal(account, False):
+        if of_communities or not row.community:
+            comment = state.comments.find(row.comment)
+            yield Shown(comment, comment.created)
+
+
+def reblogs_of(state: State, kept: Social, account: str) -> Iterator[Shown]:
+    """What an account has reblogged, newest first."""
+    for reblog in kept.reblogs.by_account.equal(account):
+        found = valid_reblog(state, kept, reblog)
+        if found is not None:
+            yield Shown(found[1], reblog.created, (account,))
+
+
+def by_age(shown: Shown) -> tuple[int, int]:
+    """The order of blogs and feeds: newest first."""
+    return -shown.created, -shown.comment.id
+
+
+def blog(state: State, kept: Social, account: str) -> Iterator[Shown]:
+    """An account's blog: its posts outside communities and its reblogs, newest first, each post where it came first."""
+    seen: set[int] = set()
+    for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
+        if shown.comment.id not in seen:
+            seen.add(shown.comment.id)
+            yield shown
+
+
+def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
+    """What those whom an account follows have posted and reblogged within a month, each post where it came first, newest first."""
+    since = state.head_time - FEED_SECONDS
+    followed = {row.following for row in follow.followed(state, account, "", follow.BLOG)} if follow.NAME in state.plugins else set()
+    walks = []
+    for name in sorted(followed):
+        for one in (posts_of(state, kept, name, of_communities=True), reblogs_of(state, kept, name)):
+            walks.append(takewhile(lambda shown: shown.created >= since, one))
+    entries: dict[int, Shown] = {}
+    seen: set[int] = set()
+    for shown in merge(*walks, key=by_age):
+        comment = shown.comment
+        if comment.id not in entries:
+            entries[comment.id] = feed_entry(kept, comment, followed, since)
+        if comment.id not in seen and shown.created == entries[comment.id].created:
+            seen.add(comment.id)
+            yield entries[comment.id]
+
+
+def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> Shown:
+    """A post in the feed of somebody who follows these: when the first of them brought it there, and who of them has reblogged it."""
+    rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
+    reblogs = [row for row in rows if row.created >= max(since, comment.created)]
+    times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
+    return Shown(comment, min(times), tuple([row.account for row in reblogs if row.account != comment.author]))
+
+
+def post_row(kept: Social, comment: Comment) -> SocialPost:
+    """The index's row of a comment."""
+    return kept.posts.by_comment.find(comment.id)
+
+
+# ------------------------------------------------------------------ discussions
+
+
+def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
+    """A post or reply and all below it, level by level, with the replies to each that are there; 500 at most."""
+    found: dict[int, list[Comment]] = {top.id: []}
+    level: deque[tuple[Comment, int]] = deque([(top, 1)])
+    while level:
+        comment, depth = level.popleft()
+        if depth >= DISCUSSION_DEPTH_MAX:
+            continue
+        for child in state.comments.by_parent.equal(comment.author, comment.permlink):
+            if len(found) >= DISCUSSION_POSTS_MAX:
+                return found
+            if child.author in kept.irredeemables:
+                continue
+            found[child.id] = []
+            found[comment.id].append(child)
+            level.append((child, depth + 1))
+    return found

@@ -1,0 +1,180 @@
+"""The entries of tags in all their orders, and the tags by what they count. It is made from the rows of the tags plugin, brought up to
+date when it is read, and changes nothing of them; undoing is no concern of it, because what was undone is noted as changed.
+Source: block-processing.md §7.6; rpc-api.md §6.5.
+"""
+
+from typing import Any
+
+from state.plugins.tags.rows import (
+    NOTHING,
+    Contribution,
+    Notes,
+    Place,
+    Tagged,
+    TaggedComments,
+    TagRests,
+    added,
+    contribution_of,
+    hot,
+    less,
+    trending,
+)
+from state.store import Journal, Ordered, Row, Table, Unique
+
+
+class TagEntry(Row):
+    """A comment under one of its tags. Money in SBD."""
+
+    number: int = 0
+    tag: str = ""
+    comment: int = 0
+    parent: int = 0
+    is_reply: bool = False
+    created: int = 0
+    active: int = 0
+    cashout: int = 0
+    children: int = 0
+    net_rshares: int = 0
+    net_votes: int = 0
+    promoted: int = 0
+    hot: float = 0.0
+    trending: float = 0.0
+
+
+class TagEntries(Table[TagEntry]):
+    """All entries. Those that agree in what they are sorted by follow each other by their numbers."""
+
+    by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
+    by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
+    by_created = Ordered("tag", "parent", "-created", "number", lazy=True)
+    by_active = Ordered("tag", "parent", "-active", "number", lazy=True)
+    by_votes = Ordered("tag", "parent", "-net_votes", "number", lazy=True)
+    by_children = Ordered("tag", "parent", "-children", "number", lazy=True)
+    by_promoted = Ordered("tag", "parent", "-promoted", "number", lazy=True)
+    by_cashout = Ordered("tag", "cashout", "number", lazy=True)
+    by_payout = Ordered("tag", "is_reply", "-net_rshares", "number", lazy=True)
+
+
+class TagStats(Row):
+    """What a tag counts: payouts in SBD, votes, root posts, replies, and the whole parts of trending scores."""
+
+    tag: str = ""
+    total_payout: int = 0
+    net_votes: int = 0
+    top_posts: int = 0
+    comments: int = 0
+    total_trending: int = 0
+
+
+class TagStatsTable(Table[TagStats]):
+    """All tags that were ever used."""
+
+    by_tag = Unique("tag")
+    by_name = Ordered("tag", lazy=True)
+    by_trending = Ordered("-total_trending", "tag", lazy=True)
+
+
+class View:
+    """Entries and counts. It has a journal of its own, of which nothing is kept: it is never undone."""
+
+    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes) -> None:
+        self._tagged, self._rests, self._notes = tagged, rests, notes
+        self._journal = Journal()
+        self._entries = TagEntries(self._journal)
+        self._stats = TagStatsTable(self._journal)
+        self._by_comment: dict[int, tuple[TagEntry, ...]] = {}
+        self._live: dict[str, Contribution] = {}
+        self._counted: dict[int, Contribution] = {}
+
+    @property
+    def entries(self) -> TagEntries:
+        """All entries, up to date."""
+        self._settle()
+        return self._entries
+
+    @property
+    def stats(self) -> TagStatsTable:
+        """All tags, up to date."""
+        self._settle()
+        return self._stats
+
+    def entry(self, tag: str, comment: int) -> TagEntry | None:
+        """A comment's entry under a tag."""
+        self._settle()
+        return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
+
+    def _settle(self) -> None:
+        """Take over what has changed."""
+        notes = self._notes
+        if not notes.comments and not notes.tags:
+            return
+        for comment in notes.comments:
+            self._take_over(comment)
+        for tag in notes.tags:
+            self._sum_up(tag)
+        notes.comments.clear()
+        notes.tags.clear()
+        self._journal.cut(self._journal.mark())
+
+    def _take_over(self, comment: int) -> None:
+        """Make a comment's entries what its row says; its tags are summed up anew then."""
+        row = self._tagged.by_comment.get(comment)
+        old = self._by_comment.pop(comment, ())
+        counted = self._counted.pop(comment, NOTHING)
+        for entry in old:
+            self._live[entry.tag] = less(self._live[entry.tag], counted)
+            self._notes.tags.add(entry.tag)
+        if row is not None:
+            self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
+            self._counted[comment] = counted = contribution_of(row)
+            for tag, _, _ in row.tags:
+                self._live[tag] = added(self._live.get(tag, NOTHING), counted)
+                self._notes.tags.add(tag)
+        kept = self._by_comment.get(comment, ())
+        for entry in old:
+            if not any(entry is other for other in kept):
+                self._entries.remove(entry)
+
+    def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
+        """The entries of a row, those that were there already with other values."""
+        values: dict[str, Any] = {
+            "comment": row.comment,
+            "parent": row.parent,
+            "is_reply": row.parent != 0,
+            "created": row.created,
+            "active": row.active,
+            "cashout": row.cashout,
+            "children": row.children,
+            "net_rshares": row.net_rshares,
+            "net_votes": row.net_votes,
+            "hot": hot(row.net_rshares, row.created),
+            "trending": trending(row.net_rshares, row.created),
+        }
+        return tuple([self._entry(place, old.get(place[1]), values) for place in row.tags])
+
+    def _entry(self, place: Place, old: TagEntry | None, values: dict[str, Any]) -> TagEntry:
+        tag, number, promoted = place
+        if old is None:
+            return self._entries.insert(TagEntry(tag=tag, number=number, promoted=promoted, **values))
+        self._entries.modify(old, tag=tag, promoted=promoted, **values)
+        return old
+
+    def _sum_up(self, tag: str) -> None:
+        """Count a tag anew: its entries, and what it counts beyond them."""
+        row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
+        if row is None:
+            assert self._live.get(tag, NOTHING) == NOTHING, "entries of a tag that was never used"
+            if stats is not None:
+                self._stats.remove(stats)
+            return
+        if stats is None:
+            stats = self._stats.insert(TagStats(tag=tag))
+        votes, posts, replies, whole = added(row.beyond, self._live.get(tag, NOTHING))
+        self._stats.modify(
+            stats,
+            total_payout=row.total_payout,
+            net_votes=votes,
+            top_posts=posts,
+            comments=replies,
+            total_trending=whole,
+        )

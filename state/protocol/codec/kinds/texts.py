@@ -1,0 +1,100 @@
+"""Kinds of fields of any length: texts, names that are cut, bytes. Source: wire-format.md §1.1, §1.6."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from state.protocol.codec.kinds.base import LENGTHS, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.values.convert import to_text
+from state.protocol.values.text import cut, decode, encode, hex_bytes
+
+if TYPE_CHECKING:
+    from state.protocol.codec.codecs import Codecs
+
+
+class String(Kind):
+    """Text of any length: bytes that are no UTF-8 survive as surrogate escapes."""
+
+    default = ""
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return pack_text
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        canonical = codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[str, int]:
+            n, i = unpack_count(data, i, canonical)
+            return decode(data[i : i + n]), i + n
+
+        return unpack
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return text_from_json
+
+
+def text_from_json(value: Any) -> str:
+    """A text, or any other scalar as it prints."""
+    return value if type(value) is str else to_text(value)
+
+
+def pack_text(value: str) -> bytes:
+    """A length and the bytes of a text."""
+    data = encode(value)
+    n = len(data)
+    return (LENGTHS[n] if n < 128 else pack_length(n)) + data
+
+
+class Bounded(String):
+    """Text that is cut to a number of bytes when it is read: account names (16), custom ids (32)."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        size, canonical = self.size, codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[str, int]:
+            n, i = unpack_count(data, i, canonical)
+            text = decode(data[i : i + n])
+            if n > size or "\0" in text:
+                if canonical:
+                    raise NotCanonical
+                text = cut(text, size)
+            return text, i + n
+
+        return unpack
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        size = self.size
+
+        def parse(value: Any) -> str:
+            if type(value) is not str:
+                value = to_text(value)
+            return value if len(value) <= size and value.isascii() and "\0" not in value else cut(value, size)
+
+        return parse
+
+
+class Blob(Kind):
+    """Bytes of any length, hex in JSON."""
+
+    default = b""
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return lambda value: pack_length(len(value)) + value
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        canonical = codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[bytes, int]:
+            n, i = unpack_count(data, i, canonical)
+            return data[i : i + n], i + n
+
+        return unpack
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return bytes.hex
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return lambda value: hex_bytes(to_text(value))

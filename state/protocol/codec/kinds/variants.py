@@ -1,0 +1,136 @@
+"""Kinds that are one of several types. Source: wire-format.md §1.13, §5."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from state.protocol.codec.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
+from state.protocol.errors import Refused, require
+from state.protocol.values.convert import to_int
+
+if TYPE_CHECKING:
+    from state.protocol.codec.codecs import Codecs
+
+
+class Tagged(Struct, frozen=True):
+    """A member of a variant whose type doesn't say which one it is."""
+
+    tag: int
+    value: Any
+
+
+class Variant(Kind):
+    """One of several types: a tag and a value.
+
+    `members` are (type name, kind); a member that is a class with a TAG is recognised by its type, all others are
+    wrapped in `Tagged`. JSON is `{"type": name, "value": ...}`, in the condenser's dialect `[tag, value]` if `legacy_pairs`.
+    """
+
+    def __init__(self, *members: tuple[str, Any], legacy_pairs: bool = False) -> None:
+        self.members, self.legacy_pairs = members, legacy_pairs
+        first = members[0][1]
+        self.default = first() if isinstance(first, type) else Tagged(0, first.default)
+
+    def packer(self, codecs: Codecs) -> Pack:
+        packers = [codecs.packer(kind) for _, kind in self.members]
+
+        def pack(value: Any) -> bytes:
+            tag, inner = untagged(value)
+            return pack_length(tag) + packers[tag](inner)
+
+        return pack
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        readers, canonical = [codecs.unpacker(kind) for _, kind in self.members], codecs.canonical
+
+        def unpack(data: bytes, i: int) -> tuple[Any, int]:
+            tag, i = unpack_length(data, i, canonical)
+            require(tag < len(readers), condition="tag < get_type_count()")
+            value, i = readers[tag](data, i)
+            return self.tagged(tag, value), i
+
+        return unpack
+
+    def tagged(self, tag: int, value: Any) -> Any:
+        """A member's value, wrapped where its class doesn't tell the tag."""
+        return value if isinstance(self.members[tag][1], type) else Tagged(tag, value)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        pairs = legacy and self.legacy_pairs
+        dumpers = [codecs.dumper(kind, legacy and self.legacy_pairs) or as_it_is for _, kind in self.members]
+        names = [codecs.spec.spell(name) for name, _ in self.members]
+
+        def dump(value: Any) -> Any:
+            tag, inner = untagged(value)
+            body = dumpers[tag](inner)
+            return [tag, body] if pairs else {"type": names[tag], "value": body}
+
+        return dump
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        readers = [codecs.parser(kind, legacy and self.legacy_pairs) for _, kind in self.members]
+        tags = {codecs.spec.spell(name): tag for tag, (name, _) in enumerate(self.members)}
+        defaults = [codecs.default(kind) for _, kind in self.members]
+
+        def parse(value: Any) -> Any:
+            if legacy and self.legacy_pairs and isinstance(value, list):
+                if len(value) < 2:
+                    return self.tagged(0, defaults[0])
+                tag, body = to_int(value[0], 64, False), value[1]
+            else:
+                name, body = type_and_value(value)
+                tag = variant_tag(name, tags)
+            require(tag < len(readers), condition="tag < get_type_count()")
+            return self.tagged(tag, readers[tag](body))
+
+        return parse
+
+
+class ChainVariant(Kind):
+    """A variant whose members depend on the chain."""
+
+    def variant(self, codecs: Codecs) -> Variant:
+        """The variant that it is on this chain."""
+        raise TypeError(f"{type(self).__name__} has no members")
+
+    def packer(self, codecs: Codecs) -> Pack:
+        return self.variant(codecs).packer(codecs)
+
+    def unpacker(self, codecs: Codecs) -> Unpack:
+        return self.variant(codecs).unpacker(codecs)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self.variant(codecs).dumper(codecs, legacy)
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return self.variant(codecs).parser(codecs, legacy)
+
+
+def untagged(value: Any) -> tuple[int, Any]:
+    """Tag and content of a variant's value."""
+    return (value.tag, value.value) if type(value) is Tagged else (type(value).TAG, value)
+
+
+def type_and_value(value: Any) -> tuple[Any, Any]:
+    """The two members of a variant's JSON object."""
+    if type(value) is dict and "type" in value and "value" in value:
+        return value["type"], value["value"]
+    require(isinstance(value, dict), "Input data have to treated as object.", condition="v.is_object()")
+    require("type" in value, "Type field doesn't exist.", condition='v_object.contains( "type" )')
+    raise Refused("Value field doesn't exist.", condition='v_object.contains( "value" )')
+
+
+def variant_tag(name: Any, tags: dict[str, int]) -> int:
+    """The tag of a type name; an integer (or a bool) is one itself."""
+    if isinstance(name, str):
+        require(name in tags, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
+        return tags[name]
+    return to_int(name, 64, False)
+
+
+class Void(Struct, frozen=True):
+    """The type of a variant's member that holds nothing; any object is read as one."""
+
+    TAG = 0

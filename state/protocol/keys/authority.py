@@ -1,0 +1,37 @@
+"""What an authority is: keys and accounts with weights. How signatures satisfy it is in signing.py."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from state.protocol.codec.kinds import Bounded, Int, Key, Pairs, UInt32
+from state.protocol.errors import require
+from state.protocol.values.text import is_valid_account_name
+
+
+class Authority(Struct, frozen=True):
+    """Weights of accounts and keys, each in ascending order, and the threshold that they must reach together."""
+
+    weight_threshold: UInt32 = 0
+    account_auths: Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))] = ()
+    key_auths: Annotated[tuple[tuple[bytes, int], ...], Pairs(Key(), Int(16))] = ()
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether all weights together stay below the threshold."""
+        return sum(w for _, w in self.account_auths) + sum(w for _, w in self.key_auths) < self.weight_threshold
+
+    @property
+    def members(self) -> int:
+        """How many accounts and keys it names."""
+        return len(self.account_auths) + len(self.key_auths)
+
+    def validate(self) -> None:
+        """Every account that it names has a valid name."""
+        for name, _ in self.account_auths:
+            require(is_valid_account_name(name), condition="is_valid_account_name( item.first )")
+
+
+def key_authority(key: bytes) -> Authority:
+    """The authority of one key alone."""
+    return Authority(1, (), ((key, 1),))

@@ -1,0 +1,186 @@
+"""Public keys and secrets and their texts: stateless, and without knowing which chain; a prefix is handed in with each text.
+
+A public key is 33 bytes, a compressed point of secp256k1, not checked to lie on the curve; all zero means "no key". A secret
+is 32 bytes. Source: wire-format.md §1.7.
+"""
+
+import hashlib
+from functools import lru_cache
+
+import base58
+from coincurve import PublicKey
+from Crypto.Hash import RIPEMD160
+
+from state.protocol.errors import OutOfRange, ParseError, require
+from state.protocol.values.text import encode, size
+
+CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
+KEY_SIZE = 33
+SECRET_SIZE = 32
+CHECKSUM_SIZE = 4
+NULL_KEY = bytes(KEY_SIZE)
+
+BASE58_DIGITS_MAX = 2048
+"""Longer texts are refused unread, since decoding takes quadratic time; a memo, the longest text that is tried, is shorter."""
+
+KEY_TEXTS_MAX = 65536
+"""Keys and texts that are remembered in each direction: replies name the same keys again and again."""
+
+WIF_VERSION = b"\x80"
+EXTENDED_PRIVATE_MAGIC = bytes.fromhex("0488ade4")
+EXTENDED_KEY_SIZE = 78
+EXTENDED_SECRET_OFFSET = 46
+
+_WHITE_SPACE = " \t\n\v\f\r"
+
+
+# ------------------------------------------------------------------ public keys
+
+
+@lru_cache(maxsize=KEY_TEXTS_MAX)
+def public_key_text(key: bytes, prefix: str) -> str:
+    """A public key as clients see it: prefix, then base58 of the key and its checksum."""
+    assert len(key) == KEY_SIZE
+    return prefix + base58_text(key + ripemd160(key)[:CHECKSUM_SIZE])
+
+
+@lru_cache(maxsize=KEY_TEXTS_MAX)
+def public_key_from_text(text: str, prefix: str) -> bytes:
+    """The key that a text names; refuses a wrong prefix, length or checksum in the reference's words and order."""
+    require(size(text) > len(prefix), condition="base58str.size() > prefix_len")
+    require(text.startswith(prefix), condition="base58str.substr( 0, prefix_len ) == prefix", base58str=text)
+    data = bytes_from_base58(text[len(prefix) :])
+    # No digits at all are read as a key and a checksum of zeros, which don't fit each other.
+    data = data or bytes(KEY_SIZE + CHECKSUM_SIZE)
+    if len(data) < KEY_SIZE + CHECKSUM_SIZE:
+        raise _key_too_short(len(data))
+    key, checksum = data[:KEY_SIZE], data[KEY_SIZE : KEY_SIZE + CHECKSUM_SIZE]
+    require(
+        ripemd160(key)[:CHECKSUM_SIZE] == checksum,
+        condition="fc::ripemd160::hash( key_data.data, key_data.size() )._hash[0] == bin_key.check",
+    )
+    return key
+
+
+def public_key(secret: bytes) -> bytes:
+    """The public key of a secret; refuses a secret outside of 1 … curve order − 1."""
+    require(secret != bytes(SECRET_SIZE), condition="my->_key != empty_priv")
+    require(
+        is_secret(secret),
+        condition="secp256k1_ec_pubkey_create( detail::_get_context(), (unsigned char*) pub.begin(), "
+        "(int*) &pk_len, (unsigned char*) my->_key.data(), 1 )",
+    )
+    return PublicKey.from_valid_secret(secret).format()
+
+
+# ------------------------------------------------------------------ secrets
+
+
+def is_secret(data: bytes) -> bool:
+    """Whether 32 bytes are a secret that has a public key."""
+    return len(data) == SECRET_SIZE and 0 < int.from_bytes(data, "big") < CURVE_ORDER
+
+
+def secret_from_seed(text: str) -> bytes:
+    """The secret that a text stands for: its SHA-256."""
+    return hashlib.sha256(encode(text)).digest()
+
+
+def derive_secret(account: str, role: str, password: str) -> bytes:
+    """The secret that clients make from a password; `role` is owner, active, posting or memo."""
+    return secret_from_seed(account + role + password)
+
+
+def wif_from_secret(secret: bytes) -> str:
+    """A secret in wallet import format."""
+    assert len(secret) == SECRET_SIZE
+    data = WIF_VERSION + secret
+    return base58_text(data + _double_sha256(data)[:CHECKSUM_SIZE])
+
+
+def secret_from_wif(text: str) -> bytes:
+    """The secret in a text of wallet import format, as lenient as the reference: any version byte, any length of the
+    secret (cut or zero-filled to 32 bytes), a checksum of one or two rounds of SHA-256.
+    """
+    try:
+        data = bytes_from_base58(text)
+    except ParseError:
+        data = b""
+    content, checksum = data[:-CHECKSUM_SIZE], data[-CHECKSUM_SIZE:]
+    checksums = (hashlib.sha256(content).digest()[:CHECKSUM_SIZE], _double_sha256(content)[:CHECKSUM_SIZE])
+    require(content and checksum in checksums, "unable to parse private key", condition="private_key.valid()")
+    return content[1 : 1 + SECRET_SIZE].ljust(SECRET_SIZE, b"\0")
+
+
+def secret_from_extended_key(text: str) -> bytes | None:
+    """The secret in the text of an extended (BIP32) private key; None where the reference sees no usable one.
+
+    As in the reference the checksum is not checked and what is missing is zero: only the magic at the start decides. Used by
+    the soft rule about memos (block-processing.md §4.6).
+    """
+    if len(text) < EXTENDED_SECRET_OFFSET:
+        # No digit stands for more than a byte: such a text ends before the secret begins.
+        return None
+    try:
+        decoded = bytes_from_base58(text)
+    except ParseError:
+        return None
+    # The reference stops one byte late: a short text's data reaches into the first byte of its checksum.
+    data = decoded[: max(len(decoded) - CHECKSUM_SIZE + 1, 0)][:EXTENDED_KEY_SIZE].ljust(EXTENDED_KEY_SIZE, b"\0")
+    secret = data[EXTENDED_SECRET_OFFSET:]
+    return secret if data.startswith(EXTENDED_PRIVATE_MAGIC) and is_secret(secret) else None
+
+
+# ------------------------------------------------------------------ base58 and hashes
+
+
+def base58_text(data: bytes) -> str:
+    """Bytes in the digits of Bitcoin's base58."""
+    return base58.b58encode(data).decode("ascii")
+
+
+def bytes_from_base58(text: str) -> bytes:
+    """The bytes that base58 digits stand for; blanks around the digits and all that follows a NUL are skipped."""
+    try:
+        digits = text.partition("\0")[0].strip(_WHITE_SPACE).encode("ascii")
+        significant = digits.lstrip(base58.BITCOIN_ALPHABET[:1])
+        if len(digits) <= BASE58_DIGITS_MAX:
+            # base58.b58decode converts the number byte by byte, which is slower than reading the digits.
+            number = base58.b58decode_int(significant)
+            return bytes(len(digits) - len(significant)) + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    except ValueError:
+        pass
+    raise ParseError("Unable to decode base58 string ${base58_str}", base58_str=text)
+
+
+def ripemd160(data: bytes) -> bytes:
+    """RIPEMD-160 of some bytes."""
+    state = _RIPEMD160_START.copy()
+    state.update(data)
+    return state.digest()
+
+
+def ripemd160_start() -> "hashlib._Hash | RIPEMD160.RIPEMD160Hash":
+    """An empty hash to copy: OpenSSL's if it has one (several builds list it and then refuse), otherwise the portable one."""
+    try:
+        return hashlib.new("ripemd160")
+    except ValueError:
+        return RIPEMD160.new()
+
+
+_RIPEMD160_START = ripemd160_start()
+
+
+def _double_sha256(data: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(data).digest()).digest()
+
+
+def _key_too_short(length: int) -> OutOfRange:
+    """The reference's report of running out of bytes inside the key, or inside the checksum behind it."""
+    if length < KEY_SIZE:
+        place, left = "fc::array<type,length>Error unpacking field data", length
+    else:
+        place, left = "error unpacking uint32_tError unpacking field check", length - KEY_SIZE
+    error = OutOfRange("${method} datastream of length ${len} over by ${over}", method="read", len=length, over=1 - left)
+    error.context = place + 2 * "error unpacking coin::protocol::public_key_type::binary_key"
+    return error

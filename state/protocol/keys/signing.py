@@ -1,0 +1,189 @@
+"""Whether signatures satisfy the authorities that operations need, and which keys would. Stateless: accounts' authorities
+come from a lookup that the caller gives. Source: wire-format.md §6; operations.md §2.4.
+"""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_MAX_SIG_CHECK_ACCOUNTS, COIN_MAX_SIG_CHECK_DEPTH, COIN_TEMP_ACCOUNT
+from state.protocol.errors import (
+    DuplicateSignature,
+    IrrelevantSignature,
+    MissingActiveAuthority,
+    MissingOtherAuthority,
+    MissingOwnerAuthority,
+    MissingPostingAuthority,
+    require,
+)
+from state.protocol.keys.authority import Authority
+from state.protocol.operation import Needed
+
+Lookup = Callable[[str], Authority]
+
+
+class Lookups(Struct, frozen=True):
+    """How to find an account's authority of each role; unknown accounts raise UnknownKey."""
+
+    active: Lookup
+    owner: Lookup
+    posting: Lookup
+
+
+class Limits(Struct, frozen=True):
+    """How far an authority is walked: 0 is without limit for members and accounts."""
+
+    depth: int = COIN_MAX_SIG_CHECK_DEPTH
+    members: int = COIN_MAX_AUTHORITY_MEMBERSHIP
+    accounts: int = COIN_MAX_SIG_CHECK_ACCOUNTS
+
+
+LIMITS = Limits()
+NO_LIMITS = Limits(members=0, accounts=0)
+
+
+class SignState:
+    """The keys at hand, which of them have been used, and the accounts that have been approved so far."""
+
+    def __init__(self, keys: Iterable[bytes], nested: Lookup, limits: Limits = LIMITS, available: Iterable[bytes] = ()) -> None:
+        self.used = dict.fromkeys(keys, False)
+        self.available = frozenset(available)
+        self.nested = nested
+        self.limits = limits
+        self.approved = {COIN_TEMP_ACCOUNT}
+        self._counter = 0
+
+    def signed(self, key: bytes) -> bool:
+        """Whether a key has signed, or could; it is used from then on."""
+        if key in self.used or key in self.available:
+            self.used[key] = True
+            return True
+        return False
+
+    def by_name(self, name: str) -> bool:
+        """Whether an account is approved, or its authority satisfied."""
+        if name in self.approved:
+            return True
+        self._counter = 1
+        return self._evaluate(self.nested(name), 0)
+
+    def by_authority(self, authority: Authority) -> bool:
+        """Whether an authority is satisfied."""
+        self._counter = 0
+        return self._evaluate(authority, 0)
+
+    def _evaluate(self, authority: Authority, depth: int) -> bool:
+        total = members = 0
+        threshold, limits = authority.weight_threshold, self.limits
+        for key, weight in authority.key_auths:
+            if self.signed(key):
+                total += weight
+                if total >= threshold:
+                    return True
+            members += 1
+            if limits.members and members >= limits.members:
+                return False
+        for name, weight in authority.account_auths:
+            if name not in self.approved:
+                if depth == limits.depth:
+                    continue
+                if limits.accounts and self._counter >= limits.accounts:
+                    return False
+                self._counter += 1
+                if self._evaluate(self.nested(name), depth + 1):
+                    self.approved.add(name)
+                    total += weight
+                    if total >= threshold:
+                        return True
+            else:
+                total += weight
+                if total >= threshold:
+                    return True
+            members += 1
+            if limits.members and members >= limits.members:
+                return False
+        return total >= threshold
+
+    @property
+    def has_unused(self) -> bool:
+        """Whether a key was given that nothing needed."""
+        return not all(self.used.values())
+
+    def used_keys(self) -> set[bytes]:
+        """The keys that something needed."""
+        return {key for key, used in self.used.items() if used}
+
+
+def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
+    """The recovered keys; the same one twice is refused."""
+    keys = tuple(keys)
+    if len(set(keys)) != len(keys):
+        raise DuplicateSignature("Duplicate Signature detected")
+    return keys
+
+
+def require_only_posting(needed: Needed) -> None:
+    """Posting authority can't be mixed with any other in one transaction."""
+    for role in ("active", "owner", "other"):
+        require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
+
+
+def verify(needed: Needed, keys: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> None:
+    """Refuse unless the keys satisfy all that is needed, and each of them is needed."""
+    keys = distinct(keys)
+    if len(keys) == 1 and one_key_is_enough(needed, keys[0], lookups, limits):
+        return
+    if needed.posting:
+        require_only_posting(needed)
+        state = SignState(keys, lookups.posting, limits)
+        for name in sorted(needed.posting):
+            if not (state.by_name(name) or state.by_authority(lookups.active(name)) or state.by_authority(lookups.owner(name))):
+                raise MissingPostingAuthority("Missing Posting Authority ${id}", id=name)
+    else:
+        state = SignState(keys, lookups.active, limits)
+        for authority in needed.other:
+            if not state.by_authority(authority):
+                raise MissingOtherAuthority("Missing Authority")
+        for name in sorted(needed.active):
+            if not (state.by_name(name) or state.by_authority(lookups.owner(name))):
+                raise MissingActiveAuthority("Missing Active Authority ${id}", id=name)
+        for name in sorted(needed.owner):
+            if not state.by_authority(lookups.owner(name)):
+                raise MissingOwnerAuthority("Missing Owner Authority ${id}", id=name)
+    if state.has_unused:
+        raise IrrelevantSignature("Unnecessary signature(s) detected")
+
+
+def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limits) -> bool:
+    """Whether one account is needed, and the key has all the weight in its own authority: nearly always so, and soon seen."""
+    if needed.owner or needed.other or len(needed.posting) + len(needed.active) != 1:
+        return False
+    (name,) = needed.posting or needed.active
+    if name == COIN_TEMP_ACCOUNT:
+        return False
+    authority = lookups.posting(name) if needed.posting else lookups.active(name)
+    for member, weight in authority.key_auths[: limits.members or None]:
+        if member == key:
+            return weight >= authority.weight_threshold
+    return False
+
+
+def required_signatures(
+    needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
+) -> set[bytes]:
+    """Those of the available keys that would have to sign, without trying higher roles; what stays missing isn't reported."""
+    available = frozenset(available)
+    if needed.posting:
+        require_only_posting(needed)
+        state = SignState(signed, lookups.posting, limits, available)
+        for name in sorted(needed.posting):
+            state.by_name(name)
+    else:
+        state = SignState(signed, lookups.active, limits, available)
+        for authority in needed.other:
+            state.by_authority(authority)
+        for name in sorted(needed.owner):
+            state.by_authority(lookups.owner(name))
+        for name in sorted(needed.active):
+            state.by_name(name)
+    return state.used_keys() & available

@@ -1,0 +1,134 @@
+"""Conversions of decoded JSON values as the reference makes them: what counts as a number, a text, a bool, and what fails how.
+
+Values are what a standard JSON decoder gives. Narrowing wraps silently. It knows no type of the protocol.
+Source: wire-format.md §1.1, §1.14, §1.16, §1.18; rpc-api.md §1.9.
+"""
+
+import re
+from typing import Any
+
+from state.protocol.errors import BadCast, ParseError
+from state.protocol.values.text import read_integer
+
+JSON_NUMBER_MAX = 0xFFFFFFFF
+UINT64_MAX = 0xFFFFFFFFFFFFFFFF
+INT64_MIN = -(1 << 63)
+U128 = 1 << 128
+# 10^128, 8^128 and 16^128 are multiples of 2^128: no digit further left matters.
+U128_DIGITS = 128
+U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
+
+# The reference's names, which bad casts tell. A number without a sign is unsigned.
+KINDS = {type(None): "null_type", float: "double_type", bool: "bool_type", str: "string_type", list: "array_type", dict: "object_type"}
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a JSON value in the reference's words."""
+    if type(value) is int:
+        return "uint64_type" if value >= 0 else "int64_type"
+    return KINDS[type(value)]
+
+
+def to_int(value: Any, bits: int, signed: bool) -> int:
+    """A machine integer: texts in 64-bit range, bools, null (0) and reals (truncated) count too; what is too large wraps."""
+    if type(value) is int and 0 <= value < 1 << bits - signed:
+        return value
+    if type(value) is str:
+        number = _int_from_text(value, signed)
+    elif isinstance(value, int):
+        number = _machine_int(value)
+    elif value is None:
+        return 0
+    elif type(value) is float:
+        number = _int_from_real(value, signed)
+    else:
+        raise _bad_cast(value, "int64" if signed else "uint64")
+    number %= 1 << bits
+    return number - (1 << bits) if signed and number >> bits - 1 else number
+
+
+def to_bool(value: Any) -> bool:
+    """A bool: `"true"` and `"false"` and no other text, numbers that aren't 0, null as false."""
+    if value is True or value is False:
+        return value
+    if type(value) is str:
+        if value not in ("true", "false"):
+            raise BadCast('Cannot convert string to bool (only "true" or "false" can be converted)')
+        return value == "true"
+    if value is None or isinstance(value, int | float):
+        return bool(value)
+    raise _bad_cast(value, "bool")
+
+
+def to_text(value: Any) -> str:
+    """A text: any scalar as it prints, reals with 17 decimals, null as the empty text."""
+    if type(value) is str:
+        return value
+    if value is None:
+        return ""
+    if value is True or value is False:
+        return "true" if value else "false"
+    if type(value) is int:
+        return str(_machine_int(value))
+    if type(value) is float:
+        return f"{value:.17f}"
+    raise _bad_cast(value, "string")
+
+
+def to_array(value: Any) -> list[Any]:
+    """An array; nothing else is one."""
+    if type(value) is list:
+        return value
+    raise BadCast("Invalid cast from ${type} to Array", type=kind_of(value))
+
+
+def to_object(value: Any) -> dict[str, Any]:
+    """An object; nothing else is one."""
+    if type(value) is dict:
+        return value
+    raise BadCast("Invalid cast from type '${type}' to Object", type=kind_of(value))
+
+
+def to_u128(value: Any) -> int:
+    """An unsigned 128-bit number from the text of any scalar: decimal, `0x` hex or `0` octal up to the first other character."""
+    match = U128_TEXT.match(to_text(value))
+    assert match
+    sign, hexadecimal, octal, decimal = match.groups()
+    digits, base = (hexadecimal, 16) if hexadecimal is not None else (octal, 8) if octal is not None else (decimal, 10)
+    number = int(digits[-U128_DIGITS:] or "0", base)
+    return (-number if sign else number) % U128
+
+
+def json_int(value: int) -> int | str:
+    """An integer as the reference writes it: text above 2^32-1, otherwise a number, however negative."""
+    return value if value <= JSON_NUMBER_MAX else str(value)
+
+
+def _int_from_text(text: str, signed: bool) -> int:
+    # The reference reads up to a NUL.
+    number = read_integer(text.partition("\0")[0], 64, signed)
+    if number is None:
+        raise _unreadable(signed)
+    return number
+
+
+def _int_from_real(value: float, signed: bool) -> int:
+    """Truncated toward 0; what 64 bits can't hold is what the reference's processor makes of it."""
+    if INT64_MIN <= value < 1 << (63 if signed else 64):
+        return int(value)
+    return 0 if value > 0 and not signed else INT64_MIN
+
+
+def _machine_int(value: int) -> int:
+    """Integers of more than 64 bits can't be read at all by the reference, whatever they are asked to be."""
+    if not INT64_MIN <= value <= UINT64_MAX:
+        raise _unreadable(signed=value < 0)
+    return int(value)
+
+
+def _unreadable(signed: bool) -> ParseError:
+    return ParseError(f"Couldn't parse {'int64_t' if signed else 'uint64_t'}")
+
+
+def _bad_cast(value: Any, target: str) -> BadCast:
+    return BadCast("Invalid cast from ${type} to " + target, type=kind_of(value))

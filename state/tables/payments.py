@@ -1,0 +1,57 @@
+"""Payments that wait: escrows and withdrawals from savings. Source: state-objects.md §7.3, §7.4."""
+
+from state.protocol.values.asset import Asset
+from state.store import Ordered, Part, Row, Table
+
+
+class Escrow(Row):
+    """Funds that an agent watches over."""
+
+    escrow_id: int = 20
+    from_: str = ""
+    to: str = ""
+    agent: str = ""
+    ratification_deadline: int = 0
+    escrow_expiration: int = 0
+    sbd_balance: int = 0
+    coin_balance: int = 0
+    pending_fee: Asset = Asset()
+    to_approved: bool = False
+    agent_approved: bool = False
+    disputed: bool = False
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether both the receiver and the agent agreed."""
+        return self.to_approved and self.agent_approved
+
+
+def both(to_approved: bool, agent_approved: bool) -> bool:
+    """The key part by which approved escrows sort behind the others."""
+    return to_approved and agent_approved
+
+
+class Escrows(Table[Escrow]):
+    """All escrows."""
+
+    by_from_id = Ordered("from_", "escrow_id", unique=True)
+    by_ratification_deadline = Ordered(Part(both, "to_approved", "agent_approved"), "ratification_deadline")
+
+
+class SavingsWithdraw(Row):
+    """A withdrawal from savings that waits for its time."""
+
+    from_: str = ""
+    to: str = ""
+    memo: str = ""
+    request_id: int = 0
+    amount: Asset = Asset()
+    complete: int = 0
+
+
+class SavingsWithdraws(Table[SavingsWithdraw]):
+    """Pending withdrawals from savings."""
+
+    by_from_rid = Ordered("from_", "request_id", unique=True)
+    by_complete_from_rid = Ordered("complete", "from_", "request_id", unique=True)
+    by_to_complete = Ordered("to", "complete")

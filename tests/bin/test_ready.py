@@ -1,0 +1,132 @@
+"""The launchers, on a checkout made of scripts: when they start at once and when they set up first; and that the pins are complete."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bin import setup
+from tests.conftest import ROOT
+from tests.helpers.sources import FOLDERS, imports, sources
+
+SETUP_STATUS = 7
+# What sessions of clients import is pinned beside them.
+CLIENTS = "tests/clients/"
+
+
+def script(path: Path, text: str) -> None:
+    """Write something that can be started."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout that is set up, below a path with blanks; its Python tells how it was called, the system's fails."""
+    root = tmp_path / "a check out"
+    (root / "bin").mkdir(parents=True)
+    for name in ("coind", "ready.sh"):
+        shutil.copy(ROOT / "bin" / name, root / "bin" / name)
+    (root / "pyproject.toml").write_text("pins")
+    script(root / ".venv/bin/python", 'printf "%s|" "$PYTHONPATH" "$PWD" "$@"')
+    notes = root / ".venv/lib/coind"
+    notes.mkdir(parents=True)
+    (notes / "made-for").write_text(f"{root}\n")
+    (notes / "run.toml").write_text("pins")
+    script(tmp_path / "system/python3", f'case "$*" in *setup.py*) echo "$@"; exit {SETUP_STATUS};; esac')
+    return root
+
+
+def start(launcher: Path, *arguments: str, folder: Path) -> tuple[int, str]:
+    """Status and output of a launcher, started somewhere."""
+    path = f"{folder / 'system'}:/usr/bin:/bin"
+    done = subprocess.run([launcher, *arguments], cwd=folder, env={"PATH": path}, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_a_checkout_that_is_ready_starts_at_once(checkout: Path, tmp_path: Path) -> None:
+    status, output = start(checkout / "bin/coind", "run", "--data", "a b", folder=tmp_path)
+    assert (status, output) == (0, f"{checkout}|{tmp_path}|-P|-m|node|run|--data|a b|")
+
+
+def test_a_link_starts_what_it_points_to(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "first").symlink_to(checkout / "bin/coind")
+    (tmp_path / "second").symlink_to("first")
+    assert start(tmp_path / "second", "version", folder=tmp_path) == (0, f"{checkout}|{tmp_path}|-P|-m|node|version|")
+
+
+@pytest.mark.parametrize("missing", ["pyproject.toml", ".venv/bin/python", ".venv/lib/coind/run.toml", ".venv/lib/coind/made-for", ".venv"])
+def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missing: str) -> None:
+    changed = checkout / missing
+    if missing.endswith(("toml", "made-for")):
+        changed.write_text("other\n")
+    else:
+        changed.rename(tmp_path / "away")
+    status, output = start(checkout / "bin/coind", "run", folder=tmp_path)
+    assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
+
+
+def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> None:
+    moved = checkout.rename(tmp_path / "moved")
+    assert start(moved / "bin/coind", "run", folder=tmp_path) == (SETUP_STATUS, f"-I {moved}/bin/setup.py run\n")
+
+
+def pins() -> setup.Pins:
+    """Everything that is pinned."""
+    return setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "test")
+
+
+def name_of(requirement: str) -> str:
+    """The name of a package, in the one spelling that can be compared."""
+    return canonicalize_name(Requirement(requirement).name)
+
+
+def test_versions_are_exact() -> None:
+    every = [*pins().packages, *pins().constraints]
+    assert [pin for pin in every if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
+    assert len({name_of(pin) for pin in every}) == len(every)
+
+
+def test_run_needs_no_more_than_test() -> None:
+    run = setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "run")
+    assert set(run.packages) < set(pins().packages)
+
+
+def test_everything_that_is_pulled_in_is_pinned() -> None:
+    pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
+    needed = [(pin, Requirement(text)) for pin in sorted(pinned) for text in requires(pin) or []]
+    wanted = [(pin, need) for pin, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
+    assert [f"{pin} needs {need}" for pin, need in wanted if canonicalize_name(need.name) not in pinned] == []
+
+
+def test_everything_that_is_imported_is_pinned() -> None:
+    pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
+    packages = packages_distributions()
+    foreign = {
+        (source.path, name.split(".")[0])
+        for source in sources()
+        if not source.path.startswith(CLIENTS)
+        for _, name in imports(source)
+        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS}
+    }
+    unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [])} & pinned]
+    assert unpinned == []
+
+
+def test_everything_that_clients_need_is_pinned_beside_them() -> None:
+    for pins in (ROOT / CLIENTS).glob("*/requirements.txt"):
+        lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
+        assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+        assert canonicalize_name(pins.parent.name) in {name_of(line) for line in lines}
+    for package in (ROOT / CLIENTS).glob("*/package.json"):
+        asked = json.loads(package.read_bytes())["dependencies"]
+        locked = json.loads((package.parent / "package-lock.json").read_bytes())["packages"]
+        assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked

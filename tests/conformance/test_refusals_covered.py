@@ -1,0 +1,160 @@
+"""Every refusal of the rules is made to happen: by a recorded case, or by a test that holds its text.
+
+Two refusals that say the same can't be told apart here; that each of them happens is what the tests of its module are for.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from node.specs import load_spec
+from tests.conftest import CASES, case_names, read_json_lines
+from tests.helpers import refusals as refusal_sites
+from tests.helpers.refusals import GAP, Site, sites, sites_of
+from tests.helpers.sources import Source, sources
+
+PIECE_MIN = 10  # how much of a text a test must hold at least
+HERE = ("tests/conformance/test_refusals_covered.py", "tests/helpers/refusals.py")
+
+# Refusals that nothing can bring about, by what they say; each has the reason.
+UNREACHABLE: dict[str, str] = {
+    "chain.producing.assemble_block: fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE": (
+        "what goes into a block fits maximum_block_size, which is never greater"
+    ),
+    "effects.early_voting.cast_early_vote: Cannot vote with 0 rshares.": (
+        "spend_power has refused dust since hardfork 13, and made 0 a 1 before; weight 0 has been refused a line above"
+    ),
+    "effects.early_voting.spend_power: Account does not have enough power to vote.": (
+        "a vote takes a fifth of the power at most, rounded up, and never from none"
+    ),
+    "operations.witness_properties.check_decay: Decay must be at most …": "the limit is the greatest number of the field",
+}
+
+
+# ------------------------------------------------------------------ what is known to be said
+
+
+@cache
+def recorded() -> tuple[str, ...]:
+    """Every text of a refusal that the reference gave to a broadcast, a fed block or a request."""
+    return tuple({text for name in case_names() for kind in ("broadcasts", "blocks", "http", "queries") for text in said_in(name, kind)})
+
+
+def said_in(name: str, kind: str) -> Iterator[str]:
+    """The texts of errors among one kind of events of a case."""
+    for event in read_json_lines(CASES / name / f"{kind}.jsonl.gz"):
+        error: Any = event.get("error")
+        if error:
+            yield error.get("message") or ""
+        elif kind == "http" and '"error"' in event["body"]:
+            yield event["body"]
+
+
+@cache
+def asserted() -> tuple[str, ...]:
+    """Every literal text of a test, with gaps where values are put in."""
+    found: set[str] = set()
+    for source in sources("tests"):
+        if source.path not in HERE:
+            found |= {text for node in source.nodes if len(text := literal(node)) >= PIECE_MIN}
+    return tuple(found)
+
+
+def literal(node: ast.AST) -> str:
+    """The text of a literal; the name of a refusal stands for its message."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.replace("\\", "")  # in a pattern they stand for the sign behind them
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else GAP for part in node.values)
+    if isinstance(node, ast.Name) and node.id == "UnknownKey":
+        return "unknown key:unknown key: "
+    return ""
+
+
+def is_recorded(said: str, texts: tuple[str, ...]) -> bool:
+    """Whether one of the recorded texts holds a refusal's, with any values in its gaps."""
+    pattern = re.compile(".*".join(re.escape(load_spec("steem-testnet").spell(piece)) for piece in said.split(GAP)), re.DOTALL)
+    return any(pattern.search(text) for text in texts)
+
+
+def is_asserted(said: str, texts: tuple[str, ...]) -> bool:
+    """Whether a test holds the longest piece of a refusal's text, or itself is a piece of it."""
+    pieces = [piece for piece in said.split(GAP) if len(piece) >= PIECE_MIN] or [max(said.split(GAP), key=len)]
+    longest = max(pieces, key=len)
+    return any(longest in text or any(text in piece for piece in pieces) for text in texts)
+
+
+def is_covered(site: Site) -> bool:
+    """Whether a refusal happens somewhere."""
+    return is_recorded(site.said, recorded()) or is_asserted(site.said, asserted())
+
+
+# ------------------------------------------------------------------ the rules
+
+
+def test_every_refusal_is_made_to_happen() -> None:
+    missing = {site.name for site in sites() if site.name not in UNREACHABLE and not is_covered(site)}
+    assert sorted(missing) == []
+
+
+def test_what_cannot_happen_is_still_there() -> None:
+    assert UNREACHABLE.keys() - {site.name for site in sites()} == set()
+
+
+def test_what_can_happen_is_not_excused() -> None:
+    assert [site.name for site in sites() if site.name in UNREACHABLE and is_covered(site)] == []
+
+
+# ------------------------------------------------------------------ how they are found
+
+CALLERS = """
+def need(ok, text, role="owner"):
+    require(ok, text)
+    require(ok, f"{role} of ${{n}}", n=1)
+
+def use(state):
+    need(state.a, "first one")
+    need(state.b, "second " + "one" if state else OTHER, role="active")
+    for words, field in (("third one", "c"), ("fourth one", "d")):
+        require(state, words, condition=f"state.{field}")
+
+OTHER = "by ${who}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def f(x):\n    require(x, 'no ${a} for ${b}', a=1)\n", {"no … for …"}),
+        ("def f(x):\n    require(x, condition='x > 0')\n", {"x > 0"}),
+        ("def f(x):\n    raise Refused(f'it is {x}', condition='false')\n", {"it is …"}),
+        ("def f(x):\n    raise UnknownKey\n", {"unknown key:unknown key: "}),
+        ("def f(x):\n    raise TransactionExpired('')\n", {"transaction expiration exception:"}),
+        ("def f(x):\n    raise ValueError('no refusal')\n", set()),
+        (
+            "def f(x):\n    limit, name = 1, 'A'\n    if x:\n        limit, name = 2, 'B'\n    require(x, 'below ' + name)\n",
+            {"below A", "below B"},
+        ),
+        (CALLERS, {"first one", "second one", "by …", "owner of …", "active of …", "third one", "fourth one"}),
+    ],
+)
+def test_the_texts_of_refusals_are_found(text: str, said: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("state/chain/x.py", text)
+    monkeypatch.setattr(refusal_sites, "rules", lambda: (source,))
+    refusal_sites.calls.cache_clear()
+    assert {site.said.replace(GAP, "…") for site in sites_of(source)} == said
+    refusal_sites.calls.cache_clear()
+
+
+def test_what_covers_a_refusal() -> None:
+    said = f"Cannot pay {GAP} to {GAP} today."
+    assert is_recorded(said, ("Assert Exception:x: Cannot pay 1.000 to bob today.rethrow",))
+    assert not is_recorded(said, ("Cannot pay 1.000 to bob.",))
+    assert is_recorded("Amount in COIN", ("Amount in STEEM",))
+    assert is_asserted(said, ("Cannot pay 5",))
+    assert is_asserted(said, ("Cannot pay",))
+    assert not is_asserted(said, ("Cannot be paid", " today."))

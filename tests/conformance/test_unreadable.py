@@ -1,0 +1,82 @@
+"""Transactions that can't even be read: every recorded refusal of that sort, word for word.
+
+The reference refuses these while it converts the request, before a signature is looked at: assertions come with the code of
+a failed call then, everything else as a server error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import state.operations  # noqa: F401 - fills the registry
+from node.specs import load_spec
+from state.protocol.errors import ChainError
+from state.protocol.transaction import Wire
+from tests.conftest import CASES, case_names, read_json_lines
+
+SPEC = load_spec("steem-testnet")
+WIRE = Wire(SPEC)
+CALL_FAILED = -32003
+# What nothing but reading raises, unless an operation holds JSON that somebody reads later.
+ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
+HOLDS_JSON = "custom_json_operation"
+REFUSALS_RECORDED = 126
+CONDENSER_REFUSALS_RECORDED = 8
+
+
+def broadcasts(case: str) -> Iterator[dict[str, Any]]:
+    """The recorded broadcasts of a case."""
+    return read_json_lines(CASES / case / "broadcasts.jsonl.gz")
+
+
+def read(transaction: Any, legacy: bool = False) -> ChainError | None:
+    """What a transaction in JSON is refused with while it is read."""
+    try:
+        WIRE.transaction_from_json(transaction, legacy)
+    except ChainError as error:
+        return error
+    return None
+
+
+def is_about_reading(event: dict[str, Any]) -> bool:
+    """Whether a recorded refusal can come from nothing but reading the transaction."""
+    if event["ok"]:
+        return False
+    if event["error"]["code"] == CALL_FAILED:
+        return True
+    operations = event["trx"].get("operations") or [{}]
+    return event["error"]["message"].startswith(ONLY_READING) and all(o.get("type") != HOLDS_JSON for o in operations)
+
+
+@pytest.mark.parametrize("case", case_names())
+def test_recorded_refusals(case: str) -> None:
+    for event in broadcasts(case):
+        error = read(event["trx"])
+        assert (error is not None) or not is_about_reading(event), event
+        if error is not None:
+            assert not event["ok"], (event["trx"], error)
+            assert error.message(SPEC.spell) == event["error"]["message"]
+            data = event["error"]["data"]
+            assert (error.CODE, error.values) == (data["code"], data["stack"][0]["data"])
+            assert data["stack"][0]["format"].startswith(SPEC.spell(error.format))
+
+
+def test_all_are_seen() -> None:
+    """The number stands here so that recordings that vanish are missed."""
+    assert sum(read(event["trx"]) is not None for case in case_names() for event in broadcasts(case)) == REFUSALS_RECORDED
+
+
+def test_recorded_refusals_of_the_condenser() -> None:
+    queries = [query for case in case_names() for query in read_json_lines(CASES / case / "queries.jsonl.gz")]
+    refused = 0
+    for query in queries:
+        if query["method"] == "condenser_api.broadcast_transaction":
+            error, recorded = read(query["params"][0], legacy=True), query["error"]
+            assert (error is not None) or recorded["code"] != CALL_FAILED, query
+            if error is not None:
+                refused += 1
+                assert error.message(SPEC.spell) == recorded["message"]
+    assert refused == CONDENSER_REFUSALS_RECORDED

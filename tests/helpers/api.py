@@ -1,0 +1,166 @@
+"""A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import trio
+
+import rpc.api
+import state.operations
+from node.specs import load_spec
+from rpc.processor import Inclusion
+from rpc.service.envelope import Service
+from rpc.service.method import METHODS
+from rpc.service.refusal import PushFailed
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.transactions import canonical_rule
+from state.plugins import enable
+from state.protocol.errors import ChainError
+from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret
+from state.protocol.keys.signatures import sign
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from tests.helpers.called import watched
+from tests.helpers.shapes import mismatches, shapes
+
+assert rpc.api
+assert state.operations
+
+INIT_SECRET = secret_from_seed("init_key")
+INIT_WIF = wif_from_secret(INIT_SECRET)
+NOW = 1_606_780_800  # the time of the first block of most recorded cases: all hardforks are in force after it
+SHAPES = shapes()
+
+
+class Refusal(Exception):
+    """The error object of an answer."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+
+
+class DirectProcessor:
+    """Pushes at once. What waits for a block is told what `inclusion` says; files are never read, `files` notes them."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.files: list[tuple[str, int, int]] = []
+        self.inclusion = Inclusion(bytes(20), 1, 0, False)
+
+    async def push_transaction(self, trx: SignedTransaction) -> None:
+        """Push; a refusal is one of the push."""
+        try:
+            self.chain.push_transaction(trx)
+        except ChainError as error:
+            raise PushFailed(error) from error
+
+    async def push_block(self, block: SignedBlock) -> None:
+        """Push; a refusal is one of the push."""
+        try:
+            self.chain.push_block(block)
+        except ChainError as error:
+            raise PushFailed(error) from error
+
+    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+        """Push, and tell what was prepared."""
+        await self.push_transaction(trx)
+        return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
+
+    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+        """Note what was asked for."""
+        self.files.append((path, count, skip))
+        return count
+
+    async def take_steps(self, steps: Iterator[object]) -> int:
+        """Take them all at once."""
+        return sum(1 for _ in steps)
+
+
+class Site:
+    """A chain at genesis with the named plugins, and its service. Without any named, it serves all methods."""
+
+    def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
+        self.chain = Chain(new_state(load_spec(spec), prepare=lambda state: enable(state, plugins or ())))
+        self.state = self.chain.state
+        self.wire = self.state.wire
+        self.processor = DirectProcessor(self.chain)
+        self.now = NOW
+        self.service = Service(
+            watched(METHODS.values()),
+            wire=self.wire,
+            plugins=plugins,
+            clock=lambda: self.now,
+            state=self.state,
+            chain=self.chain,
+            processor=self.processor,
+        )
+
+    def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:
+        """The result of a call from this machine, by position or by name; raises Refusal. On a `coin` chain its shape is checked."""
+        group = method.split(".")[0]
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params) if group == "condenser_api" else named}
+        reply = json.loads(self.answer(json.dumps(request).encode(), local))
+        if "error" in reply:
+            raise Refusal(reply["error"])
+        if self.state.spec.brand == "coin":
+            assert list(mismatches(SHAPES[method], reply["result"])) == []
+        return reply["result"]
+
+    def answer(self, body: bytes, local: bool = True) -> bytes:
+        """The answer to a request."""
+        answer = self.service.answer(body, local)
+        if isinstance(answer, bytes):
+            return answer
+
+        async def wait() -> bytes:
+            return await answer
+
+        return trio.run(wait)
+
+    def refused(self, method: str, *params: Any, **named: Any) -> tuple[int, str]:
+        """Code and message of a refused call."""
+        try:
+            result = self.call(method, *params, **named)
+        except Refusal as error:
+            return error.code, error.message
+        raise AssertionError(f"{method} was not refused: {result}")
+
+    # -------------------------------------------------------------- what is on the chain
+
+    def start(self, blocks: int = 2) -> None:
+        """Make the first blocks; the very first is late enough for all hardforks."""
+        self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=(NOW - self.state.head_time) // 3)
+        self.generate(blocks - 1)
+
+    def generate(self, count: int = 1) -> None:
+        """Make blocks without gaps."""
+        assert self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=count) == {"blocks": count}
+
+    def account(self, name: str, authority: Authority | None = None, **fields: Any) -> Account:
+        """Put an account there; its key for everything comes from its name."""
+        authority = authority or key_authority(public_key(secret(name)))
+        row = self.state.accounts.insert(Account(name=name, memo_key=public_key(secret(name)), mined=False, **fields))
+        self.state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
+        self.state.account_metadata.insert(AccountMetadata(account=row.id, json_metadata="{}"))
+        return row
+
+    def transaction(self, *operations: Operation, signers: tuple[bytes, ...] = (), **fields: Any) -> SignedTransaction:
+        """A transaction on the head block, signed with these secrets."""
+        props = self.state.props
+        prefix = int.from_bytes(props.head_block_id[4:8], "little")
+        head = {"ref_block_num": props.head_block_number % 2**16, "ref_block_prefix": prefix, "expiration": self.state.head_time + 60}
+        trx = self.wire.seal(SignedTransaction(**head | fields, operations=operations))
+        digest = self.wire.signature_digest(trx)
+        trx.signatures = tuple(sign(signer, digest, canonical_rule(self.state)) for signer in signers)
+        return self.wire.seal(trx)
+
+
+def secret(name: str) -> bytes:
+    """The secret that a test account has for everything."""
+    return secret_from_seed(name)

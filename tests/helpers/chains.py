@@ -1,0 +1,149 @@
+"""Chains for tests of rules: rows are put there directly, operations come without signatures, and a refusal must change nothing."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import structs
+
+import state.operations
+from node.specs import load_spec
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.chain.hardforks import set_hardfork
+from state.chain.skip import Skip
+from state.chain.transactions import apply_transaction
+from state.plugins import enable
+from state.protocol.constants import VESTS_PER_COIN_SATOSHI
+from state.protocol.errors import ChainError
+from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import public_key, secret_from_seed
+from state.protocol.operation import Operation
+from state.protocol.spec import MAIN_BUILD, ChainSpec
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.tables import State
+from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from state.tables.content import Comment, CommentContent
+from state.tables.globals import ChainProperties
+from state.tables.witnesses import Witness
+
+assert state.operations  # fills the registry
+
+NOW = 1_606_780_800  # the time of the first block of most recorded cases: no hardfork is due later
+NEWEST = 23
+UNSIGNED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHECK
+BLOCK = SignedBlock()
+
+TEST_SPEC = load_spec("testnet")
+# The rules of the main build; its treasury is there from the start, as hardfork 21 needs it.
+MAIN_SPEC = structs.replace(TEST_SPEC, build="main", constants=structs.replace(MAIN_BUILD, TREASURY_AT_GENESIS=True))
+
+
+def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 1000, plugins: Iterable[str] = ()) -> Chain:
+    """A chain with the hardforks up to one applied, whose head block has this number and lies at `NOW`, with these plugins."""
+    fresh = new_state(spec, prepare=lambda state: enable(state, plugins))
+    set_hardfork(fresh, hardfork, apply_now=True)
+    fresh.set_props(head_block_number=number, time=NOW)
+    return Chain(fresh)
+
+
+def key_of(name: str) -> bytes:
+    """The public key that a test account has for everything."""
+    return public_key(secret_from_seed(name))
+
+
+def add_account(state: State, name: str, authority: Authority | None = None, **fields: Any) -> Account:
+    """An account with balances; the supplies and the vesting fund grow with them (1.000000 VESTS for 1.000 COIN)."""
+    authority = authority or key_authority(key_of(name))
+    given: dict[str, Any] = {"memo_key": key_of(name), "mined": False} | fields
+    account = state.accounts.insert(Account(name=name, **given))
+    state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
+    state.account_metadata.insert(AccountMetadata(account=account.id))
+    fund = account.vesting_shares // VESTS_PER_COIN_SATOSHI
+    coin, sbd = account.balance + account.savings_balance + fund, account.sbd_balance + account.savings_sbd_balance
+    props = state.props
+    state.set_props(
+        current_supply=props.current_supply + coin,
+        current_sbd_supply=props.current_sbd_supply + sbd,
+        virtual_supply=props.virtual_supply + coin + sbd,
+        total_vesting_fund_coin=props.total_vesting_fund_coin + fund,
+        total_vesting_shares=props.total_vesting_shares + account.vesting_shares,
+    )
+    return account
+
+
+def add_witness(state: State, name: str, **fields: Any) -> Witness:
+    """A witness that signs with the key of the account of its name."""
+    given: dict[str, Any] = {"signing_key": key_of(name)} | fields
+    return state.witnesses.insert(Witness(owner=name, **given))
+
+
+def add_comment(state: State, author: str, permlink: str, parent: Comment | None = None, **fields: Any) -> Comment:
+    """A comment that is as old as the head block and paid an hour later; counted by nobody."""
+    root = state.comments.next_id if parent is None else parent.root_comment
+    given: dict[str, Any] = {
+        "created": state.head_time,
+        "cashout_time": state.head_time + 3600,
+        "reward_weight": 10000,
+        "root_comment": root,
+    }
+    if parent is not None:
+        given |= {"parent_author": parent.author, "parent_permlink": parent.permlink, "depth": parent.depth + 1}
+    comment = state.comments.insert(Comment(author=author, permlink=permlink, **given | fields))
+    state.comment_contents.insert(CommentContent(comment=comment.id))
+    return comment
+
+
+def set_median(state: State, **changes: Any) -> None:
+    """What the witnesses agree on, for example the account_creation_fee."""
+    median: ChainProperties = structs.replace(state.schedule.median_props, **changes)
+    state.witness_schedules.modify(state.schedule, median_props=median)
+
+
+def move_to(state: State, time: int) -> None:
+    """Set the head block's time."""
+    state.set_props(time=time)
+
+
+# ------------------------------------------------------------------ operations
+
+
+def transaction(chain: Chain, *operations: Operation) -> SignedTransaction:
+    """An unsigned transaction that is in time."""
+    return chain.state.wire.seal(SignedTransaction(expiration=chain.state.head_time + 60, operations=operations))
+
+
+def push(chain: Chain, *operations: Operation) -> None:
+    """Let operations enter the node, soft rules included; they wait for a block."""
+    chain.push_transaction(transaction(chain, *operations), UNSIGNED)
+
+
+def apply(chain: Chain, *operations: Operation) -> None:
+    """Apply operations as those of a block: no soft rules."""
+    journal = chain.state.journal
+    mark = journal.mark()
+    try:
+        apply_transaction(chain.state, transaction(chain, *operations), UNSIGNED | Skip.TRANSACTION_DUPE_CHECK)
+    except ChainError:
+        journal.undo(mark)
+        raise
+
+
+def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = apply) -> str:
+    """The text with which operations are refused, in a block or (`by=push`) on their way in; nothing may have changed."""
+    before = state_digest(chain.state)
+    try:
+        by(chain, *operations)
+    except ChainError as error:
+        assert state_digest(chain.state) == before
+        for _, table in chain.state.tables():
+            table.check()
+        return error.message(chain.state.spec.spell)
+    raise AssertionError(f"not refused: {operations}")
+
+
+def told(state: State, *classes: type[Operation]) -> list[Operation]:
+    """A list that notes each operation of these classes as it is completed, virtual ones too."""
+    heard: list[Operation] = []
+    state.listeners.on_operation(lambda _, operation: heard.append(operation), *classes)
+    return heard

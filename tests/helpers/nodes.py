@@ -1,0 +1,97 @@
+"""What the tests of the node share: chains with blocks of their own, files of blocks in every form, and a clock that trio drives."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import trio
+import zstandard
+
+import state.operations
+from node.specs import load_spec
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.slots import scheduled_witness, slot_time
+from state.protocol.keys.keys import derive_secret, secret_from_wif
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from tests.conftest import CASES
+
+assert state.operations
+DEV = load_spec("dev")
+SECRET = secret_from_wif(DEV.witness_keys[0])
+START = 1_800_000_000  # some time after the genesis of dev, on a slot
+
+
+def dev_chain() -> Chain:
+    """A chain dev at genesis."""
+    return Chain(new_state(DEV))
+
+
+def make_block(chain: Chain, missed: int = 0) -> SignedBlock:
+    """Let a chain make the block of its next slot, or of a later one."""
+    state = chain.state
+    return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), SECRET)
+
+
+def empty_blocks(count: int) -> tuple[Wire, list[SignedBlock]]:
+    """The first blocks of a chain dev on which nothing happens."""
+    chain = dev_chain()
+    return chain.state.wire, [make_block(chain) for _ in range(count)]
+
+
+def transfer(chain: Chain, memo: str = "", seconds: int = 60) -> SignedTransaction:
+    """A transfer of 0.001 from alice to bob, signed, that expires so long after the head."""
+    props = chain.state.props
+    trx = chain.state.wire.transaction_from_json(
+        {
+            "ref_block_num": props.head_block_number & 0xFFFF,
+            "ref_block_prefix": int.from_bytes(props.head_block_id[4:8], "little"),
+            "expiration": time_text(props.time + seconds),
+            "operations": [["transfer", {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": memo}]],
+            "extensions": [],
+            "signatures": [],
+        },
+        legacy=True,
+    )
+    secret = derive_secret("alice", "active", "dev")
+    trx.signatures = (sign(secret, chain.state.wire.signature_digest(trx), Canonical.bip_0062),)
+    return chain.state.wire.seal(trx)
+
+
+def time_text(seconds: int) -> str:
+    """A time as JSON has it."""
+    from state.protocol.values import text
+
+    return text.time_text(seconds)
+
+
+def case_log(name: str) -> Path:
+    """The recorded block log of a case."""
+    return CASES / name / "block_log"
+
+
+def case_wire() -> Wire:
+    """The wire format of the recorded cases."""
+    return Wire(load_spec("steem-testnet"))
+
+
+def json_lines(wire: Wire, blocks: Iterator[SignedBlock] | list[SignedBlock], legacy: bool = False) -> bytes:
+    """Blocks as JSON lines."""
+    return b"".join(json.dumps(wire.block_to_json(block, legacy)).encode() + b"\n" for block in blocks)
+
+
+def write_as(path: Path, data: bytes) -> Path:
+    """Write a file, packed as its name says."""
+    if path.suffix == ".gz":
+        data = gzip.compress(data)
+    elif path.suffix == ".zst":
+        data = zstandard.compress(data)
+    path.write_bytes(data)
+    return path
+
+
+def trio_clock() -> int:
+    """Milliseconds since 1970 of a world that began at START when trio's clock was 0."""
+    return START * 1000 + round(trio.current_time() * 1000)

@@ -1,0 +1,28 @@
+"""Operations of the vectors `op.*` as objects, on the vectors' chain: what the tests of operations start from."""
+
+from types import ModuleType
+
+from msgspec.structs import replace
+
+import state.operations  # noqa: F401 - fills the registry
+from node.specs import load_spec
+from state.protocol.codec.codecs import Codecs
+from state.protocol.operation import OPERATIONS, Operation, OperationKind
+from tests.conftest import VECTORS, read_json
+
+# The vectors' chain: the product's symbols with the prefix of the public chain.
+CODECS = Codecs(replace(load_spec("testnet"), key_prefix="STM"))
+KIND = OperationKind()
+SAMPLES = {vector["id"].split(".")[2]: vector for vector in read_json(VECTORS / "wire.json")["vectors"] if vector["group"] == "op"}
+KEY = bytes.fromhex("0375a6dfff7649647cc074d86386862087a154088d952da64af9dac429559a8d0c")
+
+
+def sample(name: str) -> Operation:
+    """The vector's operation of that name."""
+    parsed: Operation = CODECS.parser(KIND)(SAMPLES[name]["input"]["json"])
+    return parsed
+
+
+def names_of(module: ModuleType) -> list[str]:
+    """The names of the operations that a module declares, by tag."""
+    return [cls.NAME for _, cls in sorted(OPERATIONS.items()) if cls.__module__ == module.__name__]

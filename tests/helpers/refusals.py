@@ -1,0 +1,199 @@
+"""Where the rules refuse, read from their source: each `require` and each raised refusal with the texts that it can have.
+
+A text that a function is given by its callers, takes from a name, or builds is followed to its literals; what only a run can
+know is a gap in it.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from state.protocol import errors
+from tests.helpers.sources import Source, imports, sources
+
+RULES = ("state/operations/", "state/effects/", "state/chain/")
+GAP = "\0"
+PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
+REFUSALS = {name for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.ChainError)}
+DEPTH_MAX = 4  # how far a text is followed from function to caller
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Site:
+    """One way to be refused: the function, and what is said, with a gap for each value; `line` is where."""
+
+    place: str
+    said: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        """How a reader finds it: the function and the text."""
+        return f"{self.place}: {self.said.replace(GAP, '…')}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A module, and the function in it that is being read; None at its top level."""
+
+    source: Source
+    function: Function | None
+
+
+def sites() -> list[Site]:
+    """Every refusal of operations, effects and chain."""
+    return [site for source in rules() for site in sites_of(source)]
+
+
+def rules() -> tuple[Source, ...]:
+    """The modules that refuse."""
+    return tuple(source for source in sources("state") if source.path.startswith(RULES))
+
+
+def sites_of(source: Source) -> Iterator[Site]:
+    """The refusals of one module."""
+    for function, node in walk(source):
+        call = refusal(node)
+        if call is None:
+            continue
+        scope = Scope(source, function)
+        place = f"{source.module.removeprefix('state.')}.{function.name if function else '<module>'}"
+        for said in sorted(texts_of(call, scope)):
+            yield Site(place, said, call.func.lineno)
+
+
+def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
+    """Every node with the innermost function around it."""
+    waiting: list[tuple[Function | None, ast.AST]] = [(None, source.tree)]
+    while waiting:
+        function, node = waiting.pop()
+        yield function, node
+        inner = node if isinstance(node, Function) else function
+        waiting.extend((inner, child) for child in ast.iter_child_nodes(node))
+
+
+def refusal(node: ast.AST) -> ast.Call | None:
+    """The call that says why, of a `require` or of a refusal that is made; a class that is raised as it is counts too."""
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in REFUSALS:
+        return ast.Call(node.exc, [], [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (node.func.id == "require" or node.func.id in REFUSALS):
+        return node
+    return None
+
+
+def texts_of(call: ast.Call, scope: Scope) -> set[str]:
+    """What a refusal says: its text, for want of one its condition, for want of both its class."""
+    assert isinstance(call.func, ast.Name)
+    name, position = call.func.id, 1 if call.func.id == "require" else 0
+    said = literals(call.args[position], scope) if len(call.args) > position else {""}
+    if said != {""}:
+        return said
+    conditions = [keyword.value for keyword in call.keywords if keyword.arg == "condition"]
+    if conditions:
+        return literals(conditions[0], scope)
+    error = getattr(errors, name)
+    assert issubclass(error, errors.ChainError)
+    return {error().message()}
+
+
+# ------------------------------------------------------------------ texts
+
+
+def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
+    """The texts that an expression can stand for, with gaps for values."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return {PLACEHOLDER.sub(GAP, node.value)}
+    if isinstance(node, ast.JoinedStr):
+        found = {""}
+        for part in node.values:
+            inner = literals(part.value, scope, depth) if isinstance(part, ast.FormattedValue) else literals(part, scope, depth)
+            found = {before + after for before in found for after in inner}
+        return {PLACEHOLDER.sub(GAP, text) for text in found}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return {a + b for a in literals(node.left, scope, depth) for b in literals(node.right, scope, depth)}
+    if isinstance(node, ast.IfExp):
+        return literals(node.body, scope, depth) | literals(node.orelse, scope, depth)
+    if isinstance(node, ast.Name):
+        return followed(node.id, scope, depth) or {GAP}
+    return {GAP}
+
+
+def followed(name: str, scope: Scope, depth: int) -> set[str]:
+    """The texts of a name: what it is set to in the function, given by callers, or set to in the module."""
+    found: set[str] = set()
+    if depth >= DEPTH_MAX:
+        return found
+    function = scope.function
+    if function is not None:
+        for node in ast.walk(function):
+            for value in values_of(node, name):
+                found |= literals(value, scope, depth)
+        if not found and name in [argument.arg for argument in arguments(function)]:
+            for caller, given in given_to(function, name, scope.source):
+                found |= literals(given, caller, depth + 1)
+    for node in scope.source.tree.body if not found else ():
+        for value in values_of(node, name):
+            found |= literals(value, Scope(scope.source, None), depth)
+    return found
+
+
+def values_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What a statement sets a name to; of a loop over a literal tuple, all of it."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from paired(target, node.value, name)
+    elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple | ast.List):
+        for value in node.iter.elts:
+            yield from paired(node.target, value, name)
+
+
+def paired(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
+    """The part of a value that belongs to a name of the target."""
+    if isinstance(target, ast.Name) and target.id == name:
+        yield value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, part in zip(target.elts, value.elts, strict=False):
+            yield from paired(one, part, name)
+
+
+def arguments(function: Function) -> list[ast.arg]:
+    """The arguments of a function that can be given by position, and those by name."""
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
+def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scope, ast.expr]]:
+    """What the callers of a function of a module give for an argument, and its default."""
+    names = [argument.arg for argument in arguments(function)]
+    place = names.index(name) - (names[0] == "self")
+    for scope, call in calls().get(function.name, []):
+        if not sees(scope.source, home, function.name):
+            continue
+        if len(call.args) > place:
+            yield scope, call.args[place]
+        yield from ((scope, keyword.value) for keyword in call.keywords if keyword.arg == name)
+    positional = [*function.args.posonlyargs, *function.args.args]
+    defaults = dict(zip([a.arg for a in positional[::-1]], function.args.defaults[::-1], strict=False))
+    if name in defaults:
+        yield Scope(home, None), defaults[name]
+
+
+@cache
+def sees(source: Source, home: Source, name: str) -> bool:
+    """Whether a name of one module is this name in another: the same module, or one that imports it or its module."""
+    return source == home or any(dotted in (f"{home.module}.{name}", home.module) for _, dotted in imports(source))
+
+
+@cache
+def calls() -> dict[str, list[tuple[Scope, ast.Call]]]:
+    """Every call in the rules, by the name of what is called."""
+    found: dict[str, list[tuple[Scope, ast.Call]]] = {}
+    for source in rules():
+        for function, node in walk(source):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                found.setdefault(name, []).append((Scope(source, function), node))
+    return found

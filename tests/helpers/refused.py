@@ -1,0 +1,86 @@
+"""What the tests of refusals without state share: rows of changes with the text of their refusal, and how a row is tried.
+
+A row changes fields of an operation that is accepted; see tests/state/operations/test_*_refusals.py.
+"""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from state.protocol.codec.codecs import Codecs
+from state.protocol.errors import Refused
+from state.protocol.keys.authority import Authority
+from state.protocol.operation import Operation
+from tests.helpers.operations import CODECS, KIND, names_of, sample
+from tests.helpers.wire import TESTNET
+
+Change = dict[str, Any]
+Rows = list[tuple[Change, str]]
+
+SMT = 1353083859  # liquid, 3 decimals
+SMT_VESTING = SMT ^ 32
+BAD_AUTHORITY = Authority(1, (("No", 1),), ())
+BAD_MEMBER = "is_valid_account_name( item.first ): "
+ODD = "\udcff"  # a byte that is not UTF-8
+NAME = "is_valid_account_name( name ): Account name Bad is invalid"
+METADATA: Rows = [
+    ({"json_metadata": ODD}, "fc::is_utf8(json_metadata): JSON Metadata not formatted in UTF8"),
+    ({"json_metadata": "{} "}, "fc::json::is_valid(json_metadata): JSON Metadata not valid JSON"),
+]
+NULL_BASE, NULL_QUOTE = "base.amount > share_type(0): ", "quote.amount > share_type(0): "
+GENESIS = TESTNET.constants.COIN_GENESIS_TIME
+
+
+def smt_symbol(digits: int, precision: int) -> int:
+    """The symbol of a token by its NAI's data digits: even ones are liquid."""
+    return digits << 5 | 16 | precision
+
+
+LIQUID, LIQUID_3, VESTING = smt_symbol(42283870, 0), smt_symbol(42283870, 3), smt_symbol(42283871, 0)
+NOT_UTF8 = "caf\udce9"
+
+
+def invalid(name: str) -> str:
+    """The refusal of an account name."""
+    return f"Account name {name} is invalid"
+
+
+BAD_JSON = "JSON Metadata not valid JSON"
+
+
+def full_refusal(operation: Operation, codecs: Codecs = CODECS) -> str:
+    """The condition and the text with which an operation is refused, in product spelling, without the name of its class."""
+    with pytest.raises(Refused) as caught:
+        operation.validate(codecs)
+    return caught.value.message().removeprefix("Assert Exception:")
+
+
+def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -> list[Any]:
+    """All rows of a module's operations: the name, what is changed of the sample, and the text. Each operation must have its entries.
+
+    `names` are the fields that hold an account's name; with `?` those that may be empty.
+    """
+    found = []
+    for operation in names_of(module):
+        fields = names[operation].split()
+        made = [({field.rstrip("?"): "Bad"}, NAME) for field in fields]
+        made += [({field: ""}, NAME.replace("Bad ", " ")) for field in fields if not field.endswith("?")]
+        made += refusals[operation]
+        found += [pytest.param(operation, changes, text, id=f"{operation}-{i}") for i, (changes, text) in enumerate(made)]
+    return found
+
+
+def require_accepted(name: str, changes: Change) -> None:
+    """A changed sample is accepted and keeps its value on the wire."""
+    operation = replace(sample(name), **changes)
+    operation.validate(CODECS)
+    packed = CODECS.packer(KIND)(operation)
+    assert CODECS.unpack(KIND, packed, exact=True) == operation
+
+
+def table_ids(table: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Names of the rows of a table that begins with an operation and a change."""
+    return [f"{row[0].NAME}-{'+'.join(row[1])}" for row in table]

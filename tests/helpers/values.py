@@ -1,0 +1,159 @@
+"""Random values of declared types, made from the kinds of their fields, for tests with hypothesis.
+
+Not every value survives every form: JSON knows no negative assets and no historic symbols, the condenser no SMTs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from hypothesis import strategies as st
+
+from state.operations.mining import SharedForm
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.fields import BUILT_IN, wire_fields
+from state.protocol.codec.kinds import (
+    AssetKind,
+    Blob,
+    Bounded,
+    ChainVariant,
+    Choice,
+    CoinFee,
+    CoinFeeKind,
+    Flag,
+    Hash,
+    Int,
+    Key,
+    Many,
+    Maybe,
+    Pairs,
+    PriceKind,
+    Release,
+    Seconds,
+    String,
+    SymbolKind,
+    Tagged,
+    Variant,
+    Wide,
+)
+from state.protocol.codec.kinds.containers import ordered, pair_key, sort_key
+from state.protocol.operation import OperationKind, by_wire_tag
+from state.protocol.transaction import HardforkVote, HardforkVoteKind
+from state.protocol.values import asset as assets
+from state.protocol.values.asset import Asset, Price
+from state.protocol.values.text import cut, decode
+
+Form = Literal["bytes", "json", "legacy"]
+FORMS: tuple[Form, ...] = ("bytes", "json", "legacy")
+MEMBERS_MAX = 4
+HISTORIC_SYMBOLS = (b"\x030.001\0\0", b"\x036.000\0\0")
+
+
+class Values:
+    """Strategies for the types of one chain, as far as a form can carry them."""
+
+    def __init__(self, codecs: Codecs, form: Form) -> None:
+        self.codecs, self.form = codecs, form
+        self._made: dict[Any, st.SearchStrategy[Any]] = {}
+
+    def of(self, kind: Any) -> st.SearchStrategy[Any]:
+        """Values of a kind or a declared class; made once."""
+        if kind not in self._made:
+            self._made[kind] = self._make(BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind)
+        return self._made[kind]
+
+    def _make(self, kind: Any) -> st.SearchStrategy[Any]:
+        if isinstance(kind, type):
+            fields = {field.name: self.of(field.kind) for field in wire_fields(kind)}
+            return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
+        return next(make(kind) for types, make in self.makers() if isinstance(kind, types))
+
+    def makers(self) -> list[tuple[Any, Callable[[Any], st.SearchStrategy[Any]]]]:
+        """How values of each kind are made; the first type that fits decides."""
+        return [
+            (Int, integers),
+            (Wide, lambda _: st.integers(0, 2**128 - 1)),
+            (Flag, lambda _: st.booleans()),
+            (Seconds, lambda _: st.integers(0, 2**32 - 1)),
+            (Choice, lambda kind: st.integers(0, len(kind.names) - 1)),
+            (Hash, lambda kind: st.binary(min_size=kind.size, max_size=kind.size)),
+            (Key, lambda _: st.binary(min_size=33, max_size=33)),
+            (Release, lambda kind: st.integers(0, 2**32 - 1).map(lambda number: number & kind.mask)),
+            (Bounded, lambda kind: texts().map(lambda text: cut(text, kind.size))),
+            (String, lambda _: texts()),
+            (Blob, lambda _: st.binary(max_size=200)),
+            (SymbolKind, lambda _: symbols(smt=True)),
+            (AssetKind, lambda kind: self.amounts(smt=self.form != "legacy" or kind.nai_only)),
+            (PriceKind, lambda _: self.prices()),
+            (CoinFeeKind, lambda _: self.fees()),
+            (Many, self.many),
+            (Pairs, self.pairs),
+            (Maybe, lambda kind: st.none() | self.of(kind.element)),
+            (Variant, self.variants),
+            (type(HardforkVoteKind), lambda _: self.of(HardforkVote)),
+            (SharedForm, lambda kind: self.of(kind.element)),
+            (ChainVariant, lambda kind: self.variants(kind.variant(self.codecs))),
+            (OperationKind, lambda _: st.sampled_from(self.operations()).flatmap(self.of)),
+        ]
+
+    def operations(self) -> list[Any]:
+        """The operations that the form can carry."""
+        return list(by_wire_tag(self.codecs.spec.smt and self.form != "legacy").values())
+
+    def amounts(self, smt: bool) -> st.SearchStrategy[Asset]:
+        least = -(2**63) if self.form == "bytes" else 0
+        return st.builds(Asset, st.integers(least, 2**63 - 1), symbols(smt))
+
+    def prices(self) -> st.SearchStrategy[Price]:
+        if self.form != "legacy":
+            return st.builds(Price, self.amounts(smt=True), self.amounts(smt=True))
+        pairs = st.permutations(assets.LEGACY_SYMBOLS)
+        positive = st.integers(1, 2**63 - 1)
+        return st.builds(lambda a, b, pair: Price(Asset(a, pair[0]), Asset(b, pair[1])), positive, positive, pairs)
+
+    def fees(self) -> st.SearchStrategy[CoinFee]:
+        if self.form != "bytes":
+            return st.integers(0, 2**63 - 1).map(CoinFee)
+        letters = self.codecs.symbols.packed[assets.COIN][1:]
+        spellings = (b"", *HISTORIC_SYMBOLS, *(bytes((n,)) + letters for n in (1, 2, 5)))
+        return st.builds(CoinFee, st.integers(-(2**63), 2**63 - 1), st.sampled_from(spellings))
+
+    def many(self, kind: Many) -> st.SearchStrategy[Any]:
+        members = st.lists(self.of(kind.element), max_size=MEMBERS_MAX)
+        return members.map(lambda values: ordered(values, sort_key)) if kind.ascending else members.map(tuple)
+
+    def pairs(self, kind: Pairs) -> st.SearchStrategy[Any]:
+        entries = st.tuples(self.of(kind.key), self.of(kind.value))
+        return st.lists(entries, max_size=MEMBERS_MAX).map(lambda pairs: ordered(pairs, pair_key))
+
+    def variants(self, kind: Variant) -> st.SearchStrategy[Any]:
+        def member(tag: int, of: Any) -> st.SearchStrategy[Any]:
+            values = self.of(of)
+            return values if isinstance(of, type) else values.map(lambda value: Tagged(tag, value))
+
+        return st.one_of([member(tag, of) for tag, (_, of) in enumerate(kind.members)])
+
+
+def integers(kind: Int) -> st.SearchStrategy[int]:
+    """Machine integers of a width."""
+    top = 1 << kind.bits
+    return st.integers(-top // 2, top // 2 - 1) if kind.signed else st.integers(0, top - 1)
+
+
+def texts() -> st.SearchStrategy[str]:
+    """Texts: names, any characters, any bytes, and some whose length takes two bytes."""
+    return st.one_of(
+        st.text("abz-.019", max_size=17),
+        st.text(max_size=40),
+        st.binary(max_size=40).map(decode),
+        st.integers(120, 300).map(lambda n: "é" * n),
+    )
+
+
+def symbols(smt: bool) -> st.SearchStrategy[int]:
+    """Fixed symbols, and those of SMTs."""
+    fixed = st.sampled_from(assets.LEGACY_SYMBOLS)
+    if not smt:
+        return fixed
+    return fixed | st.builds(assets.symbol_from_digits, st.integers(4, assets.NAI_MAX), st.integers(0, assets.DECIMALS_MAX))

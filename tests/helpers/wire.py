@@ -1,0 +1,43 @@
+"""The worked examples of tests/vectors/wire.json and the codecs that fit them, for the tests of the operations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from node.specs import load_spec
+from state.protocol.codec.codecs import Codecs
+from state.protocol.errors import ChainError, fill
+from state.protocol.operation import Operation, OperationKind
+from tests.conftest import ROOT
+
+TESTS = ROOT / "tests"
+VECTORS = json.loads((TESTS / "vectors" / "wire.json").read_text())["vectors"]
+ANY = OperationKind()
+
+TESTNET = load_spec("steem-testnet")
+CODECS = Codecs(TESTNET)
+# What the vectors are written for: product spelling, the symbols and the key prefix of a main chain, SMTs on.
+VECTOR_CODECS = Codecs(replace(TESTNET, brand="coin", coin_symbol="COIN", debt_symbol="SBD", key_prefix="STM", smt=True))
+
+
+def vectors(group: str, tags: set[int] | None = None) -> list[Any]:
+    """The examples of a group, as parameters."""
+    return [pytest.param(v, id=v["id"]) for v in VECTORS if v["group"] == group and (tags is None or v["expect"]["which"] in tags)]
+
+
+def vector(name: str) -> Any:
+    """One example."""
+    return next(v for v in VECTORS if v["id"] == name)
+
+
+def refusal(operation: Operation, codecs: Codecs = CODECS) -> str:
+    """What an operation is refused with: the text, or the condition where there is none; empty when it is not refused."""
+    try:
+        operation.validate(codecs)
+    except ChainError as error:
+        return fill(error.text, error.values) or error.condition
+    return ""

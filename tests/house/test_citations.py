@@ -1,0 +1,97 @@
+"""Citations of the reference pages: each `page.md §n` that code, tests and docs make is found in docs/reference."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = ROOT / "docs" / "reference"
+FOLDERS = ("bench", "bin", "docs", "genesis", "node", "rpc", "state", "tests")
+TEXTS = (".py", ".md", ".toml", ".js", "")
+RECORDED = ("tests/conformance/cases/", "tests/conformance/mainnet/", "tests/conformance/run.py", "tests/vectors/")
+
+HEADING = re.compile(r"^#{2,4} (?:Appendix )?([0-9A-Z](?:\.?[0-9]+)*)[. :]", re.MULTILINE)
+# A paragraph of a long section that opens with its number in bold.
+PARAGRAPH = re.compile(r"^\*\*([0-9]+(?:\.[0-9]+)+)[. ]", re.MULTILINE)
+# A page's name, and the sections that follow it.
+SECTION = r"§ ?([0-9A-Z](?:\.?[0-9]+)*)"
+CITED = re.compile(rf"(?:\b(?P<page>[a-z-]+\.md)[`)]*|(?P<rfc>\bRFC [0-9]+)),? *(?={SECTION[:1]})|{SECTION}|(?P<end>[.](?=\s|$)|\n\n)")
+
+
+@cache
+def sections(page: str) -> frozenset[str]:
+    """The numbers of all sections of a reference page."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    return frozenset(HEADING.findall(text)) | frozenset(PARAGRAPH.findall(text))
+
+
+def citations(text: str, own_page: str = "") -> Iterator[tuple[str, str]]:
+    """Page and section of each citation in a text. A section without a page before it in its sentence is one of `own_page`."""
+    page = own_page
+    for match in CITED.finditer(text):
+        if match["page"] or match["rfc"]:
+            page = match["page"] or match["rfc"]
+        elif match["end"]:
+            page = own_page
+        else:
+            yield page, match[3]
+
+
+def unresolved(text: str, own_page: str = "") -> Iterator[str]:
+    """Citations that lead nowhere."""
+    for page, section in citations(text, own_page):
+        if page.startswith("RFC "):
+            continue
+        if not page:
+            yield f"§{section} of which page?"
+        elif not (PAGES / page).exists():
+            yield f"{page} §{section}: there is no such page"
+        elif section not in sections(page):
+            yield f"{page} §{section}: there is no such section"
+
+
+def texts() -> list[Path]:
+    """The files that may cite."""
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix in TEXTS]
+    found += ROOT.glob("*.md")
+    kept = [path for path in found if not path.relative_to(ROOT).as_posix().startswith(RECORDED) and "node_modules" not in path.parts]
+    return sorted(path for path in kept if path != Path(__file__))
+
+
+def test_every_citation_is_found() -> None:
+    problems, count = [], 0
+    for path in texts():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        own_page = path.name if path.parent == PAGES else ""
+        problems += [f"{path.relative_to(ROOT)}: {problem}" for problem in unresolved(text, own_page)]
+        count += "§" in text
+    assert problems == []
+    assert count > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Source: operations.md §2.1, §4.1; wire-format.md §1.1.", 0),
+        ("Source: operations.md §17.12.", 0),
+        ("see (operations.md §2) and RFC 6979 §3.2", 0),
+        ("Source: operations.md §2, §99.1.", 1),
+        ("Source: nowhere.md §1", 1),
+        ("the checks of §1.4", 1),
+        ("by operations.md §2. A new sentence: §2", 1),
+    ],
+)
+def test_what_leads_nowhere_is_found(text: str, count: int) -> None:
+    assert len(list(unresolved(text))) == count
+
+
+def test_a_page_cites_itself_without_its_name() -> None:
+    assert list(citations("see §2.1 and rpc-api.md §3; §4", "operations.md")) == [
+        ("operations.md", "2.1"),
+        ("rpc-api.md", "3"),
+        ("rpc-api.md", "4"),
+    ]

@@ -1,0 +1,202 @@
+"""Who may import whom, and what the rules in state/ must not touch: I/O, clocks, chance, async, floating point (docs/architecture.md)."""
+
+import ast
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.helpers.sources import Source, dotted, imports, sources
+
+# From the outside in: a layer imports itself and what stands after it.
+LAYERS = (
+    "node",
+    "rpc",
+    "state.plugins",
+    "state.chain",
+    "state.operations",
+    "state.effects",
+    "state.tables",
+    "state.store",
+    "state.protocol",
+)
+# Ours as well, and not for a layer to import.
+AROUND = ("bin", "genesis", "tests", "bench")
+
+# What comes from elsewhere and does no more than compute, and who may use it.
+LIBRARIES = {
+    "msgspec": ("state",),
+    "coincurve": ("state.protocol",),
+    "Crypto": ("state.protocol",),
+    "base58": ("state.protocol",),
+    "sortedcontainers": ("state.store",),
+    "diff_match_patch": ("state.operations", "state.effects", "state.plugins"),
+}
+# Modules of the standard library that read something besides their arguments, or wait.
+IMPURE = frozenset({
+    "_thread", "asyncio", "builtins", "concurrent", "contextvars", "ctypes", "fcntl", "fileinput", "getpass", "glob",
+    "http", "importlib", "io", "locale", "mmap", "multiprocessing", "os", "pathlib", "pickle", "platform",
+    "queue", "random", "sched", "secrets", "select", "selectors", "shelve", "shutil", "signal", "socket",
+    "socketserver", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "warnings",
+})  # fmt: skip
+CLOCKS = frozenset({"now", "utcnow", "today", "fromtimestamp"})
+# The integer part of math.
+MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})
+ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+
+# Where the reference computes with doubles, and so do we. A path stands for everything that begins with it.
+FLOATS = {
+    "state/plugins/tags": "the scores hot and trending are doubles in the reference",
+    "state/plugins/social/scores": "scores and shown reputations are doubles in the indexer",
+}
+
+
+def layer_of(module: str) -> str | None:
+    """The layer that a module belongs to; None for `state` itself and for what is not ours."""
+    return next((layer for layer in LAYERS if module == layer or module.startswith(layer + ".")), None)
+
+
+def wrong_directions(source: Source) -> Iterator[str]:
+    """Imports of a layer further out, or of what stands around the layers."""
+    layer = layer_of(source.module)
+    for line, name in imports(source):
+        target = layer_of(name)
+        if target and (layer is None or LAYERS.index(target) < LAYERS.index(layer)):
+            yield f"{source.path}:{line}: {layer or source.module} must not import {name}"
+        elif name.split(".")[0] in AROUND:
+            yield f"{source.path}:{line}: nothing in the node imports {name}"
+
+
+def impure_imports(source: Source) -> Iterator[str]:
+    """Imports that bring I/O, a clock, chance or a foreign library into the rules."""
+    for line, name in imports(source):
+        top = name.split(".")[0]
+        if top == "state" or (top in sys.stdlib_module_names and top not in IMPURE):
+            continue
+        if not any((source.module + ".").startswith(f"{place}.") for place in LIBRARIES.get(top, ())):
+            yield f"{source.path}:{line}: {name} has no place here"
+
+
+def impure_code(source: Source) -> Iterator[str]:
+    """Async code, open files and clocks that no import gives away."""
+    for node in source.nodes:
+        if isinstance(node, ASYNC):
+            yield f"{source.path}:{node.lineno}: async code"
+        elif isinstance(node, ast.comprehension) and node.is_async:
+            yield f"{source.path}:{node.target.lineno}: async code"
+        elif isinstance(node, ast.Call):
+            name = dotted(node.func)
+            before, _, last = name.rpartition(".")
+            if name in {"open", "input"} or (before.split(".")[-1] in {"datetime", "date"} and last in CLOCKS):
+                yield f"{source.path}:{node.lineno}: {name}()"
+
+
+def floats(source: Source) -> Iterator[str]:
+    """Float literals, conversions to float, true divisions and the float part of math."""
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
+            yield f"{source.path}:{node.lineno}: the literal {node.value}"
+        elif isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
+            yield f"{source.path}:{node.lineno}: a true division"
+        elif isinstance(node, ast.Call) and dotted(node.func) == "float":
+            yield f"{source.path}:{node.lineno}: float()"
+        elif isinstance(node, ast.Attribute) and dotted(node.value) == "math" and node.attr not in MATH:
+            yield f"{source.path}:{node.lineno}: math.{node.attr}"
+    for line, name in imports(source):
+        if name.startswith("math.") and name.removeprefix("math.") not in MATH:
+            yield f"{source.path}:{line}: {name}"
+
+
+def test_layers_import_inwards() -> None:
+    assert [problem for source in sources("node", "rpc", "state") for problem in wrong_directions(source)] == []
+
+
+def test_rules_only_compute() -> None:
+    checks = (impure_imports, impure_code)
+    assert [problem for source in sources("state") for check in checks for problem in check(source)] == []
+
+
+def test_rules_have_no_floats() -> None:
+    exact = [source for source in sources("state") if not source.path.startswith(tuple(FLOATS))]
+    assert [problem for source in exact for problem in floats(source)] == []
+
+
+def test_exceptions_are_needed() -> None:
+    for allowed in FLOATS:
+        excepted = [source for source in sources("state") if source.path.startswith(allowed)]
+        assert not excepted or any(floats(source) for source in excepted), f"{allowed} needs no exception"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("state/tables/x.py", "from state.effects import supply"),
+        ("state/tables/x.py", "from state import chain"),
+        ("state/tables/x.py", "from ..effects.supply import add"),
+        ("state/tables/__init__.py", "from ..effects import supply"),
+        ("state/tables/x.py", "from .. import plugins"),
+        ("state/protocol/x.py", "def f():\n    import state.store"),
+        ("state/__init__.py", "from state.chain import push"),
+        ("state/chain/x.py", "import rpc"),
+        ("rpc/x.py", "import node.clock"),
+        ("node/x.py", "from tests.conftest import ROOT"),
+    ],
+)
+def test_a_wrong_direction_is_found(path: str, text: str) -> None:
+    assert len(list(wrong_directions(Source(path, text)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("node/x.py", "import trio, rpc.service\nfrom state.chain import push"),
+        ("state/chain/x.py", "from state.chain.y import f\nfrom . import z\nfrom state.protocol import asset"),
+        ("state/tables/x.py", "from ..store import Table\nfrom state import protocol"),
+    ],
+)
+def test_the_right_direction_is_free(path: str, text: str) -> None:
+    assert list(wrong_directions(Source(path, text))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import trio",
+        "from os import path",
+        "import os.path",
+        "from time import time",
+        "from pathlib import Path",
+        "import random",
+        "import hypercorn.config",
+        "from sortedcontainers import SortedList",
+        "import rpc",
+        "async def f(): pass",
+        "x = [y async for y in z]",
+        "open('x')",
+        "import datetime\ndatetime.datetime.now()",
+        "from datetime import date\ndate.today()",
+    ],
+)
+def test_what_does_more_than_compute_is_found(text: str) -> None:
+    source = Source("state/tables/x.py", text)
+    assert len([*impure_imports(source), *impure_code(source)]) == 1
+
+
+def test_what_only_computes_is_free() -> None:
+    text = (
+        "import bisect, hashlib, msgspec\nfrom datetime import datetime\nfrom state.store import Table\ndatetime(2020, 1, 1)\nstate.now()"
+    )
+    source = Source("state/tables/x.py", text)
+    assert [*impure_imports(source), *impure_code(source)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 0.5", "x = a / b", "x /= 2", "float(x)", "import math\nmath.sqrt(2)", "from math import log", "x = 1e6"]
+)
+def test_a_float_is_found(text: str) -> None:
+    assert len(list(floats(Source("state/effects/x.py", text)))) == 1
+
+
+def test_integers_are_free() -> None:
+    text = "from math import isqrt\nimport math\nx = (a * b // c, isqrt(d), math.gcd(a, b), 10**6, 'a / b', isinstance(e, float))"
+    assert list(floats(Source("state/effects/x.py", text))) == []

@@ -1,0 +1,173 @@
+"""The producer's timetable, under trio's mock clock: when it wakes, what it makes, and why it keeps still."""
+
+import msgspec
+import pytest
+import trio
+from trio.testing import MockClock
+
+from node.processor import Processor
+from node.producer import Outcome, Producer, Turn
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import Skip
+from state.protocol.keys.keys import secret_from_seed
+from state.protocol.spec import ChainSpec
+from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_clock
+
+
+class Yard:
+    """A chain with its processor, and a producer that follows trio's clock; time passes only when nothing else can be done."""
+
+    def __init__(self, clock: MockClock, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
+        assert clock.autojump_threshold == 0
+        self.chain = Chain(new_state(spec))
+        self.processor = Processor(self.chain, clock=trio_clock)
+        self.producer = Producer(self.processor, [secret], is_stale_allowed=stale, clock=trio_clock)
+        self.made: list[tuple[float, int]] = []
+        self.chain.on_applied.append(lambda block: self.made.append((trio.current_time(), block.timestamp - START)))
+
+    def start(self, nursery: trio.Nursery) -> None:
+        """Let everything run."""
+        nursery.start_soon(self.processor.run)
+        nursery.start_soon(self.producer.run)
+
+
+async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    await trio.sleep(1.3)
+    yard = Yard(autojump_clock)
+    yard.start(nursery)
+    await trio.sleep(13)
+    assert [when for _, when in yard.made] == [3, 6, 9, 12]
+    assert all(0 <= at - when < 0.002 for at, when in yard.made)
+    assert yard.producer.outcome is Outcome.PRODUCED
+    assert yard.chain.state.props.head_block_number == 4
+
+
+async def test_it_sleeps_in_between(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    asked: list[float] = []
+    produce = yard.producer.produce
+
+    async def counted() -> Outcome:
+        asked.append(trio.current_time())
+        return await produce()
+
+    monkeypatch.setattr(yard.producer, "produce", counted)
+    yard.start(nursery)
+    await trio.sleep(300)
+    assert 99 <= len(asked) <= 101
+    assert len(yard.made) >= 99
+
+
+async def test_pending_transactions_get_into_the_next_block(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    yard.start(nursery)
+    await trio.sleep(4)
+    inclusion = await yard.processor.wait_for(transfer(yard.chain))
+    assert (inclusion.block_num, inclusion.trx_num, inclusion.expired) == (2, 0, False)
+    assert trio.current_time() == pytest.approx(6, abs=0.002)
+
+
+async def test_a_chain_that_is_ahead_is_waited_for(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    make_block(yard.chain, (START + 60 - DEV.constants.COIN_GENESIS_TIME) // 3)
+    ahead = yard.made.pop()[1]
+    assert ahead > 60
+    yard.start(nursery)
+    await trio.sleep(10)
+    assert yard.producer.outcome is Outcome.NOT_TIME_YET
+    assert yard.made == []
+    await trio.sleep(ahead)
+    assert yard.made[0][1] == ahead + 3
+
+
+async def test_a_late_start_misses_slots_and_goes_on(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    with trio.move_on_after(7):
+        async with trio.open_nursery() as first:
+            yard.start(first)
+    await trio.sleep(60)
+    nursery.start_soon(yard.processor.run)
+    nursery.start_soon(yard.producer.run)
+    await trio.sleep(4)
+    assert [when for _, when in yard.made] == [3, 6, 69]
+
+
+async def test_turns_are_told_as_the_reference_does(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    turn = yard.producer.turn
+    assert turn(DEV.constants.COIN_GENESIS_TIME - 1) is Outcome.WAIT_FOR_GENESIS
+    assert turn(START) == Turn(START, "initminer", SECRET)
+    assert turn(START + 1) is Outcome.LAG
+    assert turn(START + 2) is Outcome.LAG
+    make_block(yard.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 - 1)
+    assert turn(START) is Outcome.NOT_TIME_YET
+    assert turn(START + 2) is Outcome.NOT_TIME_YET
+    assert turn(START + 3) == Turn(START + 3, "initminer", SECRET)
+
+
+async def test_the_clock_is_rounded_to_the_nearest_second(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    made = []
+    for milliseconds in (-501, -500, 0, 499, 500):
+        now = (START + 3) * 1000 + milliseconds
+        producer = Producer(yard.processor, [SECRET], is_stale_allowed=True, clock=lambda now=now: now)  # type: ignore[misc]
+        made.append(producer.turn((now + 500) // 1000))
+    due = Turn(START + 3, "initminer", SECRET)
+    assert made == [Outcome.LAG, due, due, due, Outcome.LAG]
+
+
+async def test_a_stale_chain_is_left_alone_unless_allowed(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock, stale=False)
+    assert yard.producer.turn(START) is Outcome.NOT_SYNCED
+    make_block(yard.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 - 1)
+    assert yard.producer.turn(START + 3) == Turn(START + 3, "initminer", SECRET)
+    # Once it was in step, it may fall behind.
+    assert yard.producer.turn(START + 30) == Turn(START + 30, "initminer", SECRET)
+
+
+async def test_a_key_of_somebody_else_makes_no_block(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock, secret=secret_from_seed("somebody else"))
+    assert yard.producer.turn(START) is Outcome.NO_PRIVATE_KEY
+
+
+async def test_low_participation_stops_it(autojump_clock: MockClock) -> None:
+    spec = msgspec.structs.replace(DEV, required_participation=3300)
+    yard = Yard(autojump_clock, spec)
+    assert yard.producer.turn(START) == Turn(START, "initminer", SECRET)
+    yard.chain.state.set_props(participation_count=42)
+    assert yard.producer.turn(START) is Outcome.LOW_PARTICIPATION
+    yard.chain.state.set_props(participation_count=43)
+    assert yard.producer.turn(START) == Turn(START, "initminer", SECRET)
+
+
+async def test_a_failure_is_no_end(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(yard.chain, "generate_block", bug)
+        yard.start(nursery)
+        await trio.sleep(4)
+        outcomes = [yard.producer.outcome]
+    await trio.sleep(3)
+    assert [*outcomes, yard.producer.outcome] == [Outcome.EXCEPTION, Outcome.PRODUCED]
+
+
+async def test_a_stale_chain_needs_no_undo_history(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    yard = Yard(autojump_clock)
+    skips: list[int] = []
+    generate = yard.chain.generate_block
+
+    def noted(when: int, witness: str, secret: bytes, skip: int = 0) -> object:
+        skips.append(skip)
+        return generate(when, witness, secret, skip)
+
+    monkeypatch.setattr(yard.chain, "generate_block", noted)
+    yard.start(nursery)
+    await trio.sleep(4)
+    assert skips == [Skip.UNDO_HISTORY_CHECK]

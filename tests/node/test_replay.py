@@ -1,0 +1,229 @@
+"""Replays: recorded logs in every form, blocks of the public chain, refusals by number, and where a replay can stop."""
+
+import io
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+import trio
+
+from node.failures import FileError, NodeError
+from node.node import Settings, Site, replay_file
+from node.progress import Progress
+from node.replay import BlockRefused, replay
+from node.specs import load_spec
+from node.storage.blockfile import BlockFile
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.errors import Refused
+from state.protocol.transaction import frame
+from tests.conftest import CASES, MAINNET, read_json
+from tests.helpers.nodes import DEV, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer, write_as
+
+HEAD_100 = "00000064"
+
+
+async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: int | None = None) -> Chain:
+    """The chain that a file leads to."""
+    chain = Chain(new_state(load_spec(spec)))
+    blocks = BlockFile(path, chain.state.wire)
+    assert await replay(chain, blocks, Progress(blocks.size), skip=skip, until=until)
+    return chain
+
+
+@pytest.mark.parametrize("case", ["tx_validity", "block_feed"])
+@pytest.mark.parametrize("skip", [Skip.NOTHING, TRUSTED])
+async def test_a_recorded_log_is_applied(case: str, skip: int) -> None:
+    chain = await replayed(case_log(case), skip=skip)
+    recorded = read_json(CASES / case / "case.json")
+    props = chain.state.props
+    assert (props.head_block_number, props.head_block_id.hex()) == (recorded["head_block_number"], recorded["head_block_id"])
+
+
+@pytest.mark.parametrize("name", ["lines", "lines.gz", "lines.zst"])
+async def test_lines_lead_to_the_same_head(tmp_path: Path, name: str) -> None:
+    blocks = list(BlockFile(case_log("tx_validity"), case_wire()))
+    path = write_as(tmp_path / name, json_lines(case_wire(), blocks))
+    chain = await replayed(path)
+    assert chain.state.props.head_block_id == blocks[-1].id
+
+
+async def test_a_replay_can_end_early() -> None:
+    chain = await replayed(case_log("tx_validity"), until=100)
+    assert chain.state.props.head_block_id.hex().startswith(HEAD_100)
+    assert (await replayed(case_log("tx_validity"), until=0)).head is None
+
+
+async def test_the_first_thousand_blocks_of_the_public_chain() -> None:
+    chain = await replayed(MAINNET / "blocks-1-1000.jsonl.gz", "steem-mainnet")
+    assert chain.state.props.head_block_id.hex() == "000003e8b922f4906a45af8e99d86b3511acd7a5"
+
+
+def with_flipped_bit(path: Path) -> int:
+    """Write the tx_validity case with one bit of a transaction's signature changed; returns the number of that block."""
+    wire = case_wire()
+    data = bytearray(case_log("tx_validity").read_bytes())
+    block = next(block for block in BlockFile(case_log("tx_validity"), wire) if block.transactions)
+    data[data.index(block.transactions[0].signatures[0]) + 40] ^= 1
+    path.write_bytes(data)
+    return block.number
+
+
+async def test_a_flipped_bit_in_a_signature_is_refused(tmp_path: Path) -> None:
+    number = with_flipped_bit(tmp_path / "log")
+    with pytest.raises(BlockRefused, match=f"^block {number}: .*Merkle check failed"):
+        await replayed(tmp_path / "log")
+
+
+async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(4)
+    good = blocks[2].witness_signature
+    bad = bytes((*good[:50], good[50] ^ 4, *good[51:]))
+    lines = json_lines(wire, blocks).replace(good.hex().encode(), bad.hex().encode())
+    (tmp_path / "lines").write_bytes(lines)
+    with pytest.raises(BlockRefused, match=r"^block 3: "):
+        await replayed(tmp_path / "lines", "dev")
+    # Who trusts the file doesn't see the signature, but the next block doesn't follow any more.
+    with pytest.raises(BlockRefused, match=r"^block 4: doesn't follow the head, block 3 \("):
+        await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
+
+
+async def test_blocks_must_follow_one_another(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(4)
+    (tmp_path / "lines").write_bytes(json_lines(wire, blocks[1:]))
+    with pytest.raises(BlockRefused, match=r"^block 2: doesn't follow the head, block 0"):
+        await replayed(tmp_path / "lines", "dev")
+
+
+def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "zeros").write_bytes(bytes(10_000))  # which read as one block 1 after the other
+    blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
+    assert next(blocks).number == 1
+    with pytest.raises(FileError, match="damaged at byte"):
+        next(blocks)
+    first, second, third = list(BlockFile(case_log("tx_validity"), case_wire()))[:3]
+    data = b""
+    for block in (first, third, second):
+        data += frame(case_wire().pack_block(block), len(data))
+    (tmp_path / "gap").write_bytes(data)
+    with pytest.raises(FileError, match="block 3 follows block 1"):
+        list(BlockFile(tmp_path / "gap", case_wire()))
+
+
+async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-20])
+    with pytest.raises(BlockRefused, match=r"^block 108: .*no whole block at byte"):
+        await replayed(tmp_path / "log")
+
+
+async def test_reasons_speak_the_language_of_the_chain(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(1)
+    (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
+    with pytest.raises(BlockRefused) as refused:
+        await replayed(tmp_path / "lines", "steem-mainnet")
+    assert "coin" not in refused.value.reason.lower()
+
+
+async def test_a_trusted_file_leaves_no_door_for_repeated_transactions(tmp_path: Path) -> None:
+    maker = dev_chain()
+    make_block(maker)
+    trx = transfer(maker, seconds=3000)
+    maker.push_transaction(trx)
+    blocks = [maker.block_by_number(1), make_block(maker)]
+    (tmp_path / "lines").write_bytes(json_lines(maker.state.wire, [block for block in blocks if block]))
+    chain = await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
+    with pytest.raises(Refused, match="Duplicate transaction check failed"):
+        chain.push_transaction(chain.state.wire.transaction_from_json(maker.state.wire.transaction_to_json(trx)))
+
+
+async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.replay.SLICE_SECONDS", 0)
+    wire, blocks = empty_blocks(3)
+    (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
+    chain, stop = dev_chain(), trio.Event()
+    chain.on_applied.append(lambda block: stop.set() if block.number == 2 else None)
+    file = BlockFile(tmp_path / "lines", chain.state.wire)
+    assert not await replay(chain, file, Progress(file.size), stop=stop)
+    assert chain.state.props.head_block_number == 2
+
+
+# ------------------------------------------------------------------ what is shown
+
+
+class Screen(io.StringIO):
+    """Something to write on, a terminal or not."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def test_a_line_every_few_seconds() -> None:
+    now, out = 100.0, Screen(terminal=False)
+    progress = Progress(1000, 20, out=out, seconds=lambda: now)
+    for number in range(1, 11):
+        now += 1
+        progress.count(number, 3, number * 50)
+    progress.close()
+    assert out.getvalue().splitlines() == [
+        "block 5 of 20, 15 transactions, 3 transactions/s, 1 blocks/s, 15 s left",
+        "block 10 of 20, 30 transactions, 3 transactions/s, 1 blocks/s, 10 s left",
+    ]
+
+
+def test_a_bar_on_a_terminal() -> None:
+    now, out = 100.0, Screen(terminal=True)
+    progress = Progress(1000, out=out, seconds=lambda: now)
+    for number in range(1, 4):
+        now += 1
+        progress.count(number, 0, number * 50)
+    progress.close()
+    assert "block 3, 0 transactions" in out.getvalue()
+
+
+def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    spec = load_spec("steem-testnet")
+    assert replay_file(Settings(spec=spec, plugins=()), case_log("block_feed")) == 0
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == "head block 97 00000061c9d386898663690a11d5acbd33d09ee4"
+    assert second.startswith("97 blocks, 24 transactions in ")
+    assert second.endswith(" blocks/s")
+    assert re.fullmatch("state digest: [0-9a-f]{64}", third)
+
+
+def test_a_replay_checks_invariants_when_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(spec=load_spec("steem-testnet"), plugins=(), check_invariants=10)
+    assert replay_file(settings, case_log("block_feed")) == 0
+    assert "state digest" in capsys.readouterr().out
+
+
+def test_what_does_not_add_up_stops_the_node() -> None:
+    site = Site(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
+    for _ in range(3):
+        make_block(site.chain)
+    site.require_sound()
+    state = site.chain.state
+    alice = state.account("alice")
+    state.accounts.modify(alice, balance=alice.balance + 1)
+    make_block(site.chain)
+    assert site.stop.is_set()
+    with pytest.raises(NodeError, match="after block 4 the state doesn't add up: current_supply"):
+        site.require_sound()
+
+
+def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number = with_flipped_bit(tmp_path / "log")
+    with pytest.raises(BlockRefused):
+        replay_file(Settings(spec=load_spec("steem-testnet"), plugins=()), tmp_path / "log")
+    assert capsys.readouterr().out.startswith(f"head block {number - 1} ")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    settings = Settings(spec=msgspec.structs.replace(DEV), plugins=())
+    with pytest.raises(FileError, match="none: No such file"):
+        replay_file(settings, tmp_path / "none")

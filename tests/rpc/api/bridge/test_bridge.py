@@ -1,0 +1,306 @@
+"""Methods of `bridge` beyond the recorded calls: arguments, pages that fit together, lists against a plain sort, lists of accounts."""
+
+import random
+from typing import Any
+
+import pytest
+
+from rpc.api.bridge import communities as bridge_communities
+from state.plugins.follow import plugin as follow
+from state.plugins.social.facts import Worth
+from state.plugins.social.index import Social
+from state.plugins.social.posts import lists as social_posts_lists
+from state.plugins.social.scores import hot, trend
+from state.protocol.values.asset import SBD, Asset
+from state.tables import State
+from state.tables.content import Comment
+from tests.helpers.api import Site
+from tests.helpers.scenario import GivenFacts, World, scenario
+
+COMMUNITY = "coin-123456"
+AUTHORS = ("ann", "bob", "cat", "dan")
+NOW = "2020-01-10T00:00:00"
+DAY = 86400
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return scenario()
+
+
+# ------------------------------------------------------------------ arguments
+
+
+def test_arguments(world: World) -> None:
+    assert world.refused("get_ranked_posts", {}) == "missing a required argument: 'sort'"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "x": 1}) == "got an unexpected keyword argument 'x'"
+    assert world.refused("get_community_context", ["a", "b", "c"]) == "too many positional arguments"
+    assert world.refused("get_community", "coin-123456") == "parameters must be an object or an array"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": None}) == "limit must be provided"
+    assert world.refused("get_ranked_posts", {"sort": "hot", "limit": "many"}) == "limit must be an integer"
+    assert world.refused("account_notifications", {"account": "carol", "last_id": "x"}) == "last_id must be an integer"
+    assert world.refused("list_communities", {"query": 5}) == "query must be a string"
+    assert world.refused("get_account_posts", {"sort": "blog", "account": ""}) == "account is required"
+    assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"total_payout_value": "9" * 400 + ".000 SBD"},
+        {"promoted": "-1.000 SBD"},
+        {"promoted": ""},
+        {"title": 5},
+        {"category": ["life"]},
+        {"parent_author": 5},
+        {"beneficiaries": 5},
+        {"beneficiaries": [{"account": "ann"}]},
+        {"created": 7},
+    ],
+)
+def test_posts_that_nobody_can_have_told(world: World, told: dict[str, Any]) -> None:
+    post = {"author": "ann", "permlink": "elsewhere"}
+    assert world.call("normalize_post", post=post)["post_id"] is None
+    assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
+
+
+def test_nulls_and_positions(world: World) -> None:
+    nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
+    plain = world.call("get_ranked_posts", sort="created")
+    assert world.call("get_ranked_posts", **nulls) == plain
+    assert world.ask("bridge.get_ranked_posts", ["created", "", "", 20, "", ""])["result"] == plain
+    assert world.ask("bridge.list_communities", None)["result"] == world.call("list_communities")
+    notes = world.ask("bridge.account_notifications", ["carol", 25, None, 2])["result"]
+    assert notes == world.call("account_notifications", account="carol", limit=2)
+
+
+def test_a_node_without_the_index_says_so() -> None:
+    code, message = Site("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
+    assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
+
+
+# ------------------------------------------------------------------ ranked lists
+
+
+class Steps(GivenFacts):
+    """Payouts in steps: those who earn nearly the same are paid the same."""
+
+    def worth(self, state: State) -> Worth:
+        """A third, cut."""
+        return lambda earning: earning // 3
+
+
+def crowd(seed: int) -> World:
+    """Many posts and replies with some votes, muted ones, promoted ones, and one author of bad reputation."""
+    chance, world = random.Random(seed), World()
+    world.facts = world.kept.facts = Steps()
+    world.at("2020-01-01T00:00:00")
+    for name in (COMMUNITY, *AUTHORS):
+        world.account(name, reputation=-5 * 10**11 if name == "dan" else 10**10)
+    start = world.state.head_time
+    for number in range(120):
+        world.state.set_props(time=start + chance.randrange(8) * DAY + number)
+        author, link = chance.choice(AUTHORS), f"p-{number}"
+        place = {"parent_permlink": chance.choice((COMMUNITY, "life", "art"))}
+        if number > 20 and chance.random() < 0.4:
+            parent = chance.choice(list(world.state.comments))
+            place = {"parent_author": parent.author, "parent_permlink": parent.permlink}
+        tags = chance.sample(("life", "art", "food"), 2)
+        row = world.comment(
+            author=author, permlink=link, title="", body="text", json_metadata=f'{{"tags": ["{tags[0]}", "{tags[1]}"]}}', **place
+        )
+        if chance.random() < 0.6:
+            rshares = chance.choice((-1, 1)) * chance.randrange(10**9)
+            world.vote(chance.choice(AUTHORS), author, link, rshares, rshares, chance.randrange(12))
+        if chance.random() < 0.1:
+            world.transfer("ann", "null", Asset(chance.randrange(1, 3), SBD), f"@{author}/{link}")
+        if chance.random() < 0.1 and row.category == COMMUNITY:
+            world.act(COMMUNITY, ["mutePost", {"community": COMMUNITY, "account": author, "permlink": link, "notes": "n"}])
+        if chance.random() < 0.1:
+            world.pay(author, link, 7, 3)
+    world.at(NOW)
+    return world
+
+
+def expected(world: World, sort: str, tag: str) -> list[str]:
+    """The list by the tables of social.md §3.3, sorted plainly."""
+    of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
+    found = []
+    for row in world.state.comments:
+        post, ui = world.kept.posts.by_comment.find(row.id), world.facts
+        votes = sum(vote.rshares for vote in world.state.comment_votes.by_comment_voter.equal(row.id))
+        unpaid, paid_out = row.cashout_time < 2**32 - 1, ui.worth(world.state)(ui.earning(world.state, row))
+        gray = post.is_muted if post.community else row.author == "dan"
+        tags = {row.category, *world.call("get_post", author=row.author, permlink=row.permlink)["json_metadata"].get("tags", [])}
+        if of_community and (not post.community or (sort != "muted" and post.is_muted) or (sort == "muted" and not post.is_muted)):
+            continue
+        by_category = sort in ("payout", "payout_comments")
+        if not of_community and tag and (row.category != tag if by_category else post.is_reply or tag not in tags):
+            continue
+        if post.is_reply and (sort in ("trending", "hot", "created") or (of_community and sort == "promoted")):
+            continue
+        if not unpaid and not (sort == "created" or (of_community and sort in ("trending", "hot"))):
+            continue
+        due = now + DAY // 2 <= row.cashout_time <= now + 3 * DAY // 2
+        kept = {
+            "payout": due,
+            "promoted": post.promoted > 0,
+            "payout_comments": post.is_reply,
+            "muted": of_community or (gray and paid_out > 0),
+        }
+        if not kept.get(sort, True):
+            continue
+        values = {"trending": trend(votes, row.created), "hot": hot(votes, row.created), "promoted": post.promoted}
+        values["created"] = row.created if of_community else row.id
+        found.append((-values.get(sort, paid_out), row.id, f"{row.author}/{row.permlink}"))
+    return [name for _, _, name in sorted(found)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pages_of_ranked_lists(seed: int) -> None:
+    world, some = crowd(seed), 0
+    for tag in ("", "life", "art", COMMUNITY, "all"):
+        for sort in ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted"):
+            if sort == "payout_comments" and tag in (COMMUNITY, "all"):
+                continue
+            names: list[str] = []
+            start: dict[str, str] = {}
+            while True:
+                page = world.call("get_ranked_posts", sort=sort, tag=tag, limit=3, **start)
+                names += [f"{post['author']}/{post['permlink']}" for post in page]
+                if len(page) < 3:
+                    break
+                start = {"start_author": page[-1]["author"], "start_permlink": page[-1]["permlink"]}
+            assert names == expected(world, sort, tag), (sort, tag)
+            some += len(names)
+    assert some > 300
+
+
+def test_a_changed_reputation_turns_posts_gray() -> None:
+    world = crowd(0)
+    before = world.call("get_ranked_posts", sort="muted")
+    assert before
+    assert {post["author"] for post in before if "community" not in post} == {"dan"}
+    reputations = follow.plugin(world.state).reputations
+    mark = world.state.journal.mark()
+    reputations.modify(reputations.by_account.find("dan"), reputation=10**10)
+    world.kept.changed.author("dan")
+    after = world.call("get_ranked_posts", sort="muted")
+    assert {post["author"] for post in after if "community" not in post} == set()
+    world.state.journal.undo(mark)
+    assert world.call("get_ranked_posts", sort="muted") == before
+
+
+# ------------------------------------------------------------------ lists of accounts
+
+
+def test_pages_of_roles_and_titles(world: World) -> None:
+    roles = world.call("list_community_roles", community=COMMUNITY)
+    pages: list[Any] = []
+    for last in ("", *[row[0] for row in roles]):
+        pages += world.call("list_community_roles", community=COMMUNITY, last=last, limit=1)
+    assert pages == roles
+    assert world.refused("list_community_roles", {"community": COMMUNITY, "last": "frank"}) == "invalid start"
+    assert world.call("list_community_titles", community=COMMUNITY, last="carol") == []
+
+
+def test_subscribers_and_queries(world: World) -> None:
+    assert [row[0] for row in world.call("list_subscribers", community=COMMUNITY, last="carol", limit=1)] == ["bob"]
+    assert [row["name"] for row in world.call("list_communities", query="CURIOUS wonderland")] == [COMMUNITY]
+    assert world.call("list_communities", query="curious nonsense") == []
+
+
+def test_profiles_and_relations(world: World) -> None:
+    names = ["alice", "nobody", "dave"]
+    assert [row["name"] for row in world.call("get_profiles", accounts=names)] == ["alice", "dave"]
+    assert world.refused("get_profiles", {"accounts": "alice"}) == "accounts must be an array"
+    relation = world.call("get_relationship_between_accounts", account1="alice", account2="dave")
+    assert (relation["follows"], relation["ignores"]) == (False, True)
+    assert world.call("does_user_follow_any_lists", observer="alice") is False
+    assert [row["name"] for row in world.call("get_follow_list", observer="alice", follow_type="muted")] == ["dave"]
+    assert world.call("get_follow_list", observer="alice") == []
+    assert world.refused("get_follow_list", {"observer": "alice", "follow_type": "all"}) == "invalid follow_type `all`"
+
+
+def test_topics_and_headers(world: World) -> None:
+    topics = world.call("get_trending_topics")
+    assert [name for name, _ in topics[:2]] == [COMMUNITY, "coin-234567"]
+    assert world.call("get_post_header", author="carol", permlink="tea-party")["depth"] == 0
+    assert world.call("get_community_context", name=COMMUNITY, account="alice")["role"] == "admin"
+
+
+def test_large_discussions_are_cut() -> None:
+    world = World()
+    world.at(NOW)
+    world.account("ann")
+    world.comment(author="ann", permlink="root", parent_permlink="life", title="", body="text")
+    for number in range(600):
+        world.comment(author="ann", permlink=f"re-{number}", parent_author="ann", parent_permlink="root", title="", body="text")
+    found = world.call("get_discussion", author="ann", permlink="root")
+    assert (len(found), len(found["ann/root"]["replies"])) == (500, 499)
+
+
+def test_deep_discussions_are_cut() -> None:
+    world = World()
+    world.at(NOW)
+    world.account("ann")
+    world.comment(author="ann", permlink="p-0", parent_permlink="life", title="", body="text")
+    for number in range(1, 60):
+        world.comment(author="ann", permlink=f"p-{number}", parent_author="ann", parent_permlink=f"p-{number - 1}", title="", body="text")
+    assert len(world.call("get_discussion", author="ann", permlink="p-0")) == 50
+
+
+def test_blogs_and_feeds_go_on_with_their_start(world: World) -> None:
+    whole = world.call("get_account_posts", sort="feed", account="bob")
+    rest = world.call("get_account_posts", sort="feed", account="bob", start_author="alice", start_permlink="old-post")
+    assert rest == whole[1:]
+    replies = world.call("get_account_posts", sort="replies", account="carol", start_author="bob", start_permlink="re-tea")
+    assert [post["permlink"] for post in replies] == ["re-tea"]
+    behind = world.call("get_account_posts", sort="payout", account="erin", start_author="erin", start_permlink="noise")
+    assert [post["permlink"] for post in behind] == ["my-day"]
+
+
+def test_tags_that_nobody_uses_are_not_kept() -> None:
+    """Until somebody does."""
+    world = World()
+    world.at(NOW)
+    world.account("ann")
+    world.comment(author="ann", permlink="one", parent_permlink="life", title="", body="text")
+    assert world.call("get_ranked_posts", sort="created", tag="life") != []
+    kept = len(world.kept.view)
+    for tag in ("later", "x" * 1000):
+        assert world.call("get_ranked_posts", sort="created", tag=tag) == []
+    assert len(world.kept.view) == kept
+    world.comment(author="ann", permlink="two", parent_permlink="later", title="", body="text")
+    assert [post["permlink"] for post in world.call("get_ranked_posts", sort="created", tag="later")] == ["two"]
+    assert len(world.kept.view) == kept + 1
+
+
+def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many brought it there."""
+    looked: list[int] = []
+    feed_entry = social_posts_lists.feed_entry
+
+    def counted(kept: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.Shown:
+        looked.append(comment.id)
+        return feed_entry(kept, comment, followed, since)
+
+    monkeypatch.setattr(social_posts_lists, "feed_entry", counted)
+    reblog = {"author": "ann", "permlink": "often"}
+    world = World()
+    world.at(NOW)
+    for name in (*AUTHORS, "eve"):
+        world.account(name)
+    world.comment(author="ann", permlink="often", parent_permlink="life", title="", body="text")
+    for name in AUTHORS[1:]:
+        world.act("eve", ["follow", {"follower": "eve", "following": name, "what": ["blog"]}], "follow")
+        world.act(name, ["reblog", reblog | {"account": name}], "follow")
+    (post,) = world.call("get_account_posts", sort="feed", account="eve")
+    assert (post["permlink"], post["reblogged_by"]) == ("often", ["bob", "cat", "dan"])
+    assert len(looked) == 1
+
+
+def test_subscriptions_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = world.call("list_all_subscriptions", account="bob")
+    monkeypatch.setattr(bridge_communities, "SUBSCRIPTIONS_MAX", 1)
+    assert (len(whole), world.call("list_all_subscriptions", account="bob")) == (2, whole[:1])

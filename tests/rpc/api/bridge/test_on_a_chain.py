@@ -1,0 +1,299 @@
+"""The social index on a chain: the scenario's operations signed and broadcast, the recorded case `communities`, and undoing."""
+
+import json
+from typing import Any
+
+import pytest
+
+from state.operations.accounts import AccountCreate
+from state.operations.content import Comment, DeleteComment
+from state.operations.custom import CustomJson
+from state.operations.transfers import Transfer
+from state.plugins import reputation
+from state.plugins.follow import plugin as follow
+from state.plugins.social import plugin as communities
+from state.plugins.social.index import plugin
+from state.protocol.keys.authority import key_authority
+from state.protocol.keys.keys import derive_secret, public_key
+from state.protocol.operation import Operation
+from state.protocol.values.asset import COIN, SBD, Asset
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.helpers.api import INIT_WIF, Refusal, Site, secret
+from tests.helpers.scenario import SOCIAL, thousandths
+from tests.helpers.snapshots import snapshot
+
+PLUGINS = (follow.NAME, reputation.NAME, communities.NAME)
+PAUSE_BLOCKS = 100  # Root posts of one author are five minutes apart.
+PRINTING_BLOCKS = 60  # No more SBD can be destroyed than blocks have printed.
+STEPS = SOCIAL["scenario"]["steps"]
+CALLS = SOCIAL["scenario"]["calls"]
+POSTS = SOCIAL["scenario"]["posts"]
+# What a post is told to be that neither rshares nor reputations decide.
+STEADY = (
+    *("author", "permlink", "category", "title", "body", "json_metadata", "depth", "children", "promoted", "replies", "beneficiaries"),
+    *("max_accepted_payout", "percent_coin_dollars", "url", "parent_author", "parent_permlink"),
+    *("community", "community_title", "author_role", "author_title"),
+)
+
+
+class Broadcaster:
+    """A chain `dev` on which the scenario's operations come in by broadcast, each in a block of its own."""
+
+    def __init__(self) -> None:
+        self.site = Site("dev", (*PLUGINS, "debug_node"))
+        self.site.generate(2)
+        self.posted: set[str] = set()
+
+    def broadcast(self, operation: Operation, key: bytes) -> None:
+        """Sign, send, and make the next block."""
+        trx = self.site.transaction(operation, signers=(key,))
+        self.site.call("condenser_api.broadcast_transaction", self.site.wire.transaction_to_json(trx, legacy=True))
+        self.site.generate()
+
+    def key(self, name: str, role: str = "posting") -> bytes:
+        """The key of an account: of genesis, or created here."""
+        return secret(name) if name.startswith("coin-") else derive_secret(name, role, "dev")
+
+    def step(self, step: dict[str, Any]) -> None:
+        """One step of the scenario; votes and payouts, and accounts that exist, are left out."""
+        op = step.get("op", {})
+        match step["type"]:
+            case "account" if step["name"].startswith("coin-"):
+                self.create(step["name"])
+            case "comment":
+                pause = PAUSE_BLOCKS if op["author"] in self.posted and not op["parent_author"] else 1
+                self.posted |= {op["author"]} if not op["parent_author"] else set()
+                self.site.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=pause)
+                self.broadcast(Comment(**op), self.key(op["author"]))
+            case "delete_comment":
+                self.broadcast(DeleteComment(**op), self.key(op["author"]))
+            case "transfer":
+                self.site.generate(PRINTING_BLOCKS)
+                amount = Asset(thousandths(op["amount"]), SBD)
+                self.broadcast(Transfer(op["from"], op["to"], amount, op["memo"]), self.key(op["from"], "active"))
+            case "custom_json":
+                names = {name: tuple(op[name]) for name in ("required_auths", "required_posting_auths")}
+                self.broadcast(CustomJson(id=op["id"], json=op["json"], **names), self.key(op["required_posting_auths"][0]))
+
+    def create(self, name: str) -> None:
+        """Create an account whose keys come from its name."""
+        authority = key_authority(public_key(secret(name)))
+        fee = Asset(self.site.state.schedule.median_props.account_creation_fee, COIN)
+        operation = AccountCreate(fee, "alice", name, authority, authority, authority, public_key(secret(name)))
+        self.broadcast(operation, self.key("alice", "active"))
+
+
+@pytest.fixture(scope="module")
+def site() -> Site:
+    broadcaster = Broadcaster()
+    for step in STEPS:
+        broadcaster.step(step)
+    return broadcaster.site
+
+
+def ask(site: Site, method: str, params: dict[str, Any]) -> Any:
+    """The result of a call, or the text of its refusal."""
+    try:
+        return site.call(method, **params)
+    except Refusal as error:
+        return error.message
+
+
+def name_of(post: dict[str, Any]) -> str:
+    """The name of a post."""
+    return f"{post['author']}/{post['permlink']}"
+
+
+# ------------------------------------------------------------------ the scenario
+
+
+@pytest.mark.parametrize("name", POSTS)
+def test_posts(site: Site, name: str) -> None:
+    expected = POSTS[name]["specification"] | POSTS[name]["extras"]
+    author, permlink = name.split("/")
+    post = ask(site, "bridge.get_post", {"author": author, "permlink": permlink})
+    assert {key: post.get(key) for key in STEADY} == {key: expected.get(key) for key in STEADY}
+    in_community = "community" in expected
+    assert post["stats"]["gray"] == (expected["stats"]["gray"] if in_community else False)
+    assert post["stats"].get("is_pinned") == expected.get("stats.is_pinned")
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_calls(site: Site, number: int) -> None:
+    """What rshares, ranks and dates have no part in; lists by payout are compared as sets, trending and hot ones without unranked posts."""
+    call = CALLS[number]
+    method, params = call["method"], call["params"]
+    if "<id>" in params.values() or "reference_error" in call:
+        return
+    result = ask(site, method, params)
+    if "expected_refs" in call:
+        check_list(call, [name_of(post) for post in result])
+        for post in result:
+            assert post.get("reblogged_by") == call.get("reblogged_by", {}).get(name_of(post))
+    elif "expected_keys" in call:
+        assert {name: post["replies"] for name, post in result.items()} == call["expected_replies"]
+    else:
+        check_record(method.removeprefix("bridge."), result, call["expected"])
+
+
+def check_list(call: dict[str, Any], found: list[str]) -> None:
+    """A list of posts. By age, and of an account, it is the recorded one; nobody has voted, so nothing is gray or worth anything outside
+    communities, nothing is due soon, and `alice/old-post` is not paid."""
+    expected, sort = call["expected_refs"], call["params"]["sort"]
+    if call["method"] == "bridge.get_account_posts":
+        assert [name for name in found if name != "alice/old-post" or sort != "payout"] == expected or sort == "payout"
+        assert set(expected) <= set(found)
+    elif sort in ("created", "promoted"):
+        assert found == expected
+    elif sort in ("trending", "hot") and "limit" not in call["params"]:
+        assert set(found) - {"alice/old-post"} == set(expected)
+    elif sort == "muted" and call["params"]["tag"].startswith("coin-"):
+        assert set(found) == set(expected)
+    elif sort == "payout":
+        assert found == []
+
+
+def check_record(method: str, found: Any, expected: Any) -> None:
+    """A record without what rshares, ranks and dates have made of it."""
+    match method:
+        case "account_notifications" | "post_notifications":
+            steady = [(row["type"], row["msg"], row["url"]) for row in found if row["type"] != "vote"]
+            assert steady == [(row["type"], row["msg"], row["url"]) for row in expected if row["type"] != "vote"]
+            scores = {(row["msg"], row["url"]): row["score"] for row in expected if row["score"] in (15, 35)}
+            assert all(row["score"] == scores.get((row["msg"], row["url"]), row["score"]) for row in found)
+        case "get_community":
+            wanted = expected["specification"] | expected["extras"]
+            left_out = ("sum_pending", "created_at", "id")
+            assert {key: found[key] for key in found if key not in left_out} == {key: wanted[key] for key in wanted if key not in left_out}
+        case "list_communities":
+            assert [(one["name"], one["context"], one.get("admins")) for one in found] == [
+                (one["specification"]["name"], one["specification"]["context"], one["extras"].get("admins")) for one in expected
+            ]
+        case "list_subscribers":
+            assert [row[:3] for row in found] == [row[:3] for row in expected]
+        case "get_profile":
+            assert (found is None) == (expected is None)
+            assert found is None or (found["name"], found.get("context")) == (expected["name"], expected.get("context"))
+        case "unread_notifications":
+            assert found["lastread"] == expected["lastread"]
+        case "get_payout_stats":
+            assert {row[0]: row[3] for row in found["items"] if row[0] != "@alice"} == {row[0]: row[3] for row in expected["items"]}
+        case "list_pop_communities":
+            assert found == [["coin-123456", "Wonderland"], ["coin-234567", ""]]  # all have subscribed within the month
+        case _:
+            assert found == expected
+
+
+def test_what_a_node_refuses(site: Site) -> None:
+    """A reblog of what one has reblogged never gets into a block; a community operation always does, and its failure is told."""
+    broadcaster = Broadcaster.__new__(Broadcaster)
+    broadcaster.site = site
+    again = json.dumps(["reblog", {"account": "bob", "author": "frank", "permlink": "photo"}])
+    with pytest.raises(Refusal, match="already reblogged"):
+        broadcaster.broadcast(CustomJson(id="follow", json=again, required_posting_auths=("bob",)), broadcaster.key("bob"))
+    before = snapshot(plugin(site.state))
+    value = json.dumps(["subscribe", {"community": "coin-123456", "x": 1}])
+    broadcaster.broadcast(CustomJson(id="community", json=value, required_posting_auths=("erin",)), broadcaster.key("erin"))
+    after = snapshot(plugin(site.state))
+    assert [name for name in after if after[name] != before[name]] == ["notifications"]
+    newest = site.call("bridge.account_notifications", account="erin", limit=1)[0]
+    assert newest["msg"] == "error: extraneous keys: {'x'}"
+    assert newest["date"] == site.call("condenser_api.get_dynamic_global_properties")["time"]
+
+
+def test_a_block_popped_and_pushed_again() -> None:
+    """Answers are those of the head, whatever was asked in between."""
+    broadcaster = Broadcaster()
+    site, asked = broadcaster.site, [call for call in CALLS if "<id>" not in call["params"].values()]
+    for step in STEPS:
+        before = snapshot(plugin(site.state)), answers(site, asked[::7])
+        number = site.state.props.head_block_number
+        broadcaster.step(step)
+        if site.state.props.head_block_number == number:
+            continue
+        head = site.chain.head
+        assert head is not None
+        after = snapshot(plugin(site.state)), answers(site, asked[::7])
+        site.chain.pop_block()
+        site.chain.clear_pending()
+        if site.state.props.head_block_number == number:
+            assert (snapshot(plugin(site.state)), answers(site, asked[::7])) == before
+        site.chain.push_block(head)
+        assert (snapshot(plugin(site.state)), answers(site, asked[::7])) == after
+
+
+def answers(site: Site, calls: list[dict[str, Any]]) -> list[Any]:
+    """The answers to some calls."""
+    return [ask(site, call["method"], call["params"]) for call in calls]
+
+
+# ------------------------------------------------------------------ the recorded case
+
+
+@pytest.fixture(scope="module")
+def case() -> Player:
+    player = Player(CASES / "communities")
+    player.advance(len(player.places))
+    return player
+
+
+def asked(player: Player, method: str, **params: Any) -> Any:
+    """The result of a call on the case's chain, which is spelled as the reference's."""
+    return player.ask({"method": f"bridge.{method}", "params": params})["result"]
+
+
+def test_roles_of_the_case(case: Player) -> None:
+    assert asked(case, "list_community_roles", community="coin-123456") == [
+        ["coin-123456", "owner", ""],
+        ["alice", "admin", "Founder"],
+        ["grace", "admin", ""],
+        ["charlie", "member", ""],
+        ["edward", "member", ""],
+    ]
+    assert asked(case, "list_community_roles", community="coin-234567")[1:] == [["bob", "mod", ""], ["frank", "member", ""]]
+    assert asked(case, "list_community_roles", community="hive-123456") == []
+
+
+def test_communities_of_the_case(case: Player) -> None:
+    names = {
+        one["name"]: (one["type_id"], one["title"], one["lang"], one["is_nsfw"]) for one in asked(case, "list_communities", sort="new")
+    }
+    assert names == {
+        "coin-123456": (1, "Wonderland", "en", False),
+        "coin-234567": (2, "Journal", "de", False),
+        "coin-345678": (3, "Council", "en", True),
+        "coin-12345": (1, "Five digits", "en", False),
+        "coin-1234567": (1, "Seven digits", "en", False),
+    }
+    subscribers = {row[0] for row in asked(case, "list_subscribers", community="coin-123456")}
+    assert subscribers == {"alice", "charlie", "dave", "edward", "eve", "grace"}  # frank never signed alone
+    assert asked(case, "get_community", name="coin-123456")["subscribers"] == len(subscribers)
+    assert asked(case, "list_all_subscriptions", account="charlie") == [["coin-123456", "Wonderland"], ["coin-234567", "Journal"]]
+
+
+def test_posts_of_the_case(case: Player) -> None:
+    pinned = asked(case, "get_ranked_posts", sort="created", tag="coin-123456")
+    assert [name_of(post) for post in pinned] == ["alice/a-post-by-alice", "eve/a-post-by-eve"]
+    assert pinned[0]["stats"]["is_pinned"] is True
+    assert "percent_steem_dollars" in pinned[0]
+    assert pinned[0]["max_accepted_payout"] == "1000000.000 TBD"
+    reply = asked(case, "get_post", author="dave", permlink="re-frank")
+    assert (reply["community"], reply["stats"]["gray"]) == ("coin-234567", True)
+    assert asked(case, "get_post", author="alice", permlink="re-grace")["stats"]["gray"] is True  # no member of a council
+    outside = asked(case, "get_post", author="dave", permlink="daves")
+    assert "community" not in outside
+    log = asked(case, "account_notifications", account="coin-123456")
+    assert {row["type"] for row in log} >= {"new_community", "set_role", "set_props", "mute_post", "unmute_post", "pin_post", "flag_post"}
+    assert asked(case, "unread_notifications", account="bob")["lastread"] == "1970-01-01T00:00:00"
+    assert asked(case, "unread_notifications", account="alice")["lastread"] == "2020-12-01T00:02:24"
+
+
+def test_unread_is_what_notifications_would_tell(site: Site) -> None:
+    """Of a community, too, which is told all that happens in it."""
+    names = [account.name for account in site.state.accounts]
+    for name in names:
+        told = site.call("bridge.account_notifications", account=name)
+        unread = site.call("bridge.unread_notifications", account=name)
+        assert unread["unread"] == sum(one["date"] > unread["lastread"] for one in told)
+    assert site.call("bridge.unread_notifications", account="coin-123456")["unread"] > 1

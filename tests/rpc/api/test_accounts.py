@@ -1,0 +1,160 @@
+"""Accounts by name, lists of accounts, and what only refuses."""
+
+from typing import Any
+
+import pytest
+
+from state.protocol.constants import TIME_MAX
+from state.tables.witnesses import WitnessVote
+from tests.helpers.api import Site
+
+GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
+EPOCH = "1970-01-01T00:00:00"
+
+
+@pytest.fixture
+def site() -> Site:
+    """Three accounts beside the reference's own."""
+    site = Site()
+    site.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
+    site.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)
+    site.account("carol", proxy="alice", reward_coin_balance=7)
+    return site
+
+
+def names(accounts: list[dict[str, str]]) -> list[str]:
+    return [account["name"] for account in accounts]
+
+
+def test_find_accounts_keeps_the_order_and_leaves_out_who_is_unknown(site: Site) -> None:
+    found = site.call("database_api.find_accounts", accounts=["carol", "nobody", "alice", "carol"])["accounts"]
+    assert names(found) == ["carol", "alice", "carol"]
+    assert found[1]["balance"] == {"amount": "1500", "precision": 3, "nai": "@@000000021"}
+    assert found[1]["vesting_shares"] == {"amount": "5000000000000000", "precision": 6, "nai": "@@000000037"}
+    assert found[1]["proxied_vsf_votes"] == [str(2**40), 3, 0, 0]
+    assert found[1]["owner"] == {"weight_threshold": 1, "account_auths": [], "key_auths": [[found[1]["memo_key"], 1]]}
+    assert found[1]["json_metadata"] == "{}"
+    assert found[1]["is_smt"] is False
+
+
+def test_find_accounts_without_a_list_finds_nothing(site: Site) -> None:
+    assert site.call("database_api.find_accounts") == {"accounts": []}
+
+
+def test_an_account_without_authorities_or_metadata_is_shown_with_empty_ones(site: Site) -> None:
+    (treasury,) = site.call("database_api.find_accounts", accounts=["coin.dao"])["accounts"]
+    assert treasury["active"] == {"weight_threshold": 0, "account_auths": [], "key_auths": []}
+    assert treasury["json_metadata"] == treasury["posting_json_metadata"] == ""
+
+
+def test_find_accounts_takes_a_thousand_names(site: Site) -> None:
+    assert site.call("database_api.find_accounts", accounts=["alice"] * 1000)["accounts"][999]["name"] == "alice"
+    limit = "Assert Exception:args.accounts.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
+    assert site.refused("database_api.find_accounts", accounts=["alice"] * 1001) == (-32003, limit)
+
+
+def test_find_accounts_wants_a_list(site: Site) -> None:
+    assert site.refused("database_api.find_accounts", accounts="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
+
+
+def test_get_accounts_is_the_extended_form(site: Site) -> None:
+    for witness in ("wit-b", "wit-a"):
+        site.state.witness_votes.insert(WitnessVote(account="alice", witness=witness))
+    (alice,) = site.call("condenser_api.get_accounts", ["nobody", "alice"])
+    assert alice["balance"] == "1.500 COIN"
+    assert alice["sbd_balance"] == "0.002 SBD"
+    assert alice["vesting_shares"] == "5000000000.000000 VESTS"
+    assert alice["vesting_balance"] == "0.000 COIN"
+    assert alice["witness_votes"] == ["wit-a", "wit-b"]
+    assert (alice["average_bandwidth"], alice["last_bandwidth_update"]) == (0, EPOCH)
+    assert alice["reputation"] == 0
+    assert alice["tags_usage"] == alice["other_history"] == []
+    assert "is_smt" not in alice
+
+
+def test_get_accounts_takes_one_list(site: Site) -> None:
+    assert site.refused("condenser_api.get_accounts") == (-32003, "Assert Exception:args.size() == 1: Expected #s argument(s), was 0")
+
+
+def test_voting_power_is_that_of_the_last_vote(site: Site) -> None:
+    hardfork_20 = site.state.spec.hardfork_times[20]
+
+    def power(**fields: int) -> int:
+        site.state.accounts.modify(site.state.account("bob"), vesting_shares=1000, next_vesting_withdrawal=TIME_MAX, **fields)
+        return int(site.call("condenser_api.lookup_account_names", ["bob"])[0]["voting_power"])
+
+    assert power(voting_mana=9700, voting_mana_time=hardfork_20 - 1) == 9700
+    assert power(voting_mana=500, voting_mana_time=hardfork_20, last_vote_time=hardfork_20) == 5000
+    # A day of the five that a full bar takes has passed since the vote.
+    assert power(voting_mana=500, voting_mana_time=hardfork_20 + 86400, last_vote_time=hardfork_20) == 3000
+    assert power(voting_mana=2000, voting_mana_time=hardfork_20, last_vote_time=hardfork_20) == 10000
+    assert power(voting_mana=5, voting_mana_time=hardfork_20, delegated_vesting_shares=1000) == 0
+
+
+def test_lookup_account_names_tells_who_is_unknown(site: Site) -> None:
+    alice, nobody = site.call("condenser_api.lookup_account_names", ["alice", "nobody"])
+    assert (alice["name"], nobody) == ("alice", None)
+    assert "vesting_balance" not in alice
+
+
+def test_lookup_accounts_and_their_count(site: Site) -> None:
+    assert site.call("condenser_api.lookup_accounts", "", 1000) == sorted([*GENESIS, "alice", "bob", "carol"])
+    assert site.call("condenser_api.lookup_accounts", "b", 3) == ["bob", "carol", "coin.dao"]
+    assert site.call("condenser_api.lookup_accounts", "bob", 1) == ["bob"]
+    assert site.call("condenser_api.lookup_accounts", "zz", 10) == []
+    assert site.refused("condenser_api.lookup_accounts", "b", 1001) == (-32003, "Assert Exception:limit <= 1000: ")
+    assert site.call("condenser_api.get_account_count") == 8
+
+
+def test_list_accounts_by_name(site: Site) -> None:
+    def listed(**params: Any) -> list[str]:
+        return names(site.call("database_api.list_accounts", **params)["accounts"])
+
+    everybody = sorted([*GENESIS, "alice", "bob", "carol"])
+    assert listed() == everybody
+    assert listed(start="", limit=1000, order="by_name") == everybody
+    assert listed(start="bob", limit="2", order="by_name") == ["bob", "carol"]
+    assert listed(start=["bob"], limit=1) == ["bob"]
+    assert listed(start=None, limit=1) == ["alice"]
+    assert listed(start="bob", limit=0) == []
+    assert listed(start="bob", limit=1, order=0) == ["bob"]
+
+
+def test_list_accounts_by_pairs(site: Site) -> None:
+    def listed(order: str, start: object) -> list[str]:
+        return names(site.call("database_api.list_accounts", start=start, limit=2, order=order)["accounts"])
+
+    assert listed("by_proxy", ["alice", "carol"]) == ["carol"]
+    assert listed("by_proxy", ["alice"]) == ["bob", "carol"]
+    assert listed("by_proxy", []) == ["alice", "coin.dao"]
+    assert listed("by_next_vesting_withdrawal", ["2017-01-01T00:00:00", ""]) == ["bob", "alice"]
+    assert listed("by_next_vesting_withdrawal", ["1969-12-31T23:59:59", "temp"]) == ["temp"]
+
+
+def test_list_accounts_refuses(site: Site) -> None:
+    def refused(**params: Any) -> tuple[int, str]:
+        return site.refused("database_api.list_accounts", **params)
+
+    limit = (-32003, "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: ")
+    assert refused(start="", limit=1001, order="by_name") == limit
+    assert refused(start="", limit=-1, order="by_name") == limit
+    assert refused(start="", limit=1, order="by_account") == (-32003, "Assert Exception:false: Unknown or unsupported sort order")
+    enum = "coin::plugins::database_api::sort_order_type"
+    assert refused(start="", limit=1, order="by_id") == (-32000, f"Bad Cast:invalid name 'by_id' in enum '{enum}'")
+    assert refused(start=None, limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from null_type to Array")
+    assert refused(start=[1], limit=1, order="by_name") == (-32000, "Bad Cast:Invalid cast from array_type to string")
+    assert refused(start="alice", limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
+
+
+def test_what_only_refuses(site: Site) -> None:
+    text = "Assert Exception:false: condenser_api::get_account_references --- Needs to be refactored for Coin."
+    assert site.refused("condenser_api.get_account_references", 4) == (-32003, text)
+    missing = "Assert Exception:method_itr != api_itr->second.end(): Could not find method get_account_bandwidth"
+    assert site.refused("condenser_api.get_account_bandwidth", "alice", "forum") == (-32002, missing)
+
+
+def test_names_are_spelled_for_the_chain() -> None:
+    site = Site("steem-testnet")
+    site.account("alice", balance=1500)
+    (alice,) = site.call("condenser_api.get_accounts", ["alice"])
+    assert (alice["balance"], alice["reward_steem_balance"], alice["sbd_balance"]) == ("1.500 TESTS", "0.000 TESTS", "0.000 TBD")

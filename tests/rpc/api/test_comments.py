@@ -1,0 +1,161 @@
+"""Comments and the votes on them in database_api: by name, and in all orders of the lists."""
+
+from typing import Any
+
+import pytest
+
+from state.operations.content import Beneficiary
+from state.tables.content import Comment, CommentContent, CommentVote
+from tests.helpers.api import Site
+
+EPOCH = "1970-01-01T00:00:00"
+
+
+@pytest.fixture
+def site() -> Site:
+    """A post of alice's with two replies, one of them answered, and a post of bob's; carol and dan have voted."""
+    site = Site()
+    for name in ("alice", "bob", "carol", "dan"):
+        site.account(name)
+    post = add(site, "alice", "post", None, cashout_time=300, beneficiaries=(Beneficiary("bob", 500),))
+    reply = add(site, "bob", "re-post", post, cashout_time=100)
+    add(site, "carol", "re-post", post, cashout_time=300)
+    add(site, "dan", "re-re", reply, cashout_time=200)
+    add(site, "bob", "a-post", None, cashout_time=2**32 - 1, net_rshares=2**40, percent_coin_dollars=5000)
+    for voter, comment, rshares in (("dan", "post", -5), ("carol", "post", 2**40), ("carol", "re-post", 7)):
+        author = "alice" if comment == "post" else "bob"
+        row = site.state.comments.by_permlink.find(author, comment)
+        account = site.state.account(voter)
+        site.state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, weight=3, vote_percent=-100))
+    return site
+
+
+def add(site: Site, author: str, permlink: str, parent: Comment | None, **fields: Any) -> Comment:
+    """A comment with its text; it was last changed at a time that grows with its record id."""
+    comments = site.state.comments
+    row = comments.insert(Comment(author=author, permlink=permlink, category="cat", last_update=1000 + comments.next_id, **fields))
+    if parent is None:
+        comments.modify(row, root_comment=row.id)
+    else:
+        comments.modify(row, parent_author=parent.author, parent_permlink=parent.permlink, root_comment=parent.root_comment)
+    site.state.comment_contents.insert(CommentContent(comment=row.id, title=f"title {row.id}", body="body", json_metadata="{}"))
+    return row
+
+
+def keys(comments: list[dict[str, Any]]) -> list[str]:
+    return [f"{comment['author']}/{comment['permlink']}" for comment in comments]
+
+
+def test_find_comments(site: Site) -> None:
+    wanted = [["bob", "a-post"], ["alice", "nothing"], ["dan", "re-re"]]
+    first, second = site.call("database_api.find_comments", comments=wanted)["comments"]
+    assert keys([first, second]) == ["bob/a-post", "dan/re-re"]
+    assert (first["title"], first["net_rshares"], first["percent_coin_dollars"]) == ("title 4", str(2**40), 5000)
+    assert first["cashout_time"] == "1969-12-31T23:59:59"
+    assert (second["root_author"], second["root_permlink"], second["parent_author"]) == ("alice", "post", "bob")
+    (post,) = site.call("database_api.find_comments", comments=[["alice", "post"]])["comments"]
+    assert post["beneficiaries"] == [{"account": "bob", "weight": 500}]
+    assert (post["root_author"], post["root_permlink"]) == ("alice", "post")
+
+
+def test_find_comments_as_the_specification_has_it(site: Site) -> None:
+    wanted = [["nobody", "x"], ["bob", "a-post"], ["dan", "re-re"]]
+    found = site.call("database_api.find_comments", start=wanted, limit=1, order="by_account")["comments"]
+    assert keys(found) == ["bob/a-post"]
+    assert site.call("database_api.find_comments") == {"comments": []}
+    limit = "Assert Exception:args.comments.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
+    assert site.refused("database_api.find_comments", start=[["a", "b"]] * 1001) == (-32003, limit)
+    assert site.refused("database_api.find_comments", comments=[["a", "b"]] * 1001) == (-32003, limit)
+
+
+@pytest.mark.parametrize(
+    ("order", "start", "wanted"),
+    [
+        ("by_cashout_time", [EPOCH, "", ""], ["bob/re-post", "dan/re-re", "alice/post", "carol/re-post", "bob/a-post"]),
+        ("by_cashout_time", ["1970-01-01T00:05:00", "carol", "re-post"], ["carol/re-post", "bob/a-post"]),
+        ("by_permlink", [], ["alice/post", "bob/a-post", "bob/re-post", "carol/re-post", "dan/re-re"]),
+        ("by_permlink", ["bob", "b"], ["bob/re-post", "carol/re-post", "dan/re-re"]),
+        ("by_root", ["", "", "", ""], ["alice/post", "bob/re-post", "carol/re-post", "dan/re-re", "bob/a-post"]),
+        ("by_root", ["alice", "post", "dan", "re-re"], ["dan/re-re", "bob/a-post"]),
+        ("by_parent", ["alice", "post", "", ""], ["bob/re-post", "carol/re-post", "dan/re-re"]),
+        ("by_parent", ["alice", "post", "carol", "re-post"], ["carol/re-post", "dan/re-re"]),
+        ("by_last_update", ["alice", "2030-01-01T00:00:00", "", ""], ["carol/re-post", "bob/re-post", "dan/re-re"]),
+        ("by_last_update", ["alice", "1970-01-01T00:16:41", "bob", "re-post"], ["bob/re-post", "dan/re-re"]),
+        # The reference uses the same index for the author's last update.
+        ("by_author_last_update", ["alice", "2030-01-01T00:00:00", "", ""], ["carol/re-post", "bob/re-post", "dan/re-re"]),
+    ],
+)
+def test_list_comments(site: Site, order: str, start: list[str], wanted: list[str]) -> None:
+    assert keys(site.call("database_api.list_comments", start=start, order=order)["comments"]) == wanted
+
+
+def test_starts_of_lists_of_comments_that_are_refused(site: Site) -> None:
+    def refused(order: str, *start: str) -> str:
+        return site.refused("database_api.list_comments", start=list(start), order=order)[1]
+
+    assert refused("by_root", "alice", "no", "", "") == "Assert Exception:root != nullptr: Could not find comment alice/no."
+    assert refused("by_root", "alice", "post", "x", "") == "Assert Exception:child != nullptr: Could not find comment x/."
+    assert refused("by_parent", "alice", "no", "x", "y") == "Assert Exception:child != nullptr: Could not find comment x/y."
+    assert refused("by_cashout_time", EPOCH, "x", "y") == "Assert Exception:comment != nullptr: Could not find comment x/y."
+    four = "start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"
+    assert refused("by_last_update") == f"Assert Exception:key.size() == 4: by_last_update {four}"
+
+
+def test_find_votes(site: Site) -> None:
+    first, second = site.call("database_api.find_votes", author="alice", permlink="post")["votes"]
+    assert (first["voter"], first["rshares"], first["weight"]) == ("carol", str(2**40), "3")
+    assert (second["voter"], second["rshares"], second["vote_percent"]) == ("dan", "-5", -100)
+    text = "Assert Exception:comment != nullptr: Could not find comment alice/no"
+    assert site.refused("database_api.find_votes", author="alice", permlink="no") == (-32003, text)
+
+
+def votes(site: Site, order: str, start: list[Any]) -> list[str]:
+    found = site.call("database_api.list_votes", start=start, order=order)["votes"]
+    return [f"{vote['voter']} {vote['author']}/{vote['permlink']}" for vote in found]
+
+
+BY_COMMENT = ["carol alice/post", "dan alice/post", "carol bob/re-post"]
+BY_VOTER = ["carol alice/post", "carol bob/re-post", "dan alice/post"]
+NAI = {"nai": "@@000000021", "decimals": 3}
+
+
+@pytest.mark.parametrize(
+    ("order", "start", "wanted"),
+    [
+        ("by_comment_voter", ["", "", ""], BY_COMMENT),
+        ("by_comment_voter", ["alice", "post", "dan"], BY_COMMENT[1:]),
+        ("by_voter_comment", ["", "", ""], BY_VOTER),
+        ("by_voter_comment", ["carol", "bob", "re-post"], BY_VOTER[1:]),
+        ("by_comment_voter_symbol", ["alice", "post", "dan"], BY_COMMENT[1:]),
+        ("by_comment_voter_symbol", ["alice", "post", "dan", NAI], BY_COMMENT[1:]),
+        ("by_comment_symbol_voter", ["bob", "re-post"], BY_COMMENT[2:]),
+        ("by_comment_symbol_voter", ["alice", "post", NAI, "dan"], BY_COMMENT[1:]),
+        ("by_voter_comment_symbol", ["carol", "bob", "re-post", NAI], BY_VOTER[1:]),
+        ("by_voter_symbol_comment", ["dan", NAI], BY_VOTER[2:]),
+        ("by_voter_symbol_comment", ["carol", NAI, "bob", "re-post"], BY_VOTER[1:]),
+    ],
+)
+def test_list_votes(site: Site, order: str, start: list[Any], wanted: list[str]) -> None:
+    assert votes(site, order, start) == wanted
+
+
+def test_list_votes_from_the_beginning_in_the_first_order(site: Site) -> None:
+    found = site.call("database_api.list_votes", limit=2)["votes"]
+    assert [vote["voter"] for vote in found] == ["carol", "dan"]
+
+
+def test_starts_of_lists_of_votes_that_are_refused(site: Site) -> None:
+    def refused(order: Any, start: Any) -> str:
+        return site.refused("database_api.list_votes", start=start, order=order)[1]
+
+    three = "Assert Exception:key.size() == nr_args: by_comment_voter start requires 3 values. "
+    assert refused("by_comment_voter", []) == three + "(account_name_type, string, account_name_type)"
+    assert refused("by_voter_comment", ["carol"]) == three + "(account_name_type, account_name_type, string)"
+    assert refused("by_comment_voter", ["x", "y", "z"]) == "Assert Exception:account != nullptr: Could not find voter z."
+    assert refused("by_comment_voter", ["x", "y", ""]) == "Assert Exception:comment != nullptr: Could not find comment x/y."
+    assert refused("by_comment_symbol_voter", ["x", "y", NAI]).endswith("by_comment_symbol_voter start requires 2 or 4 values.")
+    assert refused("by_comment_voter_symbol", ["x", "y"]).endswith("by_comment_voter_symbol start requires 3 or 4 values.")
+    assert refused("by_name", "") == "Bad Cast:Invalid cast from string_type to Array"
+    assert refused("by_name", []) == "Assert Exception:false: Unknown or unsupported sort order"
+    assert refused("by_nothing", []).startswith("Bad Cast:invalid name 'by_nothing' in enum")
+    assert refused(["by_name"], []).startswith("Bad Cast:")

@@ -1,0 +1,98 @@
+"""What is declared of the methods against methods.json: names, arguments, defaults, and order of lists."""
+
+import enum
+import json
+import re
+from typing import Any
+
+import pytest
+
+from rpc.service.describe.signature import signature
+from rpc.service.method import METHODS, Method
+from tests.conftest import described_methods
+from tests.helpers.api import Site
+from tests.helpers.shapes import mismatches
+
+DESCRIBED = described_methods()
+OWN = sorted(name for name in METHODS if name in DESCRIBED)
+# What the reference doesn't have.
+BEYOND = ["rpc.discover"]
+RAW = [name for name in OWN if METHODS[name].raw]
+# Lists whose number of members is fixed are empty by default, as in the reference.
+FIXED = re.compile(r"no array of \d+$")
+
+
+def test_every_method_is_described() -> None:
+    assert sorted(METHODS) == sorted(OWN + BEYOND)
+
+
+@pytest.mark.parametrize("name", [name for name in OWN if name not in RAW])
+def test_arguments(name: str) -> None:
+    described, method = DESCRIBED[name]["params"], METHODS[name]
+    assert [parameter.name.rstrip("_") for parameter in method.parameters] == [entry["name"] for entry in described]
+    for parameter, entry in zip(method.parameters, described, strict=True):
+        if entry["default"] not in (None, [], 0, ""):
+            default = parameter.default.name if isinstance(parameter.default, enum.Enum) else parameter.default
+            assert default == entry["default"]
+        if method.positional:
+            assert parameter.required == entry["required"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_default_result_has_the_described_shape(name: str) -> None:
+    """As far as it has anything in it: what may be null, and lists, are empty."""
+    shown = signature(METHODS[name], Site().wire)
+    assert json.loads(json.dumps(shown)) == shown
+    if shown["ret"] not in (None, {}, []) and not holds_nothing(METHODS[name]):
+        wrong = mismatches(DESCRIBED[name]["result"], shown["ret"])
+        assert [line for line in wrong if not FIXED.search(line)] == []
+
+
+def holds_nothing(method: Method) -> bool:
+    """Whether what is in the default result is an object without members: a block that isn't there."""
+    return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in OWN if "orders" in DESCRIBED[name]))
+def test_orders(name: str) -> None:
+    """Each order that is described is served, and no other."""
+    site = Site()
+    for order in order_names():
+        request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": {"order": order}}
+        answer = json.loads(site.answer(json.dumps(request).encode()))
+        assert ("result" in answer) == (order in DESCRIBED[name]["orders"]), (order, answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "parameter"),
+    [
+        ("database_api.list_accounts", {"start": {}}, "start"),
+        ("database_api.list_comments", {"start": ["1970-01-01T00:00:00", "nobody", "nothing"]}, "start"),
+        ("database_api.list_comments", {"start": ["", ""]}, "start"),
+        ("database_api.list_accounts", {"order": "by_votes"}, "order"),
+        ("database_api.list_accounts", {"order": "by_account"}, "order"),
+        ("database_api.list_accounts", {"limit": 1001}, "limit"),
+        ("database_api.list_votes", {"start": 5}, "start"),
+        ("database_api.list_votes", {"order": {}}, "order"),
+        ("database_api.list_proposals", {"status": "new"}, "status"),
+        ("database_api.find_withdraw_vesting_routes", {"order": "by_account"}, "order"),
+        ("condenser_api.get_conversion_requests", [[]], "account_or_id"),
+        ("condenser_api.get_discussions_by_created", [{"limit": []}], "query.limit"),
+        ("follow_api.get_followers", {"type": "foe"}, "type"),
+    ],
+)
+def test_what_is_wrong_with_an_argument_names_it(name: str, params: Any, parameter: str) -> None:
+    request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
+    answer = json.loads(Site().answer(json.dumps(request).encode()))
+    assert answer["error"]["data"]["parameter"] == parameter
+
+
+def order_names() -> list[str]:
+    """All orders that any list has."""
+    return sorted({order for entry in DESCRIBED.values() for order in entry.get("orders", ())} - NOT_IN_THE_ENUMERATION)
+
+
+# Names that only the specification has; some lists take them as other names of orders (rpc-api.md §3.8).
+NOT_IN_THE_ENUMERATION = {
+    order for entry in DESCRIBED.values() for order in entry.get("orders", ()) if order.endswith("_symbol") or "symbol_voter" in order
+} | {"by_voter_symbol_comment"}

@@ -1,0 +1,151 @@
+"""Operations by account and by block, transactions by id, accounts by key: the methods of account_history and account_by_key."""
+
+from typing import Any
+
+import pytest
+
+from state.operations.smt.tokens import SmtCreate
+from state.operations.transfers import Transfer
+from state.plugins import account_by_key, account_history
+from state.protocol.keys.keys import public_key, public_key_text
+from state.protocol.transaction import ZERO_ID, SignedTransaction
+from state.protocol.values.asset import COIN, Asset
+from tests.helpers.api import INIT_SECRET, Site, secret
+
+NOT_IN_A_TRANSACTION = 2**32 - 1
+
+
+@pytest.fixture
+def site() -> Site:
+    """Two blocks, and an account."""
+    site = Site(plugins=[account_history.NAME, account_by_key.NAME])
+    site.start(2)
+    site.account("alice")
+    return site
+
+
+def push(site: Site, *amounts: int) -> SignedTransaction:
+    """A transaction with transfers to alice."""
+    transfers = [Transfer(from_="initminer", to="alice", amount=Asset(amount, COIN), memo="") for amount in amounts]
+    trx = site.transaction(*transfers, signers=(INIT_SECRET,))
+    site.chain.push_transaction(trx)
+    return trx
+
+
+def amounts(items: list[Any]) -> list[str]:
+    """The amounts of transfers in the condenser's history, with their numbers."""
+    return [f"{number} {item['op'][1]['amount']}" for number, item in items]
+
+
+def test_history_ends_at_start(site: Site) -> None:
+    for amount in range(1, 6):
+        push(site, amount)
+    site.generate()
+    old = "condenser_api.get_account_history"
+    assert amounts(site.call(old, "alice", -1, 2)) == ["4 0.004 COIN", "5 0.005 COIN"]
+    assert amounts(site.call(old, "alice", 3, 2)) == ["2 0.002 COIN", "3 0.003 COIN"]
+    assert amounts(site.call(old, "alice", "18446744073709551615", 100)) == [f"{i} 0.00{i} COIN" for i in range(1, 6)]
+    assert site.call(old, "alice", 3, 0) == site.call(old, "nobody", -1, 5) == []
+    named = site.call("account_history_api.get_account_history", account="alice", start="-1", limit=1)
+    ((number, item),) = named["history"]
+    assert (number, item["op"]["type"], item["op"]["value"]["amount"]["amount"]) == (5, "transfer_operation", "5")
+    assert len(site.call("account_history_api.get_account_history", account="alice")["history"]) == 5
+
+
+def test_start_and_limit(site: Site) -> None:
+    start = (-32003, "Assert Exception:args.start >= args.limit: start must be greater than limit")
+    limit = (-32003, "Assert Exception:args.limit <= 10000: limit of 10001 is greater than maxmimum allowed")
+    assert site.refused("condenser_api.get_account_history", "alice", 3, 4) == start
+    assert site.refused("account_history_api.get_account_history", account="alice", start=0, limit=1) == start
+    assert site.refused("condenser_api.get_account_history", "alice", -1, 10001) == limit
+    assert site.refused("condenser_api.get_account_history", "alice", 5, 10001) == limit
+    assert site.refused("condenser_api.get_account_history", "alice", -1)[1].endswith("Expected #s argument(s), was 2")
+
+
+def test_a_pending_operation_and_where_it_comes_to_stand(site: Site) -> None:
+    before = site.state.head_time
+    trx = push(site, 7, 8)
+    (pending, _) = site.call("condenser_api.get_ops_in_block", 2)[-2:]
+    assert (pending["trx_id"], pending["block"], pending["trx_in_block"]) == (trx.id.hex(), 2, NOT_IN_A_TRANSACTION)
+    site.generate()
+    first, second, reward = site.call("condenser_api.get_ops_in_block", 3, False)
+    expected = {"trx_id": trx.id.hex(), "block": 3, "trx_in_block": 0, "op_in_trx": 0, "virtual_op": 0}
+    assert {name: first[name] for name in expected} == expected
+    assert first["timestamp"] == site.call("condenser_api.get_block", 2)["timestamp"]
+    assert (second["op_in_trx"], second["op"][1]["amount"]) == (1, "0.008 COIN")
+    assert (reward["op"][0], reward["trx_id"], reward["virtual_op"]) == ("producer_reward", ZERO_ID.hex(), 1)
+    assert reward["trx_in_block"] == NOT_IN_A_TRANSACTION
+    assert site.state.head_time == before + 3
+
+
+def test_virtual_operations(site: Site) -> None:
+    push(site, 7)
+    site.generate(2)
+    (reward,) = site.call("account_history_api.get_ops_in_block", block_num=3, only_virtual=True)["ops"]
+    assert reward["op"]["type"] == "producer_reward_operation"
+    assert len(site.call("account_history_api.get_ops_in_block", block_num=3)["ops"]) == 2
+    assert site.call("condenser_api.get_ops_in_block", 9) == []
+    ranged = site.call("account_history_api.enum_virtual_ops", block_range_begin=2, block_range_end=4)
+    assert [(item["block"], item["op"]["type"]) for item in ranged["ops"]] == [(n, "producer_reward_operation") for n in (2, 3)]
+    assert ranged["next_block_range_begin"] == 4
+    assert site.call("account_history_api.enum_virtual_ops", block_range_begin=3, block_range_end=99)["next_block_range_begin"] == 0
+    assert len(site.call("account_history_api.enum_virtual_ops")["ops"]) > 1  # the first block alone
+    upward = (-32003, "Assert Exception:blockRangeEnd > blockRangeBegin: Block range must be upward")
+    assert site.refused("account_history_api.enum_virtual_ops", block_range_begin=3, block_range_end=3) == upward
+
+
+def test_transactions(site: Site) -> None:
+    trx = push(site, 7)
+    text = f"Assert Exception:false: Unknown Transaction {trx.id.hex()}"
+    assert site.refused("condenser_api.get_transaction", trx.id.hex()) == (-32003, text)
+    site.generate()
+    named = site.call("account_history_api.get_transaction", id=trx.id.hex())
+    old = site.call("condenser_api.get_transaction", trx.id.hex())
+    for shown, plain in ((named, site.wire.transaction_to_json(trx)), (old, site.wire.transaction_to_json(trx, legacy=True))):
+        assert shown == plain | {"transaction_id": trx.id.hex(), "block_num": 3, "transaction_num": 0}
+    assert old == site.call("condenser_api.get_block", 3)["transactions"][0]
+    assert site.refused("account_history_api.get_transaction", id="ff")[1].endswith("Unknown Transaction ff" + "00" * 19)
+    assert site.refused("condenser_api.get_transaction", "no hex")[0] == -32000
+
+
+def test_the_condenser_leaves_operations_on_tokens_out(site: Site) -> None:
+    """They have no form there; the numbers of the others stay."""
+    push(site, 1)
+    plugin = site.state.plugins[account_history.NAME]
+    plugin.record(site.state, SmtCreate(control_account="alice"))
+    push(site, 2)
+    assert amounts(site.call("condenser_api.get_account_history", "alice", -1, 9)) == ["1 0.001 COIN", "3 0.002 COIN"]
+    named = site.call("account_history_api.get_account_history", account="alice")["history"]
+    assert [item["op"]["type"] for _, item in named] == ["transfer_operation", "smt_create_operation", "transfer_operation"]
+
+
+# ------------------------------------------------------------------ keys
+
+
+def test_accounts_by_key() -> None:
+    site = Site("dev", plugins=[account_by_key.NAME])
+    prefix = site.wire.spec.key_prefix
+    unknown = public_key_text(public_key(secret("nobody")), prefix)
+    alice = site.call("condenser_api.get_accounts", ["alice"])[0]
+    keys = [alice["posting"]["key_auths"][0][0], unknown, alice["owner"]["key_auths"][0][0]]
+    assert site.call("condenser_api.get_key_references", keys) == [["alice"], [], ["alice"]]
+    assert site.call("account_by_key_api.get_key_references", keys=keys) == {"accounts": [["alice"], [], ["alice"]]}
+    assert site.call("account_by_key_api.get_key_references") == {"accounts": []}
+    assert site.refused("account_by_key_api.get_key_references", keys=["XYZ" + unknown[3:]])[0] == -32003
+
+
+# ------------------------------------------------------------------ plugins that are off
+
+
+def test_without_the_plugin() -> None:
+    """Named groups aren't there, the condenser's methods say what is missing; both tell how to turn it on."""
+    site = Site(plugins=[])
+    assert site.refused("condenser_api.get_account_history", "alice", -1, 1) == (
+        -32003,
+        "Assert Exception:_account_history_api: account_history_api_plugin not enabled.",
+    )
+    # The name of another plugin, as on the reference.
+    assert site.refused("condenser_api.get_key_references", [])[1].endswith("account_history_api_plugin not enabled.")
+    code, message = site.refused("account_history_api.get_transaction", id="")
+    assert (code, message.split(": ")[1]) == (-32002, "Could not find API account_history_api")
+    assert not [name for name in site.call("jsonrpc.get_methods") if name.startswith("account_history_api")]

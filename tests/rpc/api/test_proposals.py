@@ -1,0 +1,118 @@
+"""Proposals and the votes for them: orders, directions, statuses, in both groups."""
+
+from typing import Any
+
+import pytest
+
+from state.protocol.values.text import time_text
+from state.tables.proposals import Proposal, ProposalVote
+from tests.helpers.api import NOW, Site
+
+DAY = 86400
+
+
+@pytest.fixture
+def site() -> Site:
+    """Four proposals around now: 0 has ended, 1 runs, 2 waits, 3 runs and has been removed; and votes for all."""
+    site = Site()
+    site.state.set_props(time=NOW)
+    spans = [("carol", -9, -1, 40), ("bob", -2, 5, 10), ("alice", 1, 3, 2**40), ("alice", -1, 9, 5)]
+    for number, (creator, start, end, votes) in enumerate(spans):
+        fields: dict[str, Any] = {"proposal_id": number, "creator": creator, "receiver": "dan", "daily_pay": 24000, "subject": "a subject"}
+        fields |= {"permlink": "plan", "total_votes": votes, "removed": number == 3}
+        site.state.proposals.insert(Proposal(**fields, start_date=NOW + start * DAY, end_date=NOW + end * DAY))
+    for voter, number in (("vic", 2), ("vic", 0), ("tom", 3), ("tom", 2), ("vic", 9)):
+        site.state.proposal_votes.insert(ProposalVote(voter=voter, proposal_id=number))
+    return site
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return [row["id"] for row in rows]
+
+
+def test_find_proposals(site: Site) -> None:
+    found = site.call("database_api.find_proposals", proposal_ids=[2, 9, 3, 0])["proposals"]
+    assert ids(found) == [2, 0]
+    assert (found[0]["proposal_id"], found[0]["total_votes"], found[0]["status"]) == ("2", str(2**40), "inactive")
+    assert found[0]["daily_pay"] == {"amount": "24000", "precision": 3, "nai": "@@000000013"}
+    (one,) = site.call("condenser_api.find_proposals", [1])
+    assert (one["daily_pay"], one["total_votes"], one["status"]) == ("24.000 SBD", "10", "active")
+    limit = "Assert Exception:args.proposal_ids.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
+    assert site.refused("database_api.find_proposals", proposal_ids=[1] * 1001) == (-32003, limit)
+
+
+ORDERS = [
+    ("by_creator", [2, 1, 0], ["b", 0], [1, 0], [2]),
+    ("by_start_date", [0, 1, 2], [time_text(NOW - 2 * DAY), 1], [1, 2], [0]),
+    ("by_end_date", [0, 2, 1], [time_text(NOW + 3 * DAY), 3], [1], [2, 0]),
+    ("by_total_votes", [1, 0, 2], ["40", 0], [0, 2], [1]),
+]
+
+
+@pytest.mark.parametrize(("order", "every", "start", "from_start", "below"), ORDERS)
+def test_list_proposals(site: Site, order: str, every: list[int], start: list[Any], from_start: list[int], below: list[int]) -> None:
+    def listed(**arguments: Any) -> list[int]:
+        return ids(site.call("database_api.list_proposals", order=order, **arguments)["proposals"])
+
+    assert listed() == listed(start=[]) == every
+    assert listed(start=start) == from_start
+    assert listed(order_direction="descending") == listed(start=[], order_direction="descending") == every[::-1]
+    assert listed(start=start, order_direction="descending") == below
+    assert listed(limit=2) == every[:2]
+    assert ids(site.call("condenser_api.list_proposals", start, 10, order)) == from_start
+    assert ids(site.call("condenser_api.list_proposals", start, 10, order, "descending", "all")) == below
+
+
+def test_statuses(site: Site) -> None:
+    def listed(status: str, **arguments: Any) -> list[int]:
+        return ids(site.call("database_api.list_proposals", order="by_start_date", status=status, **arguments)["proposals"])
+
+    assert listed("all") == [0, 1, 2]
+    assert (listed("expired"), listed("active"), listed("inactive")) == ([0], [1], [2])
+    assert listed("votable") == [1, 2]
+    # What is left out doesn't count as one of the page.
+    assert listed("votable", limit=1) == [1]
+
+
+@pytest.mark.parametrize(("moment", "status"), [(NOW - 2 * DAY - 1, "inactive"), (NOW - 2 * DAY, "active"), (NOW + 5 * DAY, "active")])
+def test_the_first_and_the_last_second_are_active(site: Site, moment: int, status: str) -> None:
+    site.state.set_props(time=moment)
+    assert site.call("condenser_api.find_proposals", [1])[0]["status"] == status
+    site.state.set_props(time=NOW + 5 * DAY + 1)
+    assert site.call("condenser_api.find_proposals", [1])[0]["status"] == "expired"
+
+
+def test_list_proposal_votes(site: Site) -> None:
+    """Those for proposals that are removed or gone are left out."""
+
+    def listed(**arguments: Any) -> list[tuple[str, str]]:
+        rows = site.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]
+        return [(row["voter"], row["proposal"]["proposal_id"]) for row in rows]
+
+    assert listed() == [("tom", "2"), ("vic", "0"), ("vic", "2")]
+    assert listed(start=["vic", 1]) == [("vic", "2")]
+    assert listed(start=["vic", 1], order_direction="descending") == [("vic", "0"), ("tom", "2")]
+    assert listed(order="by_proposal_voter") == [("vic", "0"), ("tom", "2"), ("vic", "2")]
+    assert listed(order="by_proposal_voter", start=[2, "u"], status="active") == [("vic", "2")]
+    assert listed(limit=1) == [("tom", "2")]
+
+
+def test_votes_in_the_condenser_have_proposals_of_database_api(site: Site) -> None:
+    (vote,) = site.call("condenser_api.list_proposal_votes", [2, "tom"], 1, "by_proposal_voter")
+    assert vote["voter"] == "tom"
+    assert vote["proposal"]["daily_pay"] == {"amount": "24000", "precision": 3, "nai": "@@000000013"}
+
+
+def test_what_is_refused(site: Site) -> None:
+    def refused(*arguments: Any) -> str:
+        return site.refused("condenser_api.list_proposals", *arguments)[1]
+
+    count = "Assert Exception:args.size() >= 3 && args.size() <= 5: Expected 3-5 argument, was 2"
+    assert refused([], 10) == count
+    assert refused([], 1001, "by_creator") == "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
+    assert refused([], 10, "by_name") == "Assert Exception:false: Unknown or unsupported sort order"
+    enum = "coin::plugins::database_api::order_direction_type"
+    assert refused([], 10, "by_creator", "sideways") == f"Bad Cast:invalid name 'sideways' in enum '{enum}'"
+    assert refused([], 10, "by_creator", "ascending", "x").startswith(
+        "Bad Cast:invalid name 'x' in enum 'coin::plugins::database_api::prop"
+    )

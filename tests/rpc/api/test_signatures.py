@@ -1,0 +1,147 @@
+"""Who must sign, who could, and who did."""
+
+from typing import Any
+
+import pytest
+
+from state.operations.transfers import Transfer
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import public_key, public_key_text
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, Asset
+from tests.helpers.api import Site, secret
+
+ZERO_HASH = "00" * 32
+
+
+def text(name: str) -> str:
+    """The public key of a test account."""
+    return public_key_text(public_key(secret(name)), "TST")
+
+
+@pytest.fixture
+def site() -> Site:
+    """alice, bob, and `joint`, which both must act for; `open` needs nobody."""
+    site = Site()
+    site.start(2)
+    site.account("alice")
+    site.account("bob")
+    site.account("joint", Authority(2, (("alice", 1), ("bob", 1))))
+    site.account("open", Authority())
+    return site
+
+
+def spend(site: Site, name: str, *signers: str) -> SignedTransaction:
+    operation = Transfer(from_=name, to="bob", amount=Asset(1, COIN), memo="")
+    return site.transaction(operation, signers=tuple(secret(signer) for signer in signers))
+
+
+def ask(site: Site, method: str, trx: SignedTransaction, *more: Any, **named: Any) -> tuple[Any, Any]:
+    """The replies of both groups."""
+    old = site.call(f"condenser_api.{method}", site.wire.transaction_to_json(trx, legacy=True), *more)
+    return old, site.call(f"database_api.{method}", trx=site.wire.transaction_to_json(trx), **named)
+
+
+def test_hex(site: Site) -> None:
+    trx = spend(site, "alice", "alice")
+    packed = site.wire.pack_transaction(trx).hex()
+    assert ask(site, "get_transaction_hex", trx) == (packed, {"hex": packed})
+    assert site.call("condenser_api.get_transaction_hex", {}) == "0" * 26
+    assert site.call("database_api.get_transaction_hex") == {"hex": "0" * 26}
+
+
+def test_verify_authority(site: Site) -> None:
+    assert ask(site, "verify_authority", spend(site, "alice", "alice")) == (True, {"valid": True})
+    assert ask(site, "verify_authority", spend(site, "joint", "bob", "alice")) == (True, {"valid": True})
+    assert ask(site, "verify_authority", spend(site, "open")) == (True, {"valid": True})
+
+
+@pytest.mark.parametrize(
+    ("name", "signers", "message"),
+    [
+        ("alice", (), "missing required active authority:Missing Active Authority alice"),
+        ("joint", ("alice",), "missing required active authority:Missing Active Authority joint"),
+        ("alice", ("alice", "bob"), "irrelevant signature included:Unnecessary signature(s) detected"),
+        ("alice", ("alice", "alice"), "duplicate signature included:Duplicate Signature detected"),
+        ("nobody", (), "unknown key:unknown key: "),
+    ],
+)
+def test_verify_authority_refuses(site: Site, name: str, signers: tuple[str, ...], message: str) -> None:
+    trx = spend(site, name, *signers)
+    assert site.refused("database_api.verify_authority", trx=site.wire.transaction_to_json(trx)) == (-32000, message)
+    assert site.refused("condenser_api.verify_authority", site.wire.transaction_to_json(trx, legacy=True)) == (-32000, message)
+
+
+def test_verify_account_authority(site: Site) -> None:
+    def valid(account: str, *signers: str) -> Any:
+        keys = [text(signer) for signer in signers]
+        assert site.call("condenser_api.verify_account_authority", account, keys) is True
+        return site.call("database_api.verify_account_authority", account=account, signers=keys)
+
+    assert valid("alice", "alice") == {"valid": True}
+    assert valid("alice", "bob", "alice") == {"valid": True}
+    assert valid("joint", "bob", "alice") == {"valid": True}
+    assert valid("open") == valid("temp") == {"valid": True}
+    missing = "missing required active authority:Missing Active Authority joint"
+    assert site.refused("database_api.verify_account_authority", account="joint", signers=[text("bob")]) == (-32000, missing)
+    unknown = (-32003, "Assert Exception:account != nullptr: no such account")
+    assert site.refused("database_api.verify_account_authority", account="nobody") == unknown
+    assert site.refused("condenser_api.verify_account_authority", "nobody", []) == unknown
+
+
+def test_verify_signatures(site: Site) -> None:
+    def valid(*signers: str, **required: Any) -> Any:
+        signatures = [sign(secret(signer), bytes(32), Canonical.fc_canonical).hex() for signer in signers]
+        return site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=signatures, **required)["valid"]
+
+    assert valid("alice", required_active=["alice"])
+    assert valid("alice", required_posting=["alice"])
+    assert valid("alice", required_owner=["alice"])
+    assert valid("bob", required_other=[{"weight_threshold": 1, "account_auths": [], "key_auths": [[text("bob"), 1]]}])
+    assert valid()
+    assert not valid("bob", required_active=["alice"])
+    assert not valid(required_active=["alice"])
+    assert not valid("alice", "bob", required_active=["alice"])
+    assert not valid("alice", required_active=["nobody"])
+    assert not valid("alice", required_active=["alice"], required_posting=["alice"])
+
+
+def test_verify_signatures_refuses_the_same_key_twice(site: Site) -> None:
+    twice = [sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()] * 2
+    reply = site.refused("database_api.verify_signatures", hash=ZERO_HASH, signatures=twice, required_active=["alice"])
+    assert reply == (-32000, "duplicate signature included:Duplicate Signature detected")
+
+
+def test_verify_signatures_mixes_up_owner_and_active(site: Site) -> None:
+    """As in the reference: what is required of active is looked up in the owner authority, and the other way round."""
+    authority = site.state.authority("alice")
+    owner = site.state.authority("bob").owner
+    site.state.account_authorities.modify(authority, owner=owner)
+    signature = sign(secret("bob"), bytes(32), Canonical.fc_canonical).hex()
+    assert site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_active=["alice"]) == {"valid": True}
+    assert site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_owner=["alice"]) == {"valid": False}
+
+
+def test_required_signatures(site: Site) -> None:
+    def required(trx: SignedTransaction, *available: str) -> list[str]:
+        keys = [text(name) for name in available]
+        old, named = ask(site, "get_required_signatures", trx, keys, available_keys=keys)
+        assert named == {"keys": old}
+        return list(old)
+
+    assert required(spend(site, "alice"), "alice", "bob") == [text("alice")]
+    assert required(spend(site, "alice"), "bob") == []
+    # Only the first member of an authority is looked at.
+    assert required(spend(site, "joint"), "alice", "bob") == [text("alice")]
+
+
+def test_potential_signatures(site: Site) -> None:
+    def potential(name: str) -> list[str]:
+        old, named = ask(site, "get_potential_signatures", spend(site, name))
+        assert named == {"keys": old}
+        return list(old)
+
+    assert potential("alice") == [text("alice")]
+    assert potential("joint") == [text("alice")]
+    assert potential("open") == []

@@ -1,0 +1,203 @@
+"""The OpenRPC document: that it tells what is declared, that replies are what it says, and that docs/api is made from it."""
+
+import json
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import pytest
+from jsonschema import Draft7Validator
+
+from bin import docs as pages
+from node.plugins import KNOWN
+from rpc.service.arguments import AccountName, Limit, UInt32
+from rpc.service.describe.openrpc import document, summary
+from rpc.service.method import METHODS, Method, method
+from state.operations.content import Comment, Vote
+from state.operations.custom import CustomJson
+from state.operations.escrow import EscrowTransfer
+from state.operations.market import LimitOrderCreate
+from state.operations.transfers import Transfer
+from state.operations.vesting import DelegateVestingShares
+from state.protocol.keys.keys import derive_secret
+from state.protocol.operation import OPERATIONS, Operation
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from state.tables import State
+from tests.conftest import ROOT
+from tests.helpers.api import Site
+
+DISCOVER = b'{"jsonrpc": "2.0", "id": 1, "method": "rpc.discover"}'
+INTERNAL = "Unknown error"
+
+
+def busy_site() -> Site:
+    """The chain dev with every plugin, on which alice has done something that many lists show."""
+    site = Site("dev", KNOWN)
+    now = site.state.head_time
+    act(
+        site,
+        Transfer("alice", "bob", Asset(1000, COIN), "hello"),
+        LimitOrderCreate("alice", 1, Asset(1000, COIN), Asset(1000, SBD), False, now + 3600),
+        DelegateVestingShares("alice", "bob", Asset(10**9, VESTS)),
+        EscrowTransfer("alice", "bob", Asset(1000, SBD), Asset(), 1, "carol", Asset(1, SBD), "", now + 3600, now + 7200),
+    )
+    act(site, Comment("", "test", "alice", "post", "Title", "Body", "{}"), role="posting")
+    act(site, Vote("alice", "alice", "post", 10000), role="posting")
+    act(site, CustomJson((), ("alice",), "follow", '["follow",{"follower":"alice","following":"bob","what":["blog"]}]'), role="posting")
+    return site
+
+
+def act(site: Site, *operations: Operation, role: str = "active") -> None:
+    """Put operations of alice's into a block."""
+    site.chain.push_transaction(site.transaction(*operations, signers=(derive_secret("alice", role, "dev"),)))
+    site.generate()
+
+
+SITE = busy_site()
+DOCUMENT: dict[str, Any] = json.loads(SITE.answer(DISCOVER))["result"]
+DESCRIBED = {told["name"]: told for told in DOCUMENT["methods"]}
+SCHEMAS = DOCUMENT["components"]["schemas"]
+# What makes blocks or reads files.
+DOING = {name for name in DESCRIBED if METHODS[name].loopback_only}
+EXAMPLES = sorted(name for name, told in DESCRIBED.items() if told["examples"] and name not in DOING)
+
+
+def problems(schema: Any, value: Any) -> list[str]:
+    """What about a value isn't as a schema of the document has it."""
+    whole = {"allOf": [schema], "components": DOCUMENT["components"]}
+    return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(whole).iter_errors(value)]
+
+
+def called(told: Any) -> Any:
+    """The answer to the example of a method."""
+    given = {member["name"]: member["value"] for member in told["examples"][0]["params"]}
+    params = list(given.values()) if told["paramStructure"] == "by-position" else given
+    return json.loads(SITE.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": told["name"], "params": params}).encode()))
+
+
+# ------------------------------------------------------------------ what is told
+
+
+def test_every_method_is_told() -> None:
+    assert list(DESCRIBED) == sorted(METHODS)
+    assert "rpc.discover" in DESCRIBED
+
+
+def test_schemas_are_schemas() -> None:
+    Draft7Validator.check_schema({"definitions": SCHEMAS})
+    for told in DESCRIBED.values():
+        for schema in [told["result"]["schema"], *[parameter["schema"] for parameter in told["params"]]]:
+            Draft7Validator.check_schema(schema)
+
+
+def test_references_lead_somewhere_and_components_are_needed() -> None:
+    text = json.dumps(DOCUMENT)
+    named = {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}
+    assert named == set(SCHEMAS)
+
+
+def test_every_operation_is_told_in_both_forms() -> None:
+    assert len(SCHEMAS["Operation"]["anyOf"]) == len(SCHEMAS["CondenserOperation"]["anyOf"]) == len(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_answered_as_told(name: str) -> None:
+    told = DESCRIBED[name]
+    answer = called(told)
+    if "error" in answer:
+        assert INTERNAL not in answer["error"]["message"]
+    else:
+        assert problems(told["result"]["schema"], answer["result"]) == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_default_result_is_as_told(name: str) -> None:
+    example = DESCRIBED[name]["examples"][0]
+    if example["result"]["value"] != {}:
+        assert problems(DESCRIBED[name]["result"]["schema"], example["result"]["value"]) == []
+
+
+def test_examples_show_something() -> None:
+    """The checks above would prove little on an empty chain."""
+    filled = ("condenser_api.get_accounts", "database_api.list_comments", "account_history_api.get_account_history")
+    assert all(any(called(DESCRIBED[name])["result"]) for name in filled)
+
+
+def test_a_wrong_reply_is_found() -> None:
+    accounts = called(DESCRIBED["database_api.find_accounts"])["result"]
+    schema = DESCRIBED["database_api.find_accounts"]["result"]["schema"]
+    del accounts["accounts"][0]["balance"]["nai"]
+    accounts["accounts"][0]["id"] = "one"
+    assert sorted(line.split(":")[0] for line in problems(schema, accounts)) == ["$.accounts[0].balance", "$.accounts[0].id"]
+
+
+def test_both_forms_of_amounts() -> None:
+    transfer = ["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}]
+    assert problems(SCHEMAS["CondenserOperation"], transfer) == []
+    assert problems(SCHEMAS["Operation"], transfer) != []
+    value = transfer[1] | {"amount": {"amount": "1000", "precision": 3, "nai": "@@000000021"}}  # type: ignore[operator]
+    assert problems(SCHEMAS["Operation"], {"type": "transfer_operation", "value": value}) == []
+
+
+# ------------------------------------------------------------------ one declaration
+
+
+class Pair(TypedDict):
+    """A name and perhaps a number."""
+
+    name: AccountName
+    number: NotRequired[int]
+
+
+def test_what_a_declaration_says() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
+    def pair(state: State, name: AccountName, limit: Annotated[UInt32, Limit(5, "too many")] = 3) -> list[Pair | None]:
+        """A pair of a name. It is
+        never there."""
+        return []
+
+    (told,) = document(registry.values(), SITE.wire)["methods"]
+    name = {"$ref": "#/components/schemas/AccountName"}
+    number = {"$ref": "#/components/schemas/Integer"}
+    members = {"type": "object", "properties": {"name": name, "number": number}, "required": ["name"]}
+    assert told == {
+        "name": "condenser_api.pair",
+        "summary": "A pair of a name.",
+        "description": "A pair of a name. It is never there.",
+        "tags": [{"name": "condenser_api"}],
+        "paramStructure": "by-position",
+        "params": [
+            {"name": "name", "required": True, "schema": name},
+            {"name": "limit", "required": False, "schema": {"type": "integer", "minimum": 0, "maximum": 5, "default": 3}},
+        ],
+        "result": {"name": "result", "schema": {"type": "array", "items": {"anyOf": [members, {"type": "null"}]}}},
+        "errors": [
+            {"code": -32003, "message": "Assert Exception:_pairs: no pairs"},
+            {"code": -32003, "message": "Assert Exception:args.size() == 1 || args.size() == 2: Expected 1-2 arguments, was ${n}"},
+            {"code": -32003, "message": "Assert Exception:args.limit <= 5: too many"},
+        ],
+        "examples": [{"name": "example", "params": [{"name": "name", "value": "alice"}], "result": {"name": "result", "value": []}}],
+    }
+
+
+def test_summaries_end_with_the_first_sentence() -> None:
+    assert summary("One: a,\n  b. Two.") == "One: a, b."
+    assert summary("Release 0.20.2 had it.") == "Release 0.20.2 had it."
+
+
+# ------------------------------------------------------------------ pages
+
+
+def test_the_pages_are_fresh() -> None:
+    folder = ROOT / "docs" / "api"
+    kept = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
+    made = pages.made()
+    assert sorted(kept) == sorted(made), "write them again: .venv/bin/python -m bin.docs"
+    assert [name for name in made if kept[name] != made[name]] == [], "write them again: .venv/bin/python -m bin.docs"
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    made = pages.made()
+    places = {f"{name}#{line[3:].lower()}" for name, text in made.items() for line in text.splitlines() if line.startswith("## ")}
+    links = {part.split(")")[0] for text in made.values() for part in text.split("](")[1:]}
+    assert links - places - set(made) == set()

@@ -1,0 +1,501 @@
+"""HTTP and WebSocket as clients see them: a real server on a free port, real sockets."""
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Request, TextMessage
+from wsproto.utilities import ProtocolError
+
+from rpc.service.arguments import Text
+from rpc.service.envelope import Service
+from rpc.service.method import Method, method
+from rpc.service.transport import asgi, listening
+from rpc.service.transport.asgi import Gateway, is_local, serve, server_config
+from tests.conftest import CASES, ROOT, read_json_lines
+from tests.helpers.fakes import fake_wire
+
+HEALTH = {"head_block_number": 7, "time": "2020-01-01T00:00:00", "chain": "dev"}
+PING = b'{"jsonrpc":"2.0","method":"a_api.echo","params":{"text":"x"},"id":1}'
+PONG = {"jsonrpc": "2.0", "result": "x", "id": 1}
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+class Waiting:
+    """What the method that waits is waiting for, and how it ended."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on, self.ended = trio.Event(), trio.Event(), trio.Event()
+        self.cancelled = False
+
+
+def service(waiting: Waiting | None = None) -> Service:
+    """A service with a method of each kind."""
+    registry: dict[str, Method] = {}
+
+    @method("a_api.echo", registry=registry)
+    def echo(state: None, text: Text) -> str:
+        """Its argument."""
+        return text
+
+    @method("debug_node_api.local", loopback_only=True, registry=registry)
+    def local(state: None) -> bool:
+        """Only here."""
+        return True
+
+    @method("a_api.wait", registry=registry)
+    async def wait(processor: Waiting) -> str:
+        """It waits."""
+        processor.begun.set()
+        try:
+            await processor.go_on.wait()
+        except trio.Cancelled:
+            processor.cancelled = True
+            raise
+        finally:
+            processor.ended.set()
+        return "done"
+
+    return Service(registry.values(), wire=fake_wire(), state=None, processor=waiting)
+
+
+@asynccontextmanager
+async def server(waiting: Waiting | None = None, connections_max: int = 100) -> AsyncIterator[int]:
+    """A running server; its port."""
+    async with trio.open_nursery() as nursery:
+        start = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, connections_max=connections_max)
+        binds: list[str] = await nursery.start(start)
+        with trio.fail_after(30):
+            yield int(binds[0].rpartition(":")[2])
+        nursery.cancel_scope.cancel()
+
+
+def exchange(port: int, verb: str = "POST", path: str = "/", body: bytes | None = PING, headers: dict[str, str] | None = None) -> Answer:
+    """Status, headers and body of the answer to one request."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request(verb, path, body, headers or {})
+        reply = connection.getresponse()
+        return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
+    finally:
+        connection.close()
+
+
+async def ask(port: int, *given: Any, **named: Any) -> Answer:
+    """`exchange` in a thread."""
+    return await trio.to_thread.run_sync(partial(exchange, port, *given, **named))
+
+
+# ------------------------------------------------------------------ HTTP
+
+
+async def test_every_verb_and_path_is_a_call() -> None:
+    async with server() as port:
+        for verb in ("POST", "GET", "PUT", "DELETE", "PATCH", "OPTIONS", "FOO"):
+            status, headers, body = await ask(port, verb)
+            assert (status, headers["content-type"], json.loads(body)) == (200, "application/json", PONG)
+        for path in ("/rpc", "/a/b/c", "/?x=1", "//", "/%00", "/%ff", "/health", "/health/", "*"):
+            assert json.loads((await ask(port, "POST", path))[2]) == PONG
+        assert await ask(port, "HEAD") == (200, (await ask(port, "HEAD"))[1], b"")
+        status, _, body = await ask(port, "GET", "/", None)
+        assert (status, json.loads(body)["error"]["message"]) == (200, "End Of File:stringstream")
+
+
+async def test_recorded_headers_verbs_and_paths_are_taken() -> None:
+    """Statuses of the recorded requests that differ in more than their body, and that there is an answer at all."""
+    seen = 0
+    async with server() as port:
+        for event in read_json_lines(CASES / "rpc_envelope" / "http.jsonl.gz"):
+            if 184 <= event["step"] <= 214:
+                seen += 1
+                status, headers, body = await ask(port, event["method"], event["path"], event["request"].encode(), headers=event["headers"])
+                assert (status, headers["content-type"]) == (event["status"], event["content_type"])
+                assert bool(body) == bool(event["body"])
+    assert seen == 31
+
+
+async def test_connections_are_kept_and_pages_elsewhere_may_call() -> None:
+    def twice(port: int) -> list[Answer]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        answers = []
+        for _ in range(2):
+            connection.request("POST", "/", PING, {"Origin": "http://example.com"})
+            reply = connection.getresponse()
+            answers.append((reply.status, dict(reply.getheaders()), reply.read()))
+        connection.close()
+        return answers
+
+    async with server() as port:
+        for status, headers, body in await trio.to_thread.run_sync(twice, port):
+            assert (status, json.loads(body)) == (200, PONG)
+            assert headers["access-control-allow-origin"] == "*"
+            assert "server" not in headers
+
+
+async def test_health_is_a_page() -> None:
+    async with server() as port:
+        status, headers, body = await ask(port, "GET", "/health", None)
+        assert (status, headers["content-type"], json.loads(body)) == (200, "application/json", HEALTH)
+        status, _, body = await ask(port, "HEAD", "/health", None)
+        assert (status, body) == (200, b"")
+
+
+async def test_a_page_with_a_bug_is_an_internal_error() -> None:
+    def broken() -> object:
+        raise ZeroDivisionError
+
+    status: list[int] = []
+
+    async def send(event: dict[str, Any]) -> None:
+        status.append(event.get("status", 0))
+
+    received = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if received:
+            return received.pop()
+        return await trio.sleep_forever()
+
+    scope: dict[str, Any] = {
+        "type": "http", "method": "GET", "path": "/health", "raw_path": b"/health", "query_string": b"", "headers": [],
+        "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {}, "client": None, "server": None,
+    }  # fmt: skip
+    await Gateway(service(), {"/health": broken})(scope, receive, send)
+    assert status[0] == 500
+
+
+async def test_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 1_000_000)
+    monkeypatch.setattr(asgi, "DRAIN_SIZE_MAX", 4_000_000)
+    async with server() as port:
+        fitting = PING + b" " * (1_000_000 - len(PING))
+        assert json.loads((await ask(port, body=fitting))[2]) == PONG
+        for size in (1_000_001, 3_000_000):
+            status, _, body = await ask(port, body=b" " * size)
+            assert (status, body) == (413, b"a request may have at most 1000000 bytes\n")
+        assert (await ask(port))[0] == 200
+
+        chunked = (
+            http_text("POST / HTTP/1.1", "Host: x", "Transfer-Encoding: chunked")
+            + b"f4240\r\n"
+            + b" " * 1_000_000
+            + b"\r\n1\r\n \r\n0\r\n\r\n"
+        )
+        assert (await talk(port, chunked)).startswith(b"HTTP/1.1 413")
+
+
+async def test_a_body_that_does_not_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SECONDS_MAX", 0.1)
+    async with server() as port:
+        assert (await talk(port, http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 5") + b"{")).startswith(b"HTTP/1.1 408")
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 500") + b"{")
+        await stream.aclose()
+        assert (await ask(port))[0] == 200
+
+
+async def test_too_many_requests_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+    waiting = Waiting()
+    async with server(waiting) as port, trio.open_nursery() as nursery:
+        nursery.start_soon(partial(ask, port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
+        await waiting.begun.wait()
+        assert (await ask(port))[0] == 503
+        waiting.go_on.set()
+        await waiting.ended.wait()
+        with trio.fail_after(5):
+            while (await ask(port))[0] != 200:
+                await trio.sleep(0.01)
+
+
+async def test_waiting_ends_with_the_connection() -> None:
+    waiting = Waiting()
+    async with server(waiting) as port:
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        body = b'{"jsonrpc":"2.0","method":"a_api.wait"}'
+        await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(body)}") + body)
+        await waiting.begun.wait()
+        assert json.loads((await ask(port))[2]) == PONG
+        await stream.aclose()
+        await waiting.ended.wait()
+        assert waiting.cancelled
+
+
+async def test_what_is_waited_for_is_answered() -> None:
+    waiting = Waiting()
+    waiting.go_on.set()
+    async with server(waiting) as port:
+        assert json.loads((await ask(port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))[2])["result"] == "done"
+        batch = await ask(port, body=b"[" + PING + b',{"jsonrpc":"2.0","method":"a_api.wait","id":2}]')
+        assert [reply["id"] for reply in json.loads(batch[2])] == [1, 2]
+
+
+async def test_shutting_down_lets_requests_end() -> None:
+    stop, waiting = trio.Event(), Waiting()
+    answers: list[Answer] = []
+
+    async def late(port: int) -> None:
+        answers.append(await ask(port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            run = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            binds: list[str] = await nursery.start(run)
+            nursery.start_soon(late, int(binds[0].rpartition(":")[2]))
+            await waiting.begun.wait()
+            stop.set()
+            await trio.sleep(0.05)
+            waiting.go_on.set()
+    assert json.loads(answers[0][2])["result"] == "done"
+
+
+async def test_a_page_is_the_last_thing_on_a_connection_when_asked() -> None:
+    async with server() as port:
+        for verb in ("GET", "HEAD", "POST"):
+            async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+                await stream.send_all(http_text(f"{verb} /health HTTP/1.1", "Host: x", "Connection: close"))
+                with trio.fail_after(5):
+                    answer = b"".join([data async for data in stream])  # to the end
+                    assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_page_that_is_asked_for_with_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 1_000_000)
+    async with server() as port:
+        assert (await ask(port, "GET", "/health", b" " * 1_000_000))[0] == 200
+        assert (await ask(port, "GET", "/health", b" " * 1_000_001))[0] == 413
+
+
+async def test_all_requests_together_hold_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "OPEN_SIZE_MAX", 1_000_000)
+    async with server() as port:
+        half = PING + b" " * (600_000 - len(PING))
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + half)
+            with trio.fail_after(5):
+                while (answer := await ask(port, body=half))[0] == 200:
+                    await trio.sleep(0.01)
+            assert (answer[0], answer[2]) == (503, b"requests and replies hold too many bytes\n")
+            assert (await ask(port, body=PING.replace(b"x", b"x" * 150_000)))[0] == 200
+            assert (await ask(port, body=PING.replace(b"x", b"x" * 300_000)))[0] == 503
+        with trio.fail_after(5):
+            while (await ask(port, body=half))[0] != 200:
+                await trio.sleep(0.01)
+
+
+async def test_a_body_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 100_000)
+    monkeypatch.setattr(asgi, "DRAIN_SIZE_MAX", 200_000)
+    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 999999999"))
+        with pytest.raises(trio.BrokenResourceError), trio.fail_after(10):
+            await stream.send_all(b" " * 100_000_000)
+        assert json.loads((await ask(port))[2]) == PONG
+
+
+LARGE = PING.replace(b'"x"', b'"' + b"x" * 20_000_000 + b'"')
+
+
+async def send_without_reading(port: int) -> trio.SocketStream:
+    """A connection whose client asks for much and takes nothing."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(LARGE)}") + LARGE)
+    await trio.sleep(0.2)
+    return stream
+
+
+@pytest.mark.parametrize("how", ["shutdown", "cancel"])
+async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "GRACE_SECONDS_MAX", 0.2)
+    stop = trio.Event()
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            run = partial(serve, service(), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            binds: list[str] = await nursery.start(run)
+            async with await send_without_reading(int(binds[0].rpartition(":")[2])):
+                stop.set() if how == "shutdown" else nursery.cancel_scope.cancel()
+                await trio.sleep(0.5)
+
+
+async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "SEND_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+    async with server() as port, await send_without_reading(port):
+        with trio.fail_after(5):
+            while (await ask(port))[0] != 200:
+                await trio.sleep(0.05)
+
+
+async def test_too_many_connections_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "GONE_SECONDS_MAX", 0.1)
+    async with server(connections_max=2) as port:
+        open_ones = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2)]
+        await trio.sleep(0.1)
+        with pytest.raises(OSError):
+            await ask(port)
+        for stream in open_ones:
+            await stream.aclose()
+        await trio.sleep(0.5)
+        assert json.loads((await ask(port))[2]) == PONG
+
+
+@pytest.mark.parametrize(
+    ("client", "headers", "local"),
+    [
+        (("127.0.0.1", 5), [], True),
+        (("127.8.9.1", 5), [(b"host", b"x")], True),
+        (("::1", 5), [], True),
+        (("::ffff:127.0.0.1", 5), [], True),
+        (("10.0.0.1", 5), [], False),
+        (("::2", 5), [], False),
+        (None, [], False),
+        (("127.0.0.1", 5), [(b"origin", b"http://example.com")], False),
+    ],
+)
+def test_who_is_local(client: Any, headers: Any, local: bool) -> None:
+    assert is_local({"client": client, "headers": headers}) == local
+
+
+async def test_pages_in_local_browsers_may_not_do_everything() -> None:
+    async with server() as port:
+        body = b'{"jsonrpc":"2.0","method":"debug_node_api.local"}'
+        assert json.loads((await ask(port, body=body))[2])["result"] is True
+        assert "error" in json.loads((await ask(port, body=body, headers={"Origin": "http://example.com"}))[2])
+
+
+def test_addresses() -> None:
+    assert server_config("127.0.0.1", 8090).bind == ["127.0.0.1:8090"]
+    assert server_config("::1", 8090).bind == ["[::1]:8090"]
+
+
+def test_pages_are_loaded_when_they_are_asked_for() -> None:
+    code = "import sys, rpc.service.transport.asgi; sys.exit('quart' in sys.modules or 'flask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+def http_text(*lines: str) -> bytes:
+    """The head of a request."""
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+async def talk(port: int, request: bytes) -> bytes:
+    """The first bytes of the answer to raw bytes."""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(request)
+        return bytes(await stream.receive_some(65536))
+
+
+# ------------------------------------------------------------------ WebSocket
+
+
+class Socket:
+    """The client's end of a WebSocket."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream, self.protocol = stream, WSConnection(ConnectionType.CLIENT)
+        self.text = ""
+
+    async def send(self, event: Any) -> None:
+        """Send one event."""
+        await self.stream.send_all(self.protocol.send(event))
+
+    async def receive(self) -> Any:
+        """The next whole message, or what happened instead."""
+        while True:
+            for event in self.protocol.events():
+                if not isinstance(event, TextMessage):
+                    return event
+                self.text += event.data
+                if event.message_finished:
+                    whole, self.text = self.text, ""
+                    return whole
+            data = await self.stream.receive_some(65536)
+            self.protocol.receive_data(bytes(data) or None)
+
+
+@asynccontextmanager
+async def socket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[Socket]:
+    """An open WebSocket."""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        opened = Socket(stream)
+        await opened.send(Request(host="x", target="/any/path", extra_headers=list(headers)))
+        assert isinstance(await opened.receive(), AcceptConnection)
+        yield opened
+
+
+async def test_frames_are_answered_in_order() -> None:
+    async with server() as port, socket(port) as client:
+        for i in range(20):
+            await client.send(TextMessage(PING.replace(b":1}", b":%d}" % i).decode()))
+        assert [json.loads(await client.receive())["id"] for _ in range(20)] == list(range(20))
+        await client.send(TextMessage("x" * 200_000))
+        assert json.loads(await client.receive())["error"]["code"] == -32000
+        await client.send(BytesMessage(PING))
+        assert await client.receive() == "error: string payload expected"
+        await client.send(TextMessage(PING.decode().replace('"x"', '"' + "ü" * 300_000 + '"')))
+        assert json.loads(await client.receive())["result"] == "ü" * 300_000
+
+
+async def test_a_broadcast_holds_up_no_other_frame() -> None:
+    waiting = Waiting()
+    async with server(waiting) as port, socket(port) as client:
+        await client.send(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
+        await client.send(TextMessage(PING.decode()))
+        assert json.loads(await client.receive()) == PONG
+        waiting.go_on.set()
+        assert json.loads(await client.receive()) == {"jsonrpc": "2.0", "result": "done", "id": "w"}
+
+
+async def test_a_client_that_leaves_stops_waiting() -> None:
+    waiting = Waiting()
+    async with server(waiting) as port:
+        async with socket(port) as client:
+            await client.send(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
+            await waiting.begun.wait()
+            await client.send(CloseConnection(1000))
+            assert isinstance(await client.receive(), CloseConnection)
+        await waiting.ended.wait()
+        assert waiting.cancelled
+        assert (await ask(port))[0] == 200
+
+
+async def test_too_many_sockets_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "SOCKETS_MAX", 1)
+    async with server() as port:
+        async with socket(port):
+            with pytest.raises((AssertionError, ProtocolError)):
+                async with socket(port):
+                    pass
+        with trio.fail_after(5):
+            while not await opens(port):
+                await trio.sleep(0.01)
+
+
+async def opens(port: int) -> bool:
+    """Whether a WebSocket can be opened."""
+    try:
+        async with socket(port):
+            return True
+    except (AssertionError, ProtocolError):
+        return False
+
+
+async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
+    asked = '{"jsonrpc":"2.0","method":"debug_node_api.local"}'
+    results: list[Callable[[Any], bool]] = [lambda reply: "result" in reply, lambda reply: "error" in reply]
+    async with server() as port:
+        headers: list[list[tuple[bytes, bytes]]] = [[], [(b"origin", b"http://example.com")]]
+        for given, fits in zip(headers, results, strict=True):
+            async with socket(port, *given) as client:
+                await client.send(TextMessage(asked))
+                assert fits(json.loads(await client.receive()))

@@ -1,0 +1,43 @@
+"""Medians of prices, of which some are equal in other amounts: the vectors are what std::sort of GNU's C++ library leaves in the middle."""
+
+import pytest
+
+from state.chain.steps.medians import median
+from state.protocol.values.asset import COIN, SBD, Asset, Price
+
+# Which of the prices is the median; the prices as digits, equal ones with the same digit.
+VECTORS = [
+    (11, "01001000110000110"),
+    (11, "010000001000000011"),
+    (16, "0111101111001010101"),
+    (17, "01110110101010110110"),
+    (7, "110011110000100111010"),
+    (17, "002122011012010101001"),
+    (32, "110000010011101011011001011100010"),
+    (37, "111000010110101101110100000111101011110100000011010101"),
+    (19, "001101011100111101100000110100110100101111011011000100100001000010011100010011001101"),
+    (55, "212220002021201010221022200120021011011122101120111110112002020121020001020010000112"),
+    (
+        39,
+        "011111010111010100001001000100100010001010100110101011110101110111111010100000101100101001"
+        "001010110011000001010100010001110101011000010100110011101011101111000001001110",
+    ),
+]
+
+
+def prices(digits: str) -> list[Price]:
+    """Prices of so many SBD for a COIN, each in other amounts."""
+    return [Price(Asset((int(digit) + 1) * i, SBD), Asset(i, COIN)) for i, digit in enumerate(digits, 1)]
+
+
+@pytest.mark.parametrize(("place", "digits"), VECTORS)
+def test_which_of_equal_prices_is_the_median(place: int, digits: str) -> None:
+    given = prices(digits)
+    assert median(given) == given[place]
+
+
+@pytest.mark.parametrize(("place", "digits"), [(0, "7"), (1, "12"), (0, "21"), (2, "5555"), (8, "1111111111111111"), (2, "0012")])
+def test_up_to_sixteen_are_sorted_as_they_come(place: int, digits: str) -> None:
+    given = prices(digits)
+    assert median(tuple(given)) == given[place]
+    assert given == prices(digits)

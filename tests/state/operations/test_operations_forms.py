@@ -1,0 +1,263 @@
+"""All operations against the vectors `op.*`: their bytes and both forms of JSON, who must sign, and whose history they enter.
+
+What they refuse without state is in test_<module>_refusals.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from node.specs import load_spec
+from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
+from state.operations.custom import CustomBinary, CustomJson
+from state.protocol import virtual
+from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.kinds import CoinFee
+from state.protocol.errors import Refused
+from state.protocol.keys.authority import Authority
+from state.protocol.operation import OPERATIONS, Needed, Operation, wire_tag
+from state.protocol.values.asset import COIN, SBD, Asset
+from tests.helpers.operations import KEY, KIND, SAMPLES, sample
+from tests.helpers.wire import ANY, VECTOR_CODECS, VECTORS, refusal, vectors
+
+
+def test_every_tag_is_declared() -> None:
+    """Numbers without a gap, each with a vector."""
+    assert sorted(OPERATIONS) == list(range(73))
+    assert {cls.NAME for cls in OPERATIONS.values()} == set(SAMPLES)
+
+
+# ------------------------------------------------------------------ vectors
+
+
+@pytest.mark.parametrize("example", vectors("op"))
+def test_forms(example: Any) -> None:
+    """NAI JSON and condenser JSON both read as one object; it packs to the example's bytes and prints both again."""
+    given, legacy, packed = example["input"]["json"], example["input"]["legacy"], bytes.fromhex(example["expect"]["hex"])
+    operation = VECTOR_CODECS.parser(ANY)(given)
+    assert operation.TAG == wire_tag(operation.TAG, smt=True) == example["expect"]["which"]
+    assert VECTOR_CODECS.packer(ANY)(operation) == packed
+    assert VECTOR_CODECS.unpacker(ANY)(packed, 0) == (operation, len(packed))
+    assert (VECTOR_CODECS.dumper(ANY) or repr)(operation) == given
+    if legacy is not None:
+        assert VECTOR_CODECS.parser(ANY, True)(legacy) == operation
+        added: dict[str, Any] = {"extensions": []} if operation.NAME == "create_proposal" else {}
+        assert (VECTOR_CODECS.dumper(ANY, True) or repr)(operation) == [legacy[0], legacy[1] | added]
+    else:
+        assert operation.TAG in range(47, 54)
+
+
+@pytest.mark.parametrize("example", vectors("op"))
+def test_authorities_and_outcome(example: Any) -> None:
+    operation, expect = VECTOR_CODECS.parser(ANY)(example["input"]["json"]), example["expect"]
+    needed = Needed.by((operation,))
+    assert sorted(needed.active) == expect["active"]
+    assert sorted(needed.owner) == expect["owner"]
+    assert sorted(needed.posting) == expect["posting"]
+    assert [VECTOR_CODECS.dump(authority) for authority in needed.other] == expect["other"]
+    refused = refusal(operation, VECTOR_CODECS)
+    assert bool(refused) == (expect["validate"] == "error"), refused
+    if operation.VIRTUAL:
+        assert refused == "This is a virtual operation"
+
+
+@pytest.mark.parametrize("example", [p for p in vectors("op") if p.values[0]["expect"]["which"] in range(54, 73)])
+def test_without_smt_virtual_operations_move_down(example: Any) -> None:
+    codecs = Codecs(replace(VECTOR_CODECS.spec, smt=False))
+    packed = bytes.fromhex(example["expect"]["hex"])
+    moved = bytes((packed[0] - 7,)) + packed[1:]
+    operation = VECTOR_CODECS.unpacker(ANY)(packed, 0)[0]
+    assert codecs.packer(ANY)(operation) == moved
+    assert codecs.unpacker(ANY)(moved, 0) == (operation, len(moved))
+
+
+def test_the_condenser_keeps_the_extensions_of_proposals() -> None:
+    """Unlike the reference's, which drops those of create_proposal: a signature would not verify (rpc-api.md §4.3)."""
+    given = {"creator": "alice", "extensions": [[0, {}]]}
+    assert len(VECTOR_CODECS.parser(ANY, True)(["create_proposal", given]).extensions) == 1
+    assert len(VECTOR_CODECS.parser(ANY, True)(["remove_proposal", given]).extensions) == 1
+
+
+def test_vote_assets_do_not_exist_without_smt() -> None:
+    with_assets = VECTOR_CODECS.packer(KIND)(sample("comment_options"))
+    with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
+        Codecs(replace(VECTOR_CODECS.spec, smt=False)).unpack(KIND, with_assets)
+
+
+def test_condenser_copies_allow_votes() -> None:
+    """Unlike the reference, whose condenser makes it true: a signature over `false` would not verify (rpc-api.md §4.3, §9.3)."""
+    name, given = SAMPLES["comment_options"]["input"]["legacy"]
+    assert VECTOR_CODECS.parser(KIND, True)([name, given | {"allow_votes": False}]).allow_votes is False
+    assert VECTOR_CODECS.parser(KIND, True)([name, {}]).allow_votes is True
+
+
+@pytest.mark.parametrize("name", [name for name, example in SAMPLES.items() if example["input"]["legacy"] is not None])
+def test_condenser_names(name: str) -> None:
+    """An operation whose condenser form differs has a name of its own there, which is read as well. Operations on tokens have none."""
+    given = SAMPLES[name]["input"]
+    is_converted = given["json"]["value"] != given["legacy"][1]
+    full = f"legacy_{name}_operation" if is_converted else f"{name}_operation"
+    assert VECTOR_CODECS.parser(KIND, True)([full, given["legacy"][1]]) == sample(name)
+
+
+# ------------------------------------------------------------------ who must sign, who is touched
+
+
+def test_signers_that_depend_on_the_content() -> None:
+    def needed(operation: Operation) -> tuple[set[str], set[str], set[str]]:
+        all_of_it = Needed.by((operation,))
+        return all_of_it.posting, all_of_it.active, all_of_it.owner
+
+    authority, alice = Authority(), {"alice"}
+    assert needed(AccountUpdate("alice", owner=authority, posting=authority)) == (set(), set(), alice)
+    assert needed(AccountUpdate("alice", posting=authority)) == (set(), alice, set())
+    assert needed(AccountUpdate2("alice", owner=authority, memo_key=KEY)) == (set(), set(), alice)
+    for active in ({"active": authority}, {"posting": authority}, {"memo_key": KEY}, {"json_metadata": "{}"}):
+        assert needed(AccountUpdate2("alice", **active)) == (set(), alice, set())
+    assert needed(AccountUpdate2("alice", posting_json_metadata="{}")) == (alice, set(), set())
+    assert needed(SetResetAccount("alice", "bob", "carol")) == (set(), set(), alice)
+    assert needed(SetResetAccount("alice", "", "carol")) == (alice, set(), set())
+
+
+def test_custom_json_asks_for_both_roles() -> None:
+    needed = Needed.by((CustomJson(required_auths=("alice",), required_posting_auths=("bob", "carol"), json="1"),))
+    assert (needed.active, needed.posting, needed.owner) == ({"alice"}, {"bob", "carol"}, set())
+
+
+def test_custom_binary_asks_for_everything() -> None:
+    authority = Authority(1)
+    needed = Needed.by((CustomBinary(("own",), ("act",), ("post",), (authority,)),))
+    assert needed == Needed({"post"}, {"act"}, {"own"}, [authority])
+
+
+IMPACTED = [
+    ("op.14", {"admin"}),
+    ("op.15", {"alice", "bob"}),
+    ("op.16", set()),
+    ("op.18", {"alice"}),
+    ("op.27", {"alice", "bob", "charlie"}),
+    ("op.28", {"alice", "bob", "charlie"}),
+    ("op.29", {"alice", "bob", "charlie"}),
+    ("op.30", {"alice"}),
+    ("op.31", {"alice", "bob", "charlie"}),
+    ("op.35", {"alice"}),
+    ("op.39", {"alice"}),
+    ("op.44", {"alice", "bob"}),
+    ("op.45", {"alice"}),
+    ("op.46", {"alice"}),
+    *((f"op.{tag}", {"alice"}) for tag in range(47, 54)),
+    ("op.57", set()),
+    ("op.64", {"initminer"}),
+    ("op.65", set()),
+    ("op.69", set()),
+    ("op.70", {"coin.dao"}),
+    ("op.71", {"coin.dao"}),
+    ("op.72", {"alice", "community321"}),
+]
+
+
+@pytest.mark.parametrize(("name", "accounts"), IMPACTED, ids=[name for name, _ in IMPACTED])
+def test_impacted(name: str, accounts: set[str]) -> None:
+    example = next(v for v in VECTORS if v["id"].startswith(f"{name}."))
+    assert VECTOR_CODECS.parser(ANY)(example["input"]["json"]).impacted() == accounts
+
+
+TOUCHED = {
+    "vote": "author voter",
+    "comment": "author parent_author",
+    "transfer": "from_ to",
+    "transfer_to_vesting": "from_ to",
+    "withdraw_vesting": "account",
+    "limit_order_create": "owner",
+    "limit_order_cancel": "owner",
+    "feed_publish": "publisher",
+    "convert": "owner",
+    "account_create": "creator new_account_name",
+    "account_update": "account",
+    "witness_update": "owner",
+    "account_witness_vote": "account witness",
+    "account_witness_proxy": "account proxy",
+    "delete_comment": "author",
+    "comment_options": "author",
+    "set_withdraw_vesting_route": "from_account to_account",
+    "limit_order_create2": "owner",
+    "claim_account": "creator",
+    "create_claimed_account": "creator new_account_name",
+    "request_account_recovery": "account_to_recover recovery_account",
+    "recover_account": "account_to_recover",
+    "change_recovery_account": "account_to_recover",
+    "transfer_to_savings": "from_ to",
+    "transfer_from_savings": "from_ to",
+    "cancel_transfer_from_savings": "from_",
+    "decline_voting_rights": "account",
+    "reset_account": "reset_account",
+    "set_reset_account": "account",
+    "delegate_vesting_shares": "delegatee delegator",
+    "account_create_with_delegation": "creator new_account_name",
+    "witness_set_properties": "owner",
+    "account_update2": "account",
+}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_impacted_fields(name: str) -> None:
+    fields = TOUCHED[name].split()
+    operation = replace(sample(name), **{field: f"in-{field.strip('_')}" for field in fields})
+    assert operation.impacted() == {f"in-{field.strip('_')}" for field in fields}
+
+
+def test_impacted_accounts_where_a_name_may_be_empty() -> None:
+    assert replace(sample("comment"), parent_author="", author="alice").impacted() == {"alice"}
+    assert replace(sample("transfer_to_vesting"), from_="alice", to="").impacted() == {"alice"}
+    assert replace(sample("account_witness_proxy"), account="alice", proxy="").impacted() == {"alice", ""}
+
+
+@pytest.mark.parametrize(
+    ("operation", "accounts"),
+    [
+        (virtual.FillConvertRequest(owner="ann"), {"ann"}),
+        (virtual.AuthorReward(author="ann"), {"ann"}),
+        (virtual.CurationReward(curator="ann", comment_author="bob"), {"ann"}),
+        (virtual.LiquidityReward(owner="ann"), {"ann"}),
+        (virtual.Interest(owner="ann"), {"ann"}),
+        (virtual.FillVestingWithdraw(from_account="ann", to_account="bob"), {"ann", "bob"}),
+        (virtual.FillOrder(current_owner="ann", open_owner="bob"), {"ann", "bob"}),
+        (virtual.ShutdownWitness(owner="ann"), {"ann"}),
+        (virtual.FillTransferFromSavings(from_="ann", to="bob"), {"ann", "bob"}),
+        (virtual.ReturnVestingDelegation(account="ann"), {"ann"}),
+        (virtual.CommentBenefactorReward(benefactor="ann", author="bob"), {"ann", "bob"}),
+        (virtual.ProducerReward(producer="ann"), {"ann"}),
+        (virtual.ProposalPay(receiver="ann"), {"ann", "coin.dao"}),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Operation) else "",
+)
+def test_impacted_by_virtual_operations(operation: Operation, accounts: set[str]) -> None:
+    assert operation.impacted() == accounts
+
+
+def test_missing_fields_have_the_references_defaults() -> None:
+    read = VECTOR_CODECS.parser(ANY)
+    transfer = read({"type": "escrow_transfer_operation", "value": {}})
+    assert (transfer.escrow_id, transfer.sbd_amount, transfer.coin_amount) == (30, Asset(0, SBD), Asset(0, COIN))
+    assert read({"type": "escrow_approve_operation", "value": {}}).approve is True
+    assert read({"type": "smt_setup_operation", "value": {}}).max_supply == 10**15
+    assert read({"type": "interest_operation", "value": {}}).interest == Asset(0, SBD)
+    for tag, cls in OPERATIONS.items():
+        default = read({"type": f"{cls.NAME}_operation", "value": {}})
+        assert type(default) is cls
+        unpacked = VECTOR_CODECS.unpack(cls, VECTOR_CODECS.pack(default))
+        assert default == unpacked
+        if tag not in (14, 30):
+            assert default == cls()
+
+
+@pytest.mark.parametrize(("chain", "fee"), [("steem-testnet", 0), ("steem-mainnet", 1)])
+@pytest.mark.parametrize("name", ["pow_operation", "pow2_operation"])
+def test_missing_fee_is_the_lowest_of_the_build(chain: str, fee: int, name: str) -> None:
+    read = Codecs(load_spec(chain)).parser(ANY)
+    bodies: tuple[dict[str, Any], ...] = ({}, {"props": {}})
+    for body in bodies:
+        assert read({"type": name, "value": body}).props.account_creation_fee == CoinFee(fee)

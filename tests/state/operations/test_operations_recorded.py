@@ -1,0 +1,91 @@
+"""Recorded broadcasts against reading and validating alone: what the reference refused without its state is refused in the same words,
+and everything else passes.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+import state.operations  # noqa: F401 - fills the registry
+from node.specs import load_spec
+from state.protocol.errors import ChainError
+from state.protocol.transaction import Wire
+from tests.conftest import CASES, case_names, read_json_lines
+
+WIRE = Wire(load_spec("steem-testnet"))
+# Where the reference's frames show that it failed before state was looked at; the same functions serve some evaluators.
+STATIC = {
+    "steem_operations.cpp", "steem_operations.hpp", "smt_operations.cpp", "sps_operations.cpp", "sps_operations.hpp", "base.hpp",
+    "validation.hpp", "authority.cpp", "asset.cpp", "asset.hpp", "asset_symbol.hpp", "datastream.cpp", "json.cpp", "sstream.cpp",
+    "string.cpp", "legacy_asset.hpp", "time.cpp", "hex.cpp", "variant.cpp", "static_variant.hpp", "exception.cpp",
+}  # fmt: skip
+# A file or function, and the operation whose evaluator (or, for custom_json, interpreter) uses it.
+IN_EVALUATOR = {
+    ("authority.cpp", "account_update"), ("authority.cpp", "account_update2"), ("validate_auth_size", "account_create"),
+    ("validate_auth_size", "account_update"), ("validate_auth_size", "account_update2"), ("validate_auth_size", "request_account_recovery"),
+    ("get", "pow2"), ("static_variant.hpp", "custom_json"), ("variant.cpp", "custom_json"),
+}  # fmt: skip
+# Recovering a key fails in the same place for a report, whose headers are checked without state, and for a transaction's signatures.
+RECOVERY = ("elliptic_secp256k1.cpp", "report_over_production")
+
+
+def recorded(case: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The names of the operations of each broadcast of a case that is a transaction at all, with what came of it."""
+    for event in read_json_lines(CASES / case / "broadcasts.jsonl.gz"):
+        operations = event["trx"].get("operations") if isinstance(event["trx"], dict) else None
+        if not isinstance(operations, list) or not operations:
+            continue
+        names = [operation.get("type") if isinstance(operation, dict) else None for operation in operations]
+        if all(isinstance(name, str) for name in names):
+            yield [str(name).removesuffix("_operation") for name in names], event
+
+
+def outcome(transaction: Any) -> str:
+    """What reading a transaction and validating its operations ends in: the text of the refusal, or nothing."""
+    try:
+        for operation in WIRE.transaction_from_json(transaction).operations:
+            operation.validate(WIRE.codecs)
+    except ChainError as error:
+        return error.message(WIRE.spec.spell)
+    return ""
+
+
+def expected(names: list[str], event: dict[str, Any]) -> str | None:
+    """The recorded text, if it is one of reading and validating the operations; nothing for all others; None: not known."""
+    if event["ok"]:
+        return ""
+    data = event["error"].get("data")
+    if not isinstance(data, dict) or not data.get("stack"):
+        return None
+    place = data["stack"][0]["context"]
+    if place["method"] == "check_string_depth":
+        return None  # too many brackets in the request: refused before anything is read
+    in_evaluator = any((place["file"], name) in IN_EVALUATOR or (place["method"], name) in IN_EVALUATOR for name in names)
+    text: str = event["error"]["message"]
+    is_static = place["file"] in STATIC or any((place["file"], name) == RECOVERY for name in names)
+    return text if is_static and not in_evaluator else ""
+
+
+@cache
+def compared(case: str) -> list[tuple[tuple[str, ...], int, str, str]]:
+    """Names, step, the expected and the actual outcome of each broadcast of a case whose outcome is known."""
+    found = []
+    for names, event in recorded(case):
+        want = expected(names, event)
+        if want is not None:
+            found.append((tuple(names), event["step"], want, outcome(event["trx"])))
+    return found
+
+
+@pytest.mark.parametrize("case", case_names())
+def test_recorded_outcomes(case: str) -> None:
+    assert [row for row in compared(case) if row[2] != row[3]] == []
+
+
+def test_recorded_refusals_are_many() -> None:
+    """The recordings do reach these checks, operation by operation."""
+    refused = [(names, want) for case in case_names() for names, _, want, _ in compared(case) if want]
+    assert len({want for _, want in refused}) > 150
+    assert len({name for names, _ in refused for name in names}) > 40

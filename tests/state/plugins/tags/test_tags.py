@@ -1,0 +1,472 @@
+"""Plugin tags: against a plain model with a row for each tag, on recorded cases; recorded lists; metadata; promotion; undo."""
+
+import json
+from math import isclose, log10
+from typing import Any
+
+import pytest
+
+from state.chain.chain import Chain
+from state.effects.comments import comment_of, find_comment, payout_time
+from state.operations.content import Comment, DeleteComment, Vote
+from state.operations.transfers import Transfer
+from state.plugins.tags import plugin as tags
+from state.plugins.tags.plugin import ORDERS, Tags, discussions, named_tags, tags_by_author, trending_tags
+from state.plugins.tags.rows import Notes, Tagged, again, contribution_of, hot, trending
+from state.plugins.tags.view import TagEntry
+from state.protocol.constants import TIME_MAX
+from state.protocol.values.asset import SBD, Asset
+from state.protocol.virtual import CommentPayoutUpdate, CommentReward
+from state.store import Journal
+from state.tables import State
+from state.tables.content import Comment as CommentRow
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.helpers.chains import add_account, add_comment, chain_at, move_to
+from tests.helpers.snapshots import pieces, snapshot
+
+MODELLED = ["discussions", "posts", "threads", "natural_hardforks", "rewards", "vote_rules"]
+SHOWN = ("active", "children", "net_rshares", "net_votes")
+
+
+class Model:
+    """The rules of the reference as they stand (block-processing.md §7.6): a row for each tag, written whenever something happens."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.rows: list[dict[str, Any]] = []
+        self.stats: dict[str, dict[str, int]] = {}
+        self.uses: dict[tuple[str, str], int] = {}
+        on = state.listeners.on_operation
+        on(self.deleted, DeleteComment, after=False)
+        on(lambda _, operation: self.update(self.find(operation), bool(operation.json_metadata)), Comment)
+        on(lambda _, operation: self.update(self.find(operation)), Vote, CommentPayoutUpdate)
+        on(self.rewarded, CommentReward)
+        on(self.transferred, Transfer)
+
+    def find(self, operation: Any) -> CommentRow:
+        return comment_of(self.state, operation.author, operation.permlink)
+
+    def of(self, comment: CommentRow) -> list[dict[str, Any]]:
+        return [row for row in self.rows if row["comment"] == comment.id]
+
+    def count(self, row: dict[str, Any], sign: int) -> None:
+        stats = self.stats.setdefault(row["tag"], {"posts": 0, "comments": 0, "votes": 0, "trending": 0, "payout": 0})
+        stats["posts" if row["parent"] == 0 else "comments"] += sign
+        stats["votes"] += sign * row["net_votes"]
+        stats["trending"] += sign * max(int(row["trending"]), 0)
+
+    def values(self, comment: CommentRow) -> dict[str, Any]:
+        shown = {name: getattr(comment, name) for name in SHOWN}
+        units = abs(comment.net_rshares) // 10**7 * (1 if comment.net_rshares > 0 else -1)
+        sign = (units > 0) - (units < 0)
+        order = sign * log10(max(abs(units), 1))
+        return shown | {"hot": order + comment.created / 10_000, "trending": order + comment.created / 480_000}
+
+    def refresh(self, row: dict[str, Any], comment: CommentRow) -> None:
+        self.count(row, -1)
+        if comment.cashout_time == TIME_MAX:
+            self.rows.remove(row)
+            return
+        row |= self.values(comment) | {"cashout": payout_time(self.state, comment)}
+        self.count(row, 1)
+
+    def update(self, comment: CommentRow, parse: bool = False) -> None:
+        if parse:
+            self.retag(comment)
+        else:
+            for row in self.of(comment):
+                self.refresh(row, comment)
+        if comment.parent_author:
+            self.update(comment_of(self.state, comment.parent_author, comment.parent_permlink))
+
+    def retag(self, comment: CommentRow) -> None:
+        wanted = self.wanted(comment)
+        gone = [row for row in self.of(comment) if row["tag"] not in wanted]
+        for tag in wanted:
+            known = next((row for row in self.of(comment) if row["tag"] == tag), None)
+            if known is not None:
+                self.refresh(known, comment)
+                continue
+            parent = comment_of(self.state, comment.parent_author, comment.parent_permlink).id if comment.parent_author else 0
+            row: dict[str, Any] = {"tag": tag, "comment": comment.id, "parent": parent, "created": comment.created, "promoted": 0}
+            row |= self.values(comment) | {"cashout": comment.cashout_time}
+            self.rows.append(row)
+            self.count(row, 1)
+            self.uses[comment.author, tag] = self.uses.get((comment.author, tag), 0) + 1
+        for row in gone:
+            self.rows.remove(row)
+            self.uses[comment.author, str(row["tag"])] -= 1
+
+    def wanted(self, comment: CommentRow) -> list[str]:
+        metadata = self.state.comment_contents.by_comment.find(comment.id).json_metadata
+        return sorted(named_tags(metadata) | ({""} if comment.net_rshares >= 0 else set()))
+
+    def rewarded(self, state: State, operation: CommentReward) -> None:
+        comment = self.find(operation)
+        self.update(comment)
+        for tag in self.wanted(comment):
+            self.stats.setdefault(tag, {"posts": 0, "comments": 0, "votes": 0, "trending": 0, "payout": 0})
+            self.stats[tag]["payout"] += operation.payout.amount
+
+    def deleted(self, state: State, operation: DeleteComment) -> None:
+        comment = find_comment(state, operation.author, operation.permlink)
+        if comment is not None:
+            self.rows = [row for row in self.rows if row["comment"] != comment.id]
+
+    def transferred(self, state: State, operation: Transfer) -> None:
+        parts = operation.memo.split("/")
+        if operation.to == "null" and operation.amount.symbol == SBD and len(parts) > 1 and parts[0][:1] == "@":
+            comment = find_comment(state, parts[0][1:], parts[1])
+            for row in self.of(comment) if comment is not None and not comment.parent_author else []:
+                row["promoted"] += operation.amount.amount
+
+
+def plain(entry: TagEntry) -> dict[str, Any]:
+    """An entry as the model has it."""
+    names = ("tag", "comment", "parent", "created", "promoted", "hot", "trending", *SHOWN)
+    return {name: getattr(entry, name) for name in names}
+
+
+def assert_agrees(model: Model, kept: Tags) -> None:
+    """Entries in the order of their numbers, what tags count, and how often authors used them."""
+    entries = [plain(entry) for entry in sorted(kept.view.entries, key=lambda entry: entry.number)]
+    assert entries == [{name: row[name] for name in entries[0]} for row in model.rows] if entries else not model.rows
+    counted = {
+        row.tag: {
+            "posts": row.top_posts,
+            "comments": row.comments,
+            "votes": row.net_votes,
+            "trending": row.total_trending,
+            "payout": row.total_payout,
+        }
+        for row in kept.view.stats
+    }
+    assert counted == model.stats
+    assert {(row.author, row.tag): row.total_posts for row in kept.authors} == model.uses
+
+
+def played(case: str) -> tuple[Player, Model]:
+    """A case at its beginning, with a model that hears the same."""
+    player = Player(CASES / case)
+    return player, Model(player.chain.state)
+
+
+@pytest.mark.parametrize("case", MODELLED)
+def test_it_agrees_with_the_model_after_every_block(case: str) -> None:
+    player, model = played(case)
+    kept = tags.plugin(player.chain.state)
+    most = 0
+    for block in player.blocks():
+        player.chain.push_block(block)
+        assert_agrees(model, kept)
+        most = max(most, len(model.rows))
+    kept.view.entries.check()
+    kept.view.stats.check()
+    assert most > 1
+
+
+# ------------------------------------------------------------------ recordings
+
+METHODS = {f"get_discussions_by_{order}": order for order in ORDERS} | {"get_post_discussions_by_payout": "post_payout"}
+
+
+def listed(state: State, order: str, query: dict[str, Any]) -> list[tuple[str, str]]:
+    """Authors and permlinks of what a discussion query finds."""
+    parent, start = 0, None
+    if query.get("parent_author") is not None and query.get("parent_permlink") is not None:
+        parent = comment_of(state, query["parent_author"], query["parent_permlink"]).id
+    if query.get("start_author") is not None and query.get("start_permlink") is not None:
+        start = comment_of(state, query["start_author"], query["start_permlink"]).id
+    tag = query.get("tag", "").translate(tags.SMALL_LETTERS)
+    found = discussions(state, order, tag, int(query.get("limit", 0)), parent=parent, start=start)
+    comments = [state.comments.find(entry.comment) for entry in found]
+    return [(comment.author, comment.permlink) for comment in comments]
+
+
+@pytest.mark.parametrize("case", ["discussions", "threads", "communities"])
+def test_lists_are_the_recorded_ones(case: str) -> None:
+    player = Player(CASES / case)
+    asked = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            assert player.broadcast(event) is None
+            continue
+        order = METHODS.get(event["method"].split(".")[1])
+        if order is None or order == "cashout" or "result" not in event:
+            continue
+        query = event["params"][0] if isinstance(event["params"], list) else event["params"]
+        result = event["result"]["discussions"] if isinstance(event["result"], dict) else event["result"]
+        assert listed(player.chain.state, order, query) == [(row["author"], row["permlink"]) for row in result], event["step"]
+        asked += 1
+    assert asked > 20
+
+
+def test_trending_tags_are_the_recorded_ones() -> None:
+    player = Player(CASES / "discussions")
+    asked = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            player.broadcast(event)
+        elif event["method"] == "tags_api.get_trending_tags" and "result" in event:
+            found = trending_tags(player.chain.state, event["params"].get("start_tag", ""), int(event["params"].get("limit", 100)))
+            want = [(row["name"], int(row["trending"]), row["net_votes"], row["top_posts"]) for row in event["result"]["tags"]]
+            assert [(row.tag, row.total_trending, row.net_votes, row.top_posts) for row in found] == want
+            asked += 1
+    assert asked == 4
+
+
+def test_undone_and_applied_again_it_is_the_same() -> None:
+    player = Player(CASES / "discussions")
+    chain, kept = player.chain, tags.plugin(player.chain.state)
+
+    def all_of_it() -> Any:
+        entries = sorted(map(repr, map(plain, kept.view.entries)))
+        return snapshot(kept), entries, sorted((row.tag, row.total_trending, row.net_votes, row.total_payout) for row in kept.view.stats)
+
+    changes = 0
+    for block in player.blocks():
+        before = all_of_it()
+        chain.push_block(block)
+        after = all_of_it()
+        changes += before != after
+        if block.number > 1:
+            chain.pop_block()
+            chain.clear_pending()
+            assert all_of_it() == before
+            chain.push_block(block)
+            assert all_of_it() == after
+    assert changes > 10
+    assert pieces(snapshot(kept)) >= 4
+
+
+# ------------------------------------------------------------------ scores and metadata
+
+
+def test_scores() -> None:
+    created = 1_606_780_800
+    assert isclose(hot(10**9, created), 2 + created / 10_000)
+    assert isclose(trending(-(10**9), created), -2 + created / 480_000)
+    assert hot(9_999_999, created) == hot(-9_999_999, created) == hot(0, created) == created / 10_000
+
+
+def test_a_negative_score_counts_nothing() -> None:
+    row = Tagged(net_rshares=-(10**18), created=0, net_votes=-3)
+    assert contribution_of(row) == (-3, 1, 0, 0)
+    assert contribution_of(Tagged(net_rshares=10**9, created=480_000, parent=5)) == (0, 0, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ('{"tags":["b","a"]}', {"a", "b"}),
+        ('{"tags":["A","a","Ä"]}', {"a", "Ä"}),
+        ('{"tags":["f","e","d","c","b","a"]}', {"a", "b", "c", "d", "e"}),
+        ('{"tags":["","e","d","c","b","a"]}', {"a", "b", "c", "d"}),
+        ('{"tags":[1,true,null,"x"]}', {"1", "true", "x"}),
+        ('{"tags":["a"],"x":[1,2,,3]}', {"a"}),
+        ('{"tags":[["a"]]}', set()),
+        ('{"tags":"a"}', set()),
+        ('{"tags":{}}', set()),
+        ('{"other":["a"]}', set()),
+        ('["a"]', set()),
+        ("5", set()),
+        ("{", set()),
+    ],
+)
+def test_tags_that_metadata_names(metadata: str, expected: set[str]) -> None:
+    assert named_tags(metadata) == expected
+
+
+# ------------------------------------------------------------------ single rules
+
+
+def chain_of(*names: str) -> Chain:
+    """A chain with this plugin and these accounts."""
+    chain = chain_at(plugins=[tags.NAME])
+    for name in names:
+        add_account(chain.state, name)
+    return chain
+
+
+def write(state: State, author: str, permlink: str, *named: str, parent: CommentRow | None = None, **fields: Any) -> CommentRow:
+    """A comment with these tags, told to the plugin as the chain does."""
+    comment = add_comment(state, author, permlink, parent, **fields)
+    edit(state, comment, *named)
+    return comment
+
+
+def edit(state: State, comment: CommentRow, *named: str) -> None:
+    """Other tags for a comment."""
+    metadata = json.dumps({"tags": named})
+    state.comment_contents.modify(state.comment_contents.by_comment.find(comment.id), json_metadata=metadata)
+    tags.follow_comment(state, Comment(author=comment.author, permlink=comment.permlink, json_metadata=metadata))
+
+
+def vote(state: State, comment: CommentRow, rshares: int) -> None:
+    """Votes that make this of a comment."""
+    state.comments.modify(comment, net_rshares=rshares, net_votes=comment.net_votes + 1)
+    tags.follow_vote(state, Vote(author=comment.author, permlink=comment.permlink))
+
+
+def found(state: State, order: str, tag: str = "", limit: int = 10, **options: Any) -> list[str]:
+    """The permlinks of a list."""
+    return [state.comments.find(entry.comment).permlink for entry in discussions(state, order, tag, limit, **options)]
+
+
+def test_an_edit_changes_tags_and_what_was_counted_stays() -> None:
+    state = chain_of("amy").state
+    post = write(state, "amy", "post", "art", "fun")
+    numbers = [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags]
+    edit(state, post, "fun", "new")
+    assert tags.tags_of(state, post.id) == ("", "fun", "new")
+    assert [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags] == [numbers[0], numbers[2], 3]
+    counts = {row.tag: row.top_posts for row in trending_tags(state, "", 10)}
+    assert counts == {"": 1, "art": 1, "fun": 1, "new": 1}
+    assert {(row.tag, row.total_posts) for row in tags_by_author(state, "amy")} == {("", 1), ("art", 0), ("fun", 1), ("new", 1)}
+
+
+def test_a_post_without_metadata_has_no_entries() -> None:
+    state = chain_of("amy").state
+    post = add_comment(state, "amy", "post")
+    tags.follow_comment(state, Comment(author="amy", permlink="post"))
+    assert (tags.tags_of(state, post.id), tags.promoted(state, post.id), found(state, "created")) == ((), None, [])
+
+
+def test_votes_sort_anew_and_below_zero_counts_only_at_the_next_edit() -> None:
+    state = chain_of("amy").state
+    posts = [write(state, "amy", f"post-{n}", "art") for n in range(3)]
+    for post, rshares in zip(posts, (10**9, 10**12, -(10**9)), strict=True):
+        vote(state, post, rshares)
+    assert found(state, "trending", "art") == ["post-1", "post-0"]
+    assert found(state, "created", "art") == ["post-0", "post-1", "post-2"]
+    vote(state, posts[0], 10**15)
+    assert found(state, "trending") == ["post-0", "post-1"]
+    assert found(state, "votes", "art") == ["post-0", "post-1", "post-2"]
+    edit(state, posts[2], "art")
+    assert tags.tags_of(state, posts[2].id) == ("art",)
+
+
+def test_lists_of_replies_starts_limits_and_hidden_tags() -> None:
+    state = chain_of("amy").state
+    write(state, "amy", "first")
+    root = write(state, "amy", "root", "art")
+    replies = [write(state, "amy", f"reply-{n}", "art", parent=root) for n in range(3)]
+    other = write(state, "amy", "other", "fun")
+    assert found(state, "created", "art") == ["root"]
+    assert found(state, "created", "art", parent=root.id) == ["reply-0", "reply-1", "reply-2"]
+    assert found(state, "created", "art", parent=root.id, start=replies[1].id) == ["reply-1", "reply-2"]
+    assert found(state, "created", "art", limit=2, parent=root.id) == ["reply-0", "reply-1"]
+    assert found(state, "created", "art", start=replies[1].id) == [], "a list that begins at a reply holds no posts"
+    assert found(state, "created", "art", start=other.id) == ["root"], "a start without the tag doesn't count"
+    assert found(state, "created", hidden=frozenset({"fun"})) == ["first", "root"]
+    assert found(state, "created", limit=0) == []
+
+
+def test_a_list_looks_at_ten_entries_for_each_that_it_may_hold() -> None:
+    state = chain_of("amy").state
+    for n in range(11):
+        vote(state, write(state, "amy", f"post-{n}", created=state.head_time + n * 100_000), 10**9 if n == 0 else -1)
+    assert found(state, "hot", limit=1) == []
+    assert found(state, "hot", limit=2) == ["post-0"]
+
+
+def test_lists_by_payout_hold_posts_or_replies() -> None:
+    state = chain_of("amy").state
+    write(state, "amy", "first")
+    root = write(state, "amy", "root", "art")
+    reply = write(state, "amy", "reply", "art", parent=root)
+    vote(state, root, 10)
+    vote(state, reply, 20)
+    assert found(state, "post_payout", "art") == ["root"]
+    assert found(state, "comment_payout", "art") == ["reply"]
+    later = write(state, "amy", "later", "art", cashout_time=state.head_time + 7200)
+    assert found(state, "cashout", "art") == ["root", "later"]
+    assert found(state, "cashout", "art", since=later.cashout_time) == ["later"]
+
+
+def test_promotion_is_sbd_for_nobody_with_the_name_of_a_post() -> None:
+    state = chain_of("amy").state
+    post = write(state, "amy", "post", "art")
+    write(state, "amy", "reply", "art", parent=post)
+    for amount, to, symbol, memo in (
+        (5, "null", SBD, "@amy/post/more"),
+        (7, "null", SBD, "@amy/post"),
+        (100, "bob", SBD, "@amy/post"),
+        (100, "null", Asset().symbol, "@amy/post"),
+        (100, "null", SBD, "amy/post"),
+        (100, "null", SBD, "@amy"),
+        (100, "null", SBD, "@amy/reply"),
+        (100, "null", SBD, "@amy/none"),
+    ):
+        tags.promote(state, Transfer(to=to, amount=Asset(amount, symbol), memo=memo))
+    assert tags.promoted(state, post.id) == 12
+    assert found(state, "promoted", "art") == ["post"]
+    edit(state, post, "art", "fun")
+    assert found(state, "promoted", "fun") == [], "an entry that is new was not promoted"
+
+
+def test_what_is_paid_leaves_until_it_is_edited() -> None:
+    state = chain_of("amy").state
+    write(state, "amy", "first")
+    post = write(state, "amy", "post", "art")
+    reply = write(state, "amy", "reply", "art", parent=post)
+    tags.follow_reward(state, CommentReward(author="amy", permlink="post", payout=Asset(50, SBD)))
+    state.comments.modify(post, cashout_time=TIME_MAX)
+    tags.follow_payout(state, CommentPayoutUpdate(author="amy", permlink="post"))
+    assert found(state, "created", "art") == []
+    assert [(row.tag, row.total_payout, row.top_posts, row.comments) for row in trending_tags(state, "art", 10)] == [("art", 50, 0, 1)]
+    edit(state, post, "art")
+    assert found(state, "created", "art") == ["post"]
+    vote(state, reply, 10**9)
+    assert found(state, "created", "art") == [], "something below it has changed"
+
+
+def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there() -> None:
+    state = chain_of("amy").state
+    root = write(state, "amy", "root", "art")
+    replies = [write(state, "amy", f"reply-{n}", parent=root) for n in range(2)]
+    state.comments.modify(root, children=2)
+    vote(state, root, 5)
+    tags.forget_deleted(state, DeleteComment(author="amy", permlink="reply-0"))
+    state.comments.remove(replies[0])
+    move_to(state, state.head_time + 3)
+    state.comments.modify(root, children=1, active=state.head_time)
+    assert [entry.children for entry in discussions(state, "children", "art", 10)] == [2]
+    vote(state, replies[1], 5)
+    assert [entry.children for entry in discussions(state, "children", "art", 10)] == [1]
+
+
+def test_long_tags_are_cut_and_made_anew_by_every_edit() -> None:
+    state = chain_of("amy").state
+    post = write(state, "amy", "post", "x" * 40)
+    assert tags.tags_of(state, post.id) == ("", "x" * 32)
+    edit(state, post, "x" * 40)
+    assert [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags] == [0, 2]
+
+
+def test_tags_from_a_name_on() -> None:
+    state = chain_of("amy").state
+    write(state, "amy", "one", "art", "fun")
+    vote(state, write(state, "amy", "two", "fun"), 10**12)
+    assert [row.tag for row in trending_tags(state, "", 10)] == ["", "fun", "art"]
+    assert [row.tag for row in trending_tags(state, "b", 10)] == ["fun", "art"]
+    assert [row.tag for row in trending_tags(state, "art", 10)] == ["art"]
+    assert [row.tag for row in trending_tags(state, "", 1)] == [""]
+    assert trending_tags(state, "zoo", 10) == []
+
+
+def test_an_undone_change_is_noted() -> None:
+    journal = Journal()
+    notes = Notes(journal)
+    mark = journal.mark()
+    notes.comment(1)
+    notes.tag("art")
+    notes.comments.clear()
+    notes.tags.clear()
+    journal.undo(mark)
+    assert (notes.comments, notes.tags) == ({1}, {"art"})
+    again(notes.comments, 2)
+    assert notes.comments == {1, 2}

@@ -1,0 +1,296 @@
+"""Plugin account_history: recorded histories, blocks and transactions; paging, pruning, pending transactions, undo."""
+
+from typing import Any
+
+import pytest
+
+from node.specs import load_spec
+from state.chain.blocks import NO_TRANSACTION
+from state.chain.genesis import new_state
+from state.operations.transfers import Transfer
+from state.plugins import account_by_key, account_history, enable, transaction_status
+from state.plugins.account_history import (
+    KEPT_ENTRIES,
+    KEPT_SECONDS,
+    OperationRecord,
+    history,
+    locate_transaction,
+    operations_in_block,
+    virtual_operations,
+)
+from state.protocol.operation import OPERATIONS, SMT_TAGS, OperationKind
+from state.protocol.values.asset import SBD, Asset
+from state.protocol.virtual import Interest, ProposalPay, SpsFund
+from state.tables import State
+from tests.conformance import run
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.helpers.snapshots import pieces, snapshot
+
+CASES_WITH_HISTORY = [
+    "escrow_paths",
+    "market_orders",
+    "natural_hardforks",
+    "proposal_cycles",
+    "savings_interest",
+    "transfer_rules",
+    "tx_validity",
+]
+NEWEST = 2**64 - 1
+
+
+def fresh_state() -> State:
+    """A chain at genesis with this plugin alone."""
+    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [account_history.NAME]))
+
+
+def kept(state: State) -> account_history.AccountHistory:
+    """What the plugin keeps."""
+    plugin: account_history.AccountHistory = state.plugins[account_history.NAME]
+    return plugin
+
+
+def transfer(number: int) -> Transfer:
+    """One transfer of many."""
+    return Transfer(from_="alice", to="bob", amount=Asset(number))
+
+
+def shown(record: OperationRecord, wire: Any, legacy: bool) -> dict[str, Any]:
+    """A record as the two API groups show it, but for its time."""
+    dump = OperationKind().dumper(wire.codecs, legacy)
+    assert dump is not None
+    return {
+        "trx_id": record.trx_id.hex(),
+        "block": record.block,
+        "trx_in_block": record.trx_in_block,
+        "virtual_op": record.virtual_op,
+        "op": dump(record.operation),
+    }
+
+
+def answer(player: Player, method: str, params: Any) -> Any:
+    """What these methods answer; items without a legacy form are left out of the condenser's."""
+    legacy, state = method.startswith("condenser_api"), player.chain.state
+    values = params if isinstance(params, list) else list(params.values())
+    hidden = SMT_TAGS if legacy else range(0)
+    if method.endswith("get_account_history"):
+        start = int(values[1]) % 2**64
+        found = history(state, values[0], -1 if start == NEWEST else start, int(values[2]))
+        items: list[Any] = [[n, shown(r, player.wire, legacy)] for n, r in found if r.operation.TAG not in hidden]
+        return items if legacy else {"history": items}
+    items = [shown(r, player.wire, legacy) for r in operations_in_block(state, *values) if r.operation.TAG not in hidden]
+    return items if legacy else {"ops": items}
+
+
+def without_time(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_time(item) for item in value]
+    if isinstance(value, dict):
+        return {key: without_time(item) if key in ("history", "ops") else item for key, item in value.items() if key != "timestamp"}
+    return value
+
+
+@pytest.mark.parametrize("case", CASES_WITH_HISTORY)
+def test_answers_are_the_recorded_ones(case: str) -> None:
+    player = Player(CASES / case)
+    asked = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            player.broadcast(event)
+        elif event["method"].endswith((".get_account_history", ".get_ops_in_block")) and "result" in event:
+            got = answer(player, event["method"], event["params"])
+            assert list(run.differences(without_time(event["result"]), got)) == [], event
+            asked += 1
+        elif event["method"].endswith("_api.get_transaction") and "result" in event:
+            place = locate_transaction(player.chain.state, bytes.fromhex(event["result"]["transaction_id"]))
+            assert place == (event["result"]["block_num"], event["result"]["transaction_num"])
+            asked += 1
+    assert asked
+
+
+def test_times_are_those_of_head() -> None:
+    player = Player(CASES / "savings_interest")
+    times = {0: 0}
+    for block in player.blocks():
+        player.chain.push_block(block)
+        times[block.number] = block.timestamp
+    seen = set()
+    for record in kept(player.chain.state).records:
+        before = record.trx_in_block != NO_TRANSACTION
+        if record.block > 1:
+            assert record.timestamp == times[record.block - before]
+            seen.add(before)
+    assert seen == {True, False}
+
+
+def test_undone_and_applied_again_it_is_the_same() -> None:
+    player = Player(CASES / "market_orders")
+    chain, plugin = player.chain, kept(player.chain.state)
+    for block in player.blocks():
+        before = snapshot(plugin)
+        chain.push_block(block)
+        after = snapshot(plugin)
+        assert before != after
+        if block.number > 1:
+            chain.pop_block()
+            chain.clear_pending()
+            assert snapshot(plugin) == before
+            chain.push_block(block)
+            assert snapshot(plugin) == after
+    assert pieces(snapshot(plugin)) == 3
+
+
+@pytest.mark.parametrize("name", [account_by_key.NAME, account_history.NAME, transaction_status.NAME])
+def test_after_forks_it_is_what_the_main_branch_alone_makes(name: str) -> None:
+    player = Player(CASES / "block_feed", [name])
+    switches = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "block" in event:
+            switches += event["accepted"] and event["block"]["previous"] not in (event["head_before"], event["head_after"])
+            player.feed(event)
+        elif "trx" in event:
+            player.broadcast(event)
+    player.chain.clear_pending()
+    assert switches
+    straight = Player(CASES / "block_feed", [name])
+    for number in range(1, player.chain.state.props.head_block_number + 1):
+        block = player.chain.block_by_number(number)
+        assert block is not None
+        straight.chain.push_block(block)
+    assert straight.chain.state.props.head_block_id == player.chain.state.props.head_block_id
+    assert snapshot(straight.chain.state.plugins[name]) == snapshot(player.chain.state.plugins[name])
+
+
+def test_what_waits_is_seen_until_its_block_comes() -> None:
+    player = Player(CASES / "tx_validity")
+    state, plugin = player.chain.state, kept(player.chain.state)
+    event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
+    player.advance(event["height"])
+    before = snapshot(plugin)
+    assert player.broadcast(event) is None
+    trx = player.chain.pending[0]
+    _, newest = history(state, trx.operations[0].from_, -1, 1)[0]  # type: ignore[attr-defined]
+    assert (newest.trx_id, newest.block, newest.trx_in_block) == (trx.id, event["height"], NO_TRANSACTION)
+    assert newest.is_pending
+    assert newest in operations_in_block(state, event["height"])
+    assert locate_transaction(state, trx.id) is None
+    player.chain.clear_pending()
+    assert snapshot(plugin) == before
+
+
+def test_paging() -> None:
+    state = fresh_state()
+    for number in range(1, 8):
+        kept(state).record(state, transfer(number))
+
+    def numbers(account: str, start: int, limit: int) -> list[int]:
+        found = history(state, account, start, limit)
+        assert [n for n, _ in found] == [r.operation.amount.amount for _, r in found]  # type: ignore[attr-defined]
+        return [n for n, _ in found]
+
+    assert numbers("alice", -1, 3) == [5, 6, 7]
+    assert numbers("bob", 7, 3) == [5, 6, 7]
+    assert numbers("bob", 2**63, 3) == [5, 6, 7]
+    assert numbers("bob", 4, 3) == [2, 3, 4]
+    assert numbers("bob", 2, 2) == [1, 2]
+    assert numbers("bob", 2, 100) == [1, 2]
+    assert numbers("bob", 0, 0) == numbers("bob", -1, 0) == numbers("carol", -1, 10) == []
+
+
+def test_old_entries_go_when_enough_newer_ones_came() -> None:
+    state = fresh_state()
+    plugin, start = kept(state), state.head_time
+    for number in range(1, 11):
+        plugin.record(state, transfer(number))
+    state.set_props(time=start + 1)
+    for number in range(11, KEPT_ENTRIES + 6):
+        plugin.record(state, transfer(number))
+    assert len(plugin.accounts.get("alice")) == KEPT_ENTRIES + 5
+    state.set_props(time=start + KEPT_SECONDS)
+    plugin.record(state, transfer(KEPT_ENTRIES + 6))
+    assert len(plugin.accounts.get("alice")) == KEPT_ENTRIES + 6
+    before = snapshot(plugin)
+    mark = state.journal.mark()
+    # One second later the first ten are older than 30 days; 30 entries stay in front of the newest.
+    state.set_props(time=start + KEPT_SECONDS + 1)
+    plugin.record(state, transfer(KEPT_ENTRIES + 7))
+    assert [n for n, _ in history(state, "alice", -1, 10_000)] == list(range(7, KEPT_ENTRIES + 8))
+    for number in range(KEPT_ENTRIES + 8, KEPT_ENTRIES + 30):
+        plugin.record(state, transfer(number))
+    # The eleventh is a second younger.
+    assert history(state, "alice", -1, 10_000)[0][0] == 11
+    assert history(state, "alice", 12, 10)[0][0] == 11
+    assert history(state, "alice", 10, 10) == []
+    # Memory is given back now and then; nobody sees it.
+    assert plugin.accounts.get("alice").first == 0
+    for number in range(KEPT_ENTRIES + 30, 2 * KEPT_ENTRIES + 2):
+        plugin.record(state, transfer(number))
+    assert plugin.accounts.get("alice").first == 10
+    for start_at in range(11):
+        assert history(state, "alice", start_at, 10_000) == []
+    assert [n for n, _ in history(state, "alice", 13, 10_000)] == [11, 12, 13]
+    # Records stay for the blocks.
+    assert len(operations_in_block(state, 0)) == 2 * KEPT_ENTRIES + 1
+    state.journal.undo(mark)
+    assert snapshot(plugin) == before
+
+
+def test_what_touches_nobody_is_not_recorded() -> None:
+    state = fresh_state()
+    virtual_only = [cls for cls in OPERATIONS.values() if cls.VIRTUAL and not cls().impacted()]
+    assert len(virtual_only) == 3
+    for cls in virtual_only:
+        kept(state).record(state, cls())
+    assert len(kept(state).records) == 0
+
+
+def test_the_treasury_has_the_name_that_the_chain_gives_it() -> None:
+    state = fresh_state()
+    assert state.spec.treasury == "steem.dao"
+    for operation in (SpsFund(additional_funds=Asset(1, SBD)), ProposalPay(receiver="alice", payment=Asset(1, SBD))):
+        for listener in state.listeners.of_operation(type(operation), after=False):
+            listener(state, operation)
+    assert [type(r.operation) for _, r in history(state, "steem.dao", -1, 10)] == [SpsFund, ProposalPay]
+    assert [type(r.operation) for _, r in history(state, "alice", -1, 10)] == [ProposalPay]
+    assert set(kept(state).accounts) == {"steem.dao", "alice"}
+
+
+def test_an_account_that_is_touched_twice_has_one_entry() -> None:
+    state = fresh_state()
+    kept(state).record(state, Transfer(from_="alice", to="alice", amount=Asset(1)))
+    assert len(history(state, "alice", -1, 10)) == 1
+
+
+def test_virtual_operations_of_a_range_of_blocks() -> None:
+    state = fresh_state()
+    here, plugin = state.here, kept(state)
+
+    def put(block: int, trx_in_block: int, trx_id: bytes, *virtual: bool) -> None:
+        here.block, here.trx_in_block, here.trx_id, here.virtual_op = block, trx_in_block, trx_id, 0
+        for is_virtual in virtual:
+            here.virtual_op += is_virtual
+            plugin.record(state, Interest(owner="alice") if is_virtual else transfer(1))
+
+    zero, some = bytes(20), bytes(range(20))
+    put(1, 0, some, False, True, False, True)
+    put(1, NO_TRANSACTION, zero, True)
+    put(3, 0, some, False)
+    put(4, NO_TRANSACTION, zero, True, True)
+    put(4, NO_TRANSACTION, some, False, True)  # waits
+
+    def places(begin: int, end: int, enough: int = 100) -> tuple[list[tuple[int, int, int]], int]:
+        found, following = virtual_operations(state, begin, end, enough)
+        return [(r.block, r.trx_in_block, r.virtual_op) for r in found], following
+
+    assert places(1, 2) == ([(1, 0, 1), (1, 0, 2), (1, NO_TRANSACTION, 1)], 4)
+    assert places(2, 4) == ([], 4)
+    assert places(1, 5) == ([(1, 0, 1), (1, 0, 2), (1, NO_TRANSACTION, 1), (4, NO_TRANSACTION, 1), (4, NO_TRANSACTION, 2)], 0)
+    assert places(1, 5, 3) == places(1, 5, 1) == places(1, 4)
+    assert places(1, 5, 4) == places(1, 5)
+    first = [(r.trx_in_block, r.virtual_op) for r in operations_in_block(state, 1)]
+    assert first == [(0, 0), (0, 0), (0, 1), (0, 2), (NO_TRANSACTION, 1)]
+    assert len(operations_in_block(state, 4)) == 4
+    assert len(operations_in_block(state, 4, only_virtual=True)) == 3
+    assert operations_in_block(state, 2) == operations_in_block(state, 5) == []

@@ -1,0 +1,321 @@
+"""Plugin market_history: recorded trades, buckets, volumes and order books; highs and lows, dropped buckets, undo."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from node.specs import load_spec
+from state.chain.genesis import new_state
+from state.plugins import enable, market_history
+from state.plugins.market_history import (
+    BUCKET_SIZES,
+    BUCKETS_PER_SIZE,
+    DAY,
+    Bucket,
+    MarketHistory,
+    Side,
+    Trade,
+    buckets,
+    last_day,
+    order_book,
+    recent_trades,
+    trade_history,
+    volume,
+)
+from state.protocol.values.asset import COIN, SBD, Asset, Price, decimals, nai_text, symbol_from_digits
+from state.protocol.values.text import time_from_text, time_text
+from state.protocol.virtual import FillOrder
+from state.tables import State
+from state.tables.market import LimitOrder
+from tests.conformance import run
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.helpers.snapshots import pieces, snapshot
+
+TOKEN = symbol_from_digits(12_345_678, 0)
+
+
+def fresh_state() -> State:
+    """A chain at genesis with this plugin alone."""
+    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [market_history.NAME]))
+
+
+def kept(state: State) -> MarketHistory:
+    """What the plugin keeps."""
+    plugin: MarketHistory = state.plugins[market_history.NAME]
+    return plugin
+
+
+def fill(current: Asset, resting: Asset) -> FillOrder:
+    """A trade: what the newer order pays, what the one that was there pays."""
+    return FillOrder(current_owner="alice", current_pays=current, open_owner="bob", open_pays=resting)
+
+
+def trade(state: State, coin: int, other: int, symbol: int = SBD, *, seconds: int = 0) -> None:
+    """A trade, so many seconds after genesis."""
+    state.set_props(time=state.spec.constants.COIN_GENESIS_TIME + seconds)
+    kept(state).record(state, fill(Asset(coin, COIN), Asset(other, symbol)))
+
+
+# ------------------------------------------------------------------ recorded answers
+
+
+def amount(value: Asset) -> dict[str, Any]:
+    """An amount as the named groups show it."""
+    return {"amount": str(value.amount), "precision": decimals(value.symbol), "nai": nai_text(value.symbol)}
+
+
+def shown_trade(found: Trade) -> dict[str, Any]:
+    """A trade as the named group shows it."""
+    operation = found.operation
+    return {"date": time_text(found.time), "current_pays": amount(operation.current_pays), "open_pays": amount(operation.open_pays)}
+
+
+def shown_bucket(bucket: Bucket) -> dict[str, Any]:
+    """A bucket as the named group shows it."""
+    return {
+        "id": bucket.id,
+        "open": time_text(bucket.open),
+        "seconds": bucket.seconds,
+        "steem": bucket.coin._asdict(),
+        "non_steem": bucket.non_coin._asdict(),
+        "symbol": {"nai": nai_text(bucket.symbol), "decimals": decimals(bucket.symbol)},
+    }
+
+
+def answer(state: State, method: str, params: dict[str, Any]) -> Any:
+    """What the methods of the named group answer; None for the others."""
+    match method:
+        case "get_trade_history":
+            start, end = time_from_text(params["start"]), time_from_text(params["end"])
+            return {"trades": [shown_trade(found) for found in trade_history(state, start, end, params.get("limit", 1000))]}
+        case "get_recent_trades":
+            return {"trades": [shown_trade(found) for found in recent_trades(state, params.get("limit", 1000))]}
+        case "get_market_history":
+            start, end = time_from_text(params["start"]), time_from_text(params["end"])
+            return {"buckets": [shown_bucket(found) for found in buckets(state, params["bucket_seconds"], start, end)]}
+        case "get_market_history_buckets":
+            return {"bucket_sizes": list(BUCKET_SIZES)}
+        case "get_volume":
+            coin, other = volume(state)
+            return {"steem_volume": amount(Asset(coin, COIN)), "sbd_volume": amount(Asset(other, SBD))}
+    return None
+
+
+@pytest.mark.parametrize("case", ["market_days", "market_orders"])
+def test_answers_are_the_recorded_ones(case: str) -> None:
+    player = Player(CASES / case)
+    asked: set[str] = set()
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            player.broadcast(event)
+        elif event["method"].startswith("market_history_api.") and "result" in event:
+            method = event["method"].removeprefix("market_history_api.")
+            got = answer(player.chain.state, method, event["params"])
+            if got is not None:
+                assert list(run.differences(event["result"], got)) == [], event
+                asked.add(method)
+    assert len(asked) == 5
+
+
+@pytest.mark.parametrize("case", ["market_days", "market_orders"])
+def test_order_books_are_the_recorded_ones(case: str) -> None:
+    player = Player(CASES / case)
+    seen = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            player.broadcast(event)
+        elif event["method"] == "market_history_api.get_order_book" and "result" in event:
+            found = order_book(player.chain.state, event["params"].get("limit", 500))
+            for side, name in zip(found, ("bids", "asks"), strict=True):
+                prices = [{"base": amount(order.sell_price.base), "quote": amount(order.sell_price.quote)} for order in side]
+                assert prices == [order["order_price"] for order in event["result"][name]]
+                seen += len(prices)
+    assert seen > 10
+
+
+def test_undone_and_applied_again_it_is_the_same() -> None:
+    player = Player(CASES / "market_days")
+    chain, plugin = player.chain, kept(player.chain.state)
+    changes = 0
+    for block in player.blocks():
+        before = snapshot(plugin)
+        chain.push_block(block)
+        after = snapshot(plugin)
+        changes += before != after
+        if block.number > 1:
+            chain.pop_block()
+            chain.clear_pending()
+            assert snapshot(plugin) == before
+            chain.push_block(block)
+            assert snapshot(plugin) == after
+    assert changes > 5
+    assert pieces(snapshot(plugin)) == 3
+
+
+# ------------------------------------------------------------------ direct trades
+
+
+def side(*values: int) -> Side:
+    """A side by its values, in the order of their names."""
+    return Side(**dict(zip(Side._fields, values, strict=True)))
+
+
+def smallest(state: State) -> Bucket:
+    """The newest bucket of 15 seconds."""
+    return buckets(state, 15, 0, state.head_time + 1)[-1]
+
+
+def in_ends_of_day(state: State) -> list[int]:
+    """What was traded in the first and in the last bucket of the last 24 hours, in COIN."""
+    return [bucket.coin.volume for bucket in last_day(state) or ()]
+
+
+def test_one_trade_is_all_of_its_buckets() -> None:
+    state = fresh_state()
+    trade(state, 1000, 250, seconds=3601)
+    start = state.spec.constants.COIN_GENESIS_TIME
+    assert start % DAY == 0
+    found = [bucket for seconds in BUCKET_SIZES for bucket in buckets(state, seconds, 0, state.head_time + 1)]
+    assert [(b.seconds, b.open - start) for b in found] == [(15, 3600), (60, 3600), (300, 3600), (3600, 3600), (86400, 0)]
+    assert [b.id for b in found] == [0, 1, 2, 3, 4]
+    for bucket in found:
+        assert (bucket.coin, bucket.non_coin) == (side(1000, 1000, 1000, 1000, 1000), side(250, 250, 250, 250, 250))
+        assert bucket.symbol == SBD
+
+
+def test_highs_and_lows_are_prices_and_not_amounts() -> None:
+    state = fresh_state()
+    trade(state, 1000, 250)
+    trade(state, 4000, 1000)  # the same price
+    assert smallest(state).coin == side(1000, 1000, 1000, 4000, 5000)
+    trade(state, 10, 3)  # higher
+    assert (smallest(state).coin, smallest(state).non_coin) == (side(10, 1000, 1000, 10, 5010), side(3, 250, 250, 3, 1253))
+    trade(state, 9, 1)  # lower
+    assert (smallest(state).coin, smallest(state).non_coin) == (side(10, 9, 1000, 9, 5019), side(3, 1, 250, 1, 1254))
+    # Exact where doubles are not.
+    trade(state, 2**60, 2**60 // 9)
+    assert smallest(state).coin.low == 2**60
+    assert len(buckets(state, 15, 0, state.head_time + 1)) == 1
+
+
+def test_either_order_may_be_the_one_that_sells_coin() -> None:
+    one, other = fresh_state(), fresh_state()
+    kept(one).record(one, fill(Asset(1000, COIN), Asset(250, SBD)))
+    kept(other).record(other, fill(Asset(250, SBD), Asset(1000, COIN)))
+    assert snapshot(kept(one))["buckets"] == snapshot(kept(other))["buckets"]
+    assert recent_trades(one, 1)[0].operation != recent_trades(other, 1)[0].operation
+
+
+def test_tokens_share_the_buckets() -> None:
+    state = fresh_state()
+    trade(state, 1000, 250)
+    trade(state, 1000, 7, TOKEN)
+    assert smallest(state).symbol == TOKEN
+    assert smallest(state).non_coin == side(250, 7, 250, 7, 257)
+
+
+def test_old_buckets_go_when_a_bucket_gets_a_further_trade() -> None:
+    state = fresh_state()
+    kept_seconds = 15 * BUCKETS_PER_SIZE
+    trade(state, 1, 1)
+    trade(state, 1, 1, seconds=15)
+    trade(state, 1, 1, seconds=kept_seconds + 15)  # a new bucket: nothing goes
+    opens = [bucket.open for bucket in buckets(state, 15, 0, state.head_time)]
+    assert len(opens) == 2
+    trade(state, 1, 1, seconds=kept_seconds + 15)
+    # Exactly as old as the limit is young enough.
+    assert [bucket.open for bucket in buckets(state, 15, 0, state.head_time)] == opens[1:]
+    assert len(buckets(state, 60, 0, state.head_time + 1)) == 2
+    assert volume(state) == (3, 3)
+    assert in_ends_of_day(state) == [1, 2]
+
+
+def test_volume_counts_what_a_quiet_market_keeps_and_a_ticker_does_not() -> None:
+    state = fresh_state()
+    assert volume(state) == (0, 0)
+    assert last_day(state) is None
+    trade(state, 5, 2)
+    state.set_props(time=state.head_time + DAY)
+    assert in_ends_of_day(state) == [5, 5]
+    state.set_props(time=state.head_time + 1)
+    assert last_day(state) is None
+    assert volume(state) == (5, 2)
+
+
+def test_the_volume_is_that_of_the_buckets_whatever_is_undone() -> None:
+    state, random = fresh_state(), Random(7)
+    seen = now = 0
+    for _ in range(300):
+        mark = state.journal.mark()
+        before, time, earlier = volume(state), state.head_time, now
+        for _ in range(random.randrange(4)):
+            now += random.choice((0, 0, 15, 15 * BUCKETS_PER_SIZE // 3, 15 * BUCKETS_PER_SIZE))
+            trade(state, random.randrange(1, 1000), random.randrange(1, 1000), random.choice((SBD, TOKEN)), seconds=now)
+        if random.random() < 0.3:
+            state.journal.undo(mark)
+            now = earlier
+            assert (volume(state), state.head_time) == (before, time)
+        found = buckets(state, 15, 0, state.head_time + 1)
+        seen = max(seen, len(found))
+        assert volume(state) == (sum(b.coin.volume for b in found), sum(b.non_coin.volume for b in found))
+    assert 1 < seen < 100
+
+
+def test_trades_by_time() -> None:
+    state = fresh_state()
+    start = state.head_time
+    for number, seconds in enumerate((0, 3, 3, 3, 9), 1):
+        trade(state, number, 1, seconds=seconds)
+
+    def coins(found: list[Trade]) -> list[int]:
+        return [item.operation.current_pays.amount for item in found]
+
+    assert coins(trade_history(state, 0, start + 100, 1000)) == [1, 2, 3, 4, 5]
+    assert coins(trade_history(state, start + 3, start + 3, 1000)) == [2, 3, 4]
+    assert coins(trade_history(state, start + 1, start + 9, 2)) == [2, 3]
+    assert coins(trade_history(state, start + 4, start + 8, 10)) == []
+    assert coins(trade_history(state, start + 9, start, 10)) == []
+    assert coins(recent_trades(state, 2)) == [5, 4]
+    assert coins(recent_trades(state, 1000)) == [5, 4, 3, 2, 1]
+    assert recent_trades(state, 0) == trade_history(state, 0, start + 100, 0) == []
+    assert recent_trades(fresh_state(), 10) == trade_history(fresh_state(), 0, start, 10) == []
+
+
+def test_buckets_by_time() -> None:
+    state = fresh_state()
+    start = state.head_time
+    for seconds in (0, 15, 30):
+        trade(state, 1, 1, seconds=seconds)
+
+    def opens(size: int, begin: int, end: int) -> list[int]:
+        return [bucket.open - start for bucket in buckets(state, size, begin, end)]
+
+    assert opens(15, start, start + 30) == [0, 15]
+    assert opens(15, start + 1, start + 31) == [15, 30]
+    assert opens(60, 0, start + 1) == [0]
+    assert opens(16, 0, start + 100) == []
+    assert opens(15, start + 31, start + 100) == []
+
+
+def test_order_book_begins_with_the_best_prices_and_ends_with_other_symbols() -> None:
+    state = fresh_state()
+
+    def order(number: int, sold: Asset, wanted: Asset) -> None:
+        state.limit_orders.insert(LimitOrder(seller="alice", orderid=number, for_sale=sold.amount, sell_price=Price(sold, wanted)))
+
+    for number, coin in enumerate((10, 8, 9), 1):
+        order(number, Asset(2, SBD), Asset(coin, COIN))
+        order(number + 10, Asset(coin, COIN), Asset(2, SBD))
+    order(20, Asset(1, COIN), Asset(1, TOKEN))
+    order(21, Asset(1, TOKEN), Asset(1, COIN))
+
+    bids, asks = order_book(state, 500)
+    assert [bid.orderid for bid in bids] == [2, 3, 1]
+    assert [ask.orderid for ask in asks] == [11, 13, 12, 20]
+    bids, asks = order_book(state, 2)
+    assert ([bid.orderid for bid in bids], [ask.orderid for ask in asks]) == ([2, 3], [11, 13])
+    assert order_book(state, 0) == ([], [])

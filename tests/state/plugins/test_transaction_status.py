@@ -1,0 +1,141 @@
+"""Plugin transaction_status: recorded answers, every status, what lies too deep, a late start, undo."""
+
+import pytest
+
+from state.plugins import transaction_status
+from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, Status, TransactionStatus, find_transaction
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.helpers.snapshots import pieces, snapshot
+
+UNKNOWN_ID = bytes(range(20))
+HOUR = 3600
+
+
+def kept(player: Player) -> TransactionStatus:
+    """What the plugin keeps."""
+    plugin: TransactionStatus = player.chain.state.plugins[transaction_status.NAME]
+    return plugin
+
+
+def find(player: Player, trx_id: bytes, expiration: int | None = None) -> tuple[Status, int | None]:
+    """What is known of a transaction of the player's chain."""
+    return find_transaction(player.chain.state, trx_id, expiration, lambda number: time_of(player, number))
+
+
+def time_of(player: Player, number: int) -> int:
+    """The time of a block of the main branch."""
+    block = player.chain.block_by_number(number)
+    assert block is not None
+    return block.timestamp
+
+
+@pytest.mark.parametrize("case", ["transaction_checks", "tx_validity"])
+def test_answers_are_the_recorded_ones(case: str) -> None:
+    player = Player(CASES / case)
+    asked = 0
+    for event in player.events():
+        player.advance(event["height"])
+        if "trx" in event:
+            player.broadcast(event)
+        elif event["method"] == "transaction_status_api.find_transaction":
+            status, number = find(player, bytes.fromhex(event["params"]["transaction_id"]))
+            assert {"status": status} | ({"block_num": number} if number else {}) == event["result"]
+            asked += 1
+    assert asked
+
+
+def test_from_waiting_to_irreversible() -> None:
+    player = Player(CASES / "tx_validity")
+    event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
+    player.advance(event["height"])
+    assert player.broadcast(event) is None
+    trx_id = player.chain.pending[0].id
+    assert find(player, trx_id) == (Status.WITHIN_MEMPOOL, None)
+    player.advance(event["height"] + 1)
+    number = event["height"] + 1
+    assert find(player, trx_id) == (Status.WITHIN_REVERSIBLE_BLOCK, number)
+    player.chain.pop_block()
+    assert find(player, trx_id) == (Status.UNKNOWN, None)
+    player.advance(len(player.places))
+    assert player.chain.state.props.last_irreversible_block_num >= number
+    assert find(player, trx_id) == (Status.WITHIN_IRREVERSIBLE_BLOCK, number)
+
+
+def test_what_the_expiration_says_of_an_unknown_transaction() -> None:
+    player = Player(CASES / "tx_validity")
+    state = player.chain.state
+    assert find(player, UNKNOWN_ID, 1) == (Status.UNKNOWN, None)
+    player.advance(len(player.places))
+    first, head = time_of(player, 1), state.head_time
+    irreversible = time_of(player, state.props.last_irreversible_block_num)
+    assert find(player, UNKNOWN_ID) == (Status.UNKNOWN, None)
+    assert find(player, UNKNOWN_ID, first + HOUR - 1) == (Status.TOO_OLD, None)
+    assert irreversible < head < first + HOUR
+    kept(player).depth = 1
+    # An hour behind the only block that counts now lies ahead of the irreversible one.
+    assert kept(player).earliest(state) == state.props.head_block_number
+    assert find(player, UNKNOWN_ID, head) == (Status.TOO_OLD, None)
+    assert find(player, UNKNOWN_ID, head + HOUR) == (Status.UNKNOWN, None)
+
+
+def test_expired_since_the_irreversible_block_or_before() -> None:
+    player = Player(CASES / "savings_interest")
+    state = player.chain.state
+    player.advance(len(player.places))
+    irreversible = time_of(player, state.props.last_irreversible_block_num)
+    assert time_of(player, 1) + HOUR <= irreversible < state.head_time
+    assert find(player, UNKNOWN_ID, irreversible) == (Status.EXPIRED_IRREVERSIBLE, None)
+    assert find(player, UNKNOWN_ID, irreversible + 1) == (Status.EXPIRED_REVERSIBLE, None)
+    assert find(player, UNKNOWN_ID, state.head_time) == (Status.UNKNOWN, None)
+
+
+def test_what_lies_too_deep_is_forgotten() -> None:
+    player = Player(CASES / "tx_validity")
+    plugin = kept(player)
+    plugin.depth = 20
+    for block in player.blocks():
+        before = snapshot(plugin)
+        player.chain.push_block(block)
+        after = snapshot(plugin)
+        if block.number > 1:
+            player.chain.pop_block()
+            player.chain.clear_pending()
+            assert snapshot(plugin) == before
+            player.chain.push_block(block)
+            assert snapshot(plugin) == after
+        assert all(number > block.number - plugin.depth for number in plugin.by_block)
+        assert plugin.block_of == {trx_id: number for number, ids in plugin.by_block.items() for trx_id in ids}
+        if block.number == 27:
+            assert pieces(after) == 2
+    assert plugin.earliest(player.chain.state) == len(player.places) - 19
+
+
+def test_tracking_may_begin_late() -> None:
+    player = Player(CASES / "tx_validity")
+    plugin, state = kept(player), player.chain.state
+    plugin.track_after = 26
+    blocks = {block.number: block for block in player.blocks()}
+    assert all(blocks[number].transactions for number in (26, 27, 28))
+    for number in range(1, 27):
+        player.chain.push_block(blocks[number])
+        assert not plugin.block_of
+        assert not plugin.by_block
+    waiting = blocks[27].transactions[0]
+    assert find(player, waiting.id) == (Status.UNKNOWN, None)
+    player.chain.push_transaction(waiting)
+    # It is known, but nothing is said before the first block is.
+    assert plugin.block_of == {waiting.id: transaction_status.WAITING}
+    assert find(player, waiting.id) == (Status.UNKNOWN, None)
+    player.chain.push_block(blocks[27])
+    assert find(player, waiting.id) == (Status.WITHIN_REVERSIBLE_BLOCK, 27)
+    assert find(player, blocks[26].transactions[0].id) == (Status.UNKNOWN, None)
+    assert plugin.earliest(state) == 27
+
+
+def test_an_hour_of_blocks_is_added_to_the_options() -> None:
+    state = Player(CASES / "tx_validity").chain.state
+    assert MARGIN == 1200
+    assert TransactionStatus(state).depth == BLOCK_DEPTH + MARGIN == 65_200
+    assert TransactionStatus(state, track_after=1199).track_after == 0
+    assert TransactionStatus(state, track_after=1500).track_after == 300
