@@ -17,6 +17,7 @@ from state.tables.accounts import Account
 from state.tables.proposals import Proposal
 
 SECONDS_PER_DAY = 86400
+LAST_DAY = 2**32 - COIN_PROPOSAL_MAINTENANCE_CLEANUP
 DAILY_PART = 100  # the treasury spends one part in so many a day
 
 
@@ -37,9 +38,14 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 
 
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
-    """Proposals that ended a day ago, earliest first, as long as who asks removes them."""
-    while (proposal := state.proposals.by_end_date.first()) is not None:
-        if proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP > now:
+    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next.
+
+    The day after the end is counted with 32 bits. Ends in the last day that 32 bits hold, in 2106, come out as times in
+    1970: such proposals go before all others, in the block that creates them.
+    """
+    by_end_date = state.proposals.by_end_date
+    while (proposal := next(by_end_date.starting(LAST_DAY), None) or by_end_date.first()) is not None:
+        if (proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP) % 2**32 > now:
             return
         yield proposal
 
