@@ -80,8 +80,9 @@ def wrapped_cost(rates: Rates, usage: Usage) -> int:
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
     """A pool one block later: the rest decays, the budget comes in. It may go below zero."""
     rest = pool - taken
-    decay = min(rest, resource.decay * rest >> resource.decay_shift) if rest > 0 else 0
-    return rest - decay + resource.budget
+    # An overdrawn pool decays towards zero as a full one does, by the same rounded amount.
+    decay = min(abs(rest), resource.decay * abs(rest) >> resource.decay_shift)
+    return rest - (decay if rest > 0 else -decay) + resource.budget
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
