@@ -38,7 +38,7 @@ def assemble_block(
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
     size = wire.seal_block(block).size + COUNT_SIZE
-    block.transactions = select_transactions(state, waiting, when, name, size)
+    block.transactions = select_transactions(state, waiting, when, name, size, skip)
     block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
@@ -68,7 +68,9 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
     return tuple(out)
 
 
-def select_transactions(state: State, waiting: list[SignedTransaction], when: int, name: str, size: int) -> tuple[SignedTransaction, ...]:
+def select_transactions(
+    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int, skip: int = Skip.NOTHING
+) -> tuple[SignedTransaction, ...]:
     """First come, first served: those that apply on the head and leave the part for required actions free."""
     most = state.props.maximum_block_size
     partition = most - most * state.props.required_actions_partition_percent // 10000
@@ -89,7 +91,7 @@ def select_transactions(state: State, waiting: list[SignedTransaction], when: in
                 continue
             mark = journal.mark()
             try:
-                apply_transaction(state, trx)
+                apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
                 continue
