@@ -147,7 +147,7 @@ def split_vesting(state: State) -> None:
 
 
 def recount_witness_votes(state: State) -> None:
-    """Hardforks 2 and 3: count the votes for witnesses anew. Doing it once more, as hardfork 2 is said to, changes nothing."""
+    """Hardforks 2 and 3: set all votes for witnesses to zero, then count them from the accounts that vote themselves."""
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=0, virtual_position=0)
     for account in list(state.accounts):
