@@ -94,10 +94,10 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (Account, "comment_count"): ("uint32", "never changed"),
     (Account, "lifetime_vote_count"): ("uint32", "never changed"),
     (Account, "post_count"): ("uint32", EVENTS),
-    (Account, "voting_mana"): ("int64", "saturates in `used` and ends at the bar's size: test_effects_refusals, test_evaluators_votes"),
+    (Account, "voting_mana"): ("int64", "saturates in `used` and ends at the bar's size: test_effects_refusals, test_voting"),
     (Account, "downvote_mana"): (
         "int64",
-        "as voting_mana; the products that wrap are in test_evaluators_votes and test_evaluators_delegations",
+        "as voting_mana; the products that wrap are in test_voting and test_delegations",
     ),
     (Account, "balance"): ("share", of_account("balance", lambda s, a, n: balances.adjust_balance(s, a, n, COIN))),
     (Account, "sbd_balance"): ("share", of_account("sbd_balance", lambda s, a, n: balances.adjust_balance(s, a, n, SBD))),
@@ -145,11 +145,12 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
         checked(lambda s, n: mana_of(s, alice(s, received_vesting_shares=n), 1), hardfork=19),
     ),
     (Account, "vesting_withdraw_rate"): ("share", "a part of what is powered down"),
-    (Account, "to_withdraw"): ("share", "given; hardfork 1 multiplies it: test_hardfork_vesting_split"),
+    (Account, "to_withdraw"): ("share", "given; hardfork 1 multiplies it: test_hardforks_vesting_split"),
     (Account, "withdrawn"): ("share", "never above to_withdraw"),
     (Account, "withdraw_routes"): ("uint16", ONE_EACH + "10"),
     (Account, "curation_rewards"): ("share", paid("curation_rewards", on_author=True, total_vote_weight=1)),
     (Account, "posting_rewards"): ("share", paid("posting_rewards", on_author=True)),
+    # witness_vote_weight, their checked sum with vesting_shares, is a part of total_vesting_shares.
     (Account, "proxied_vsf_votes"): ("share", both(checked(proxied), checked(proxied, below=True))),
     (Account, "witnesses_voted_for"): (
         "uint16",
@@ -163,7 +164,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (VestingDelegation, "vesting_shares"): ("share", "given"),
     (DelegationExpiration, "vesting_shares"): ("share", HALVED),
     # ---------------------------------------------------------------- content
-    (Comment, "depth"): ("uint16", "a comment of depth 65535 can't be answered: test_effects_content"),
+    (Comment, "depth"): ("uint16", "a comment of depth 65535 can't be answered: test_curves"),
     (Comment, "children"): ("uint32", EVENTS + "; it never falls below zero, as each comment is counted until it is deleted"),
     (Comment, "net_rshares"): (
         "share",
@@ -238,7 +239,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (GlobalProperties, "pending_rewarded_vesting_shares"): ("share", of_props("pending_rewarded_vesting_shares", rewarded)),
     (GlobalProperties, "pending_rewarded_vesting_coin"): ("share", of_props("pending_rewarded_vesting_coin", rewarded)),
     (GlobalProperties, "current_aslot"): ("uint64", EVENTS),
-    (GlobalProperties, "recent_slots_filled"): ("uint128", "one bit for each slot, shifted out: test_block_steps"),
+    (GlobalProperties, "recent_slots_filled"): ("uint128", "one bit for each slot, shifted out: test_blocks"),
     (GlobalProperties, "participation_count"): ("uint8", "counts the bits of recent_slots_filled, 128 at most"),
     (GlobalProperties, "last_irreversible_block_num"): ("uint32", "follows head_block_number"),
     (GlobalProperties, "available_account_subsidies"): ("int64", "between zero and a pool's size, which is below 2^61"),
@@ -317,7 +318,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (rc.RcPool, "pools"): ("int64", "a block of the largest size takes 2^40 at most, and no pool is above 2^46"),
     (rc.RcAccount, "mana"): ("int64", both(wrapping(regained, MOST, LEAST), wrapping(regained, MOST - 1, MOST))),
     (rc.RcAccount, "adjustment"): ("share", "given"),
-    (rc.RcAccount, "last_max"): ("int64", "saturates: test_plugin_number_edges"),
+    (rc.RcAccount, "last_max"): ("int64", "saturates: test_plugins_number_edges"),
     (tags_rows.Tagged, "net_votes"): ("int32", "a comment's"),
     (tags_rows.Tagged, "net_rshares"): ("int64", "a comment's"),
     (tags_rows.Tagged, "children"): ("int32", "a comment's"),
@@ -329,7 +330,8 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (state.chain.soft_rules.CustomCount, "count"): ("uint32", ONE_EACH + "5"),
 }
 
-# What is taken as it comes. Times are uint32 seconds there, and sums of them would wrap in the year 2106, which no chain has reached.
+# What is taken as it comes. Times are uint32 seconds there. Sums with the head's time would wrap in the year 2106, which no chain has
+# reached; sums with a time that a user chooses do wrap: test_proposals (the day after the end), test_tokens (the end of emissions).
 GIVEN: dict[str, str] = {
     "times": """
         last_account_update created last_account_recovery voting_mana_time downvote_mana_time sbd_seconds_last_update
