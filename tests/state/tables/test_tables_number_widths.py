@@ -291,7 +291,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (RewardsBalance, "pending_liquid"): ("share", of_token_rewards("pending_liquid", 0)),
     (RewardsBalance, "pending_vesting_shares"): ("share", of_token_rewards("pending_vesting_shares", 1)),
     (RewardsBalance, "pending_vesting_value"): ("share", of_token_rewards("pending_vesting_value", 1)),
-    (NaiPool, "attempts"): ("uint32", "starts anew with each block; its sum with a hash wraps: test_evaluators_smt"),
+    (NaiPool, "attempts"): ("uint32", "starts anew with each block; its sum with a hash wraps: test_tokens"),
     (NaiPool, "collisions"): ("uint32", "at most 100"),
     # ---------------------------------------------------------------- witnesses
     (Witness, "votes"): (
@@ -299,7 +299,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
         both(checked(witness_votes), checked(witness_votes, below=True), checked(early_witness_votes, hardfork=1)),
     ),
     (Witness, "virtual_position"): ("uint128", wrapping(position, 2**128 - 1, 0)),
-    (Witness, "virtual_scheduled_time"): ("uint128", "wraps: test_evaluators_witnesses; votes of 2^63-1 and one more are undefined there"),
+    (Witness, "virtual_scheduled_time"): ("uint128", "wraps: test_witnesses; votes of 2^63-1 and one more are undefined there"),
     (Witness, "total_missed"): ("uint32", wrapping(missed, 2**32 - 1, 0)),
     (Witness, "last_aslot"): ("uint64", "follows current_aslot"),
     (Witness, "last_confirmed_block_num"): ("uint64", "follows head_block_number"),
