@@ -24,7 +24,7 @@ from state.chain.transactions import apply_transaction
 from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
-from state.plugins import PLUGINS, enable
+from state.plugins.registry import PLUGINS, enable
 from state.protocol.keys.authority import key_authority
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.operation import Operation

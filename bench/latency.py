@@ -30,7 +30,7 @@ from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
-from state.plugins import PLUGINS
+from state.plugins.registry import PLUGINS
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, Asset
 

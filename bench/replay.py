@@ -42,7 +42,7 @@ def measure(path: Path, chain: str, verify: str) -> None:
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
     from state.chain.skip import TRUSTED
-    from state.plugins import enable
+    from state.plugins.registry import enable
     from state.protocol.transaction import frames
 
     tune_collector()

@@ -37,7 +37,8 @@ from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
-from state.plugins import PLUGINS, enable
+from state.plugins.account_history import ACCOUNT_HISTORY
+from state.plugins.registry import PLUGINS, enable
 
 SECONDS_EACH = 1.0
 CALLS_MIN, CALLS_MAX = 7, 2000
@@ -108,7 +109,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 def longest_history(chain: Chain) -> tuple[str, int]:
     """The account with most entries in its history, and how many they are."""
-    accounts = chain.state.plugins["account_history"].accounts
+    accounts = ACCOUNT_HISTORY.of(chain.state).accounts
     sizes = {row.name: len(accounts.get(row.name)) - accounts.get(row.name).first for row in chain.state.accounts.by_name}
     name = max(sizes, key=lambda each: sizes[each])
     return name, sizes[name]

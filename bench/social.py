@@ -20,11 +20,10 @@ from rpc.service.method import METHODS
 from state.chain.genesis import new_state
 from state.chain.hardforks import set_hardfork
 from state.operations.content import Comment, Vote
-from state.plugins import enable
-from state.plugins.follow import plugin as follow
-from state.plugins.social import plugin as communities
-from state.plugins.social.index import plugin
-from state.plugins.social.posts.placement import follow_comment, follow_vote
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.registry import enable
+from state.plugins.social.plugin import COMMUNITIES, register
+from state.plugins.social.posts.placement import on_comment, on_vote
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment as CommentRow
@@ -34,7 +33,7 @@ assert rpc.api
 assert state.operations
 
 SIZES = (1_000, 100_000)
-AUTHORS, COMMUNITIES, TAGS = 500, 10, 50
+AUTHORS, PLACES, TAGS = 500, 10, 50
 WEEK = 7 * 86400
 NOW = 1_800_000_000
 ROUNDS = 50
@@ -44,20 +43,21 @@ SORTS = ("trending", "hot", "created", "payout", "muted")
 def synthetic(count: int) -> tuple[State, float, float]:
     """A state with so many posts, and the seconds that the index took for each comment and for each vote."""
     chance = random.Random(1)
-    made = new_state(load_spec("dev"), prepare=lambda fresh: enable(fresh, (follow.NAME, communities.NAME)))
+    made = new_state(load_spec("dev"), prepare=lambda fresh: enable(fresh, (FOLLOW.name, COMMUNITIES.name)))
+    kept = COMMUNITIES.of(made)
     set_hardfork(made, 23, apply_now=True)
     made.set_props(time=NOW)
     fund = next(iter(made.reward_funds))
     made.reward_funds.modify(fund, reward_balance=10**9, recent_claims=10**17)
-    names = [f"author{i:04}" for i in range(AUTHORS)] + [f"coin-1{i:05}" for i in range(COMMUNITIES)]
+    names = [f"author{i:04}" for i in range(AUTHORS)] + [f"coin-1{i:05}" for i in range(PLACES)]
     for name in names:
         made.accounts.insert(Account(name=name, mined=False, vesting_shares=chance.randrange(10**12)))
-        communities.register(made, name)
+        register(made, kept, name)
     written = voted = 0.0
     votes = 0
     for number in range(count):
         author, created = names[number % AUTHORS], NOW - WEEK + WEEK * number // count
-        category = names[AUTHORS + number // 5 % COMMUNITIES] if number % 5 == 0 else f"tag{number % TAGS}"
+        category = names[AUTHORS + number // 5 % PLACES] if number % 5 == 0 else f"tag{number % TAGS}"
         made.set_props(time=created)
         row = CommentRow(
             author=author, permlink=f"p{number}", category=category, created=created, last_update=created, cashout_time=created + WEEK + 1
@@ -66,7 +66,7 @@ def synthetic(count: int) -> tuple[State, float, float]:
         metadata = json.dumps({"tags": [f"tag{(number + i) % TAGS}" for i in range(4)]})
         made.comment_contents.insert(CommentContent(comment=row.id, title="title", body="A body of some words.", json_metadata=metadata))
         start = time.process_time()
-        follow_comment(made, Comment(author=author, permlink=row.permlink))
+        on_comment(made, kept, Comment(author=author, permlink=row.permlink))
         written += time.process_time() - start
         if number % 2:
             votes += 1
@@ -74,7 +74,7 @@ def synthetic(count: int) -> tuple[State, float, float]:
             made.comment_votes.insert(CommentVote(comment=row.id, voter=voter.id, rshares=rshares, last_update=created))
             made.comments.modify(row, net_rshares=rshares)
             start = time.process_time()
-            follow_vote(made, Vote(voter=voter.name, author=author, permlink=row.permlink))
+            on_vote(made, kept, Vote(voter=voter.name, author=author, permlink=row.permlink))
             voted += time.process_time() - start
         if number % 1000 == 0:
             made.journal.cut(made.journal.mark())
@@ -120,7 +120,7 @@ def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
     """Change what a post is ranked by, and ask."""
     row = made.comments.find(comment)
     made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
-    plugin(made).changed.post(comment)
+    COMMUNITIES.of(made).changed.post(comment)
     ask()
 
 

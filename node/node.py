@@ -34,7 +34,7 @@ from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.skip import Skip
-from state.plugins import enable
+from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock

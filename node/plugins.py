@@ -1,26 +1,18 @@
-"""Which plugins a node runs: those of the chain spec, and what the command line changes about them."""
+"""What a node has enabled: the plugins and optional groups of methods of its chain spec, as the command line changes them."""
 
 from collections.abc import Iterable
 
 from node.failures import NodeError
+from rpc.service.switches import OPTIONAL_GROUPS
+from state.plugins.registry import PLUGINS
 from state.protocol.spec import ChainSpec
 
-KNOWN = (
-    "account_by_key",
-    "account_history",
-    "market_history",
-    "follow",
-    "tags",
-    "reputation",
-    "transaction_status",
-    "rc",
-    "communities",
-    "rewards_api",
-)
+KNOWN = (*PLUGINS, *[group.name for group in OPTIONAL_GROUPS])
+"""All names that a chain spec, `--enable` and `--disable` may hold; plugins in the order in which they are installed."""
 
 
 def chosen_plugins(spec: ChainSpec, enable: Iterable[str] = (), disable: Iterable[str] = ()) -> tuple[str, ...]:
-    """The names of the plugins to run, in the order in which they are started. Raises NodeError for unknown ones."""
+    """Return the names that are enabled, in the order of KNOWN. Raises NodeError for unknown ones."""
     enabled, disabled = set(enable), set(disable)
     for name in (*spec.plugins, *sorted(enabled), *sorted(disabled)):
         if name not in KNOWN:

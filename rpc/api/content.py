@@ -24,12 +24,13 @@ from rpc.service.arguments import AccountName, Limit, Text, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of, find_comment
-from state.plugins.tags import plugin as tags
+from state.plugins.tags.lists import tags_by_author, trending_tags
+from state.plugins.tags.metadata import stored
+from state.plugins.tags.plugin import TAGS
 from state.protocol.errors import require
 from state.tables import State
 from state.tables.content import Comment
 
-NAME = tags.NAME
 OFF = ("_tags_api", "tags_api_plugin not enabled.")
 TAGS_USED_MAX = 1000
 
@@ -80,7 +81,7 @@ def get_content(state: State, show: Show, /, author: AccountName, permlink: Text
     return content
 
 
-@method("tags_api.get_discussion", plugin=NAME)
+@method("tags_api.get_discussion", plugin=TAGS)
 def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
     """A post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
@@ -105,7 +106,7 @@ def get_content_replies(state: State, show: Show, /, author: AccountName, permli
     return show.each(Discussion, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
-@method("tags_api.get_content_replies", plugin=NAME)
+@method("tags_api.get_content_replies", plugin=TAGS)
 def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> Discussions:
     """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
@@ -121,7 +122,7 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 # ------------------------------------------------------------------ votes
 
 
-@method("tags_api.get_active_votes", plugin=NAME)
+@method("tags_api.get_active_votes", plugin=TAGS)
 def list_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> Votes:
     """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
     return {"votes": get_active_votes(state, show, author, permlink)}
@@ -144,26 +145,26 @@ def get_account_votes(state: State, show: Show, /, account: AccountName) -> list
 # ------------------------------------------------------------------ tags
 
 
-@method("tags_api.get_trending_tags", plugin=NAME)
+@method("tags_api.get_trending_tags", plugin=TAGS)
 def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> Tags:
     """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
-    return {"tags": show.each(Tag, tags.trending_tags(state, tags.stored(start_tag), limit))}
+    return {"tags": show.each(Tag, trending_tags(state, stored(start_tag), limit))}
 
 
-@method("condenser_api.get_trending_tags", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
 def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
     """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
-    return show.each(Tag, tags.trending_tags(state, tags.stored(start_tag), limit))
+    return show.each(Tag, trending_tags(state, stored(start_tag), limit))
 
 
-@method("tags_api.get_tags_used_by_author", plugin=NAME)
+@method("tags_api.get_tags_used_by_author", plugin=TAGS)
 def list_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> TagCounts:
     """The tags that an account has used, most often used first, at most 1,000."""
     return {"tags": get_tags_used_by_author(state, show, author)}
 
 
-@method("condenser_api.get_tags_used_by_author", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
 def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
     """The tags that an account has used, most often used first, at most 1,000."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
-    return show.each(TagCount, islice(tags.tags_by_author(state, author), TAGS_USED_MAX))
+    return show.each(TagCount, islice(tags_by_author(state, author), TAGS_USED_MAX))

@@ -6,14 +6,18 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.api.content import NAME, OFF, DiscussionJson, Discussions
+from rpc.api.content import OFF, DiscussionJson, Discussions
 from rpc.records.discussions import NO_COIN, Discussion, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Show
 from state.effects.comments import comment_of, find_comment
-from state.plugins.follow import plugin as follow
-from state.plugins.tags import plugin as tags
+from state.plugins.follow.feeds import FeedEntry
+from state.plugins.follow.lists import blog, blog_entry, feed, feed_entry
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.tags.lists import discussions, tags_of
+from state.plugins.tags.metadata import SMALL_LETTERS, stored
+from state.plugins.tags.plugin import TAGS
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import require
 from state.protocol.values import text
@@ -80,8 +84,8 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
         return {"discussions": by_query(state, show, query)}
 
     by_query.__doc__ = by_members.__doc__ = about
-    method(f"condenser_api.{method_name}", plugin=NAME, not_enabled=OFF)(by_query)
-    method(f"tags_api.{method_name}", plugin=NAME)(by_members)
+    method(f"condenser_api.{method_name}", plugin=TAGS, not_enabled=OFF)(by_query)
+    method(f"tags_api.{method_name}", plugin=TAGS)(by_members)
 
 
 # ------------------------------------------------------------------ under a tag
@@ -96,7 +100,7 @@ def in_order(order: str) -> Find:
         if not order.endswith("_payout"):
             parent = given_comment(state, query.parent_author, query.parent_permlink)
         start = given_comment(state, query.start_author, query.start_permlink)
-        entries = tags.discussions(
+        entries = discussions(
             state,
             order,
             as_tag(query.tag),
@@ -138,12 +142,12 @@ def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
     require_follow(known.state, "blog")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
-        found = follow.blog_entry(state, account, start_comment(state, query).id)
+        found = blog_entry(state, account, start_comment(state, query).id)
         require(found is not None, "Comment is not in account's blog", condition="start_c != c_idx.end()")
         assert found is not None
         start = found.number
     views: list[DiscussionView] = []
-    for entry in follow.blog(state, account, start):
+    for entry in blog(state, account, start):
         if len(views) == query.limit:
             break
         row = state.comments.find(entry.comment)
@@ -160,15 +164,15 @@ def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
-        found = follow.feed_entry(state, account, start_comment(state, query).id)
+        found = feed_entry(state, account, start_comment(state, query).id)
         require(found is not None, "Comment is not in account's feed", condition="start_c != c_idx.end()")
         assert found is not None
         start = found.number
-    entries = islice(follow.feed(state, account, start), query.limit)
+    entries = islice(feed(state, account, start), query.limit)
     return [brought(listed_view(known, state.comments.find(entry.comment)), entry) for entry in entries]
 
 
-def brought(view: DiscussionView, entry: follow.FeedEntry) -> DiscussionView:
+def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
     """A post with who has brought it into a feed, unless its author did."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
@@ -194,7 +198,7 @@ declare_discussions("get_discussions_by_feed", "What those have posted and reblo
 declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
 
 
-@method("tags_api.get_discussions_by_author_before_date", plugin=NAME)
+@method("tags_api.get_discussions_by_author_before_date", plugin=TAGS)
 def list_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
 ) -> Discussions:
@@ -202,7 +206,7 @@ def list_discussions_by_author_before_date(
     return {"discussions": get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)}
 
 
-@method("condenser_api.get_discussions_by_author_before_date", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_discussions_by_author_before_date", plugin=TAGS, not_enabled=OFF)
 def get_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
 ) -> list[DiscussionJson]:
@@ -215,7 +219,7 @@ def get_discussions_by_author_before_date(
     return show.each(Discussion, [with_votes(known, discussion_view(known, row)) for row in rows])
 
 
-@method("tags_api.get_replies_by_last_update", plugin=NAME)
+@method("tags_api.get_replies_by_last_update", plugin=TAGS)
 def list_replies_by_last_update(
     state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> Discussions:
@@ -271,7 +275,7 @@ def require_proper(query: DiscussionQuery) -> None:
 def require_follow(state: State, what: str) -> None:
     """Refuse what needs the plugin that keeps blogs and feeds."""
     has_index = f"_db.has_index< follow::{what}_index >()"
-    require(follow.NAME in state.plugins, "Node is not running the follow plugin", condition=has_index)
+    require(FOLLOW.is_on(state), "Node is not running the follow plugin", condition=has_index)
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
@@ -295,9 +299,9 @@ def is_selected(state: State, row: Comment, query: DiscussionQuery) -> bool:
     """Whether a post has one of the authors and one of the tags that a query asks for."""
     if query.select_authors and row.author not in query.select_authors:
         return False
-    return not query.select_tags or not set(query.select_tags).isdisjoint(tags.tags_of(state, row.id))
+    return not query.select_tags or not set(query.select_tags).isdisjoint(tags_of(state, row.id))
 
 
 def as_tag(name: str) -> str:
     """A tag as it is kept: in small letters, and not too long."""
-    return tags.stored(name.translate(tags.SMALL_LETTERS))
+    return stored(name.translate(SMALL_LETTERS))

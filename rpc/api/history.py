@@ -9,12 +9,11 @@ from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.plugins import account_history
-from state.plugins.account_history import OperationRecord
+from state.plugins.account_history import ACCOUNT_HISTORY, OperationRecord
 from state.protocol.errors import Refused, require
 from state.protocol.operation import SMT_TAGS
 from state.tables import State
 
-NAME = account_history.NAME
 OFF = ("_account_history_api", "account_history_api_plugin not enabled.")
 NEWEST = -1
 START_MAX = 2**64 - 1
@@ -45,7 +44,7 @@ class VirtualOperations(TypedDict):
     next_block_range_begin: UInt32
 
 
-@method("account_history_api.get_account_history", plugin=NAME)
+@method("account_history_api.get_account_history", plugin=ACCOUNT_HISTORY)
 def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> Histories:
     """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
@@ -54,7 +53,7 @@ def get_account_history(state: State, show: Show, /, account: AccountName, start
     return {"history": find_account_history(state, show, account, start, limit)}
 
 
-@method("condenser_api.get_account_history", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_account_history(state: State, show: Show, /, account: AccountName, start: UInt64, limit: HistoryLimit) -> list[Any]:
     """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
@@ -67,13 +66,13 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
 
-@method("account_history_api.get_ops_in_block", plugin=NAME)
+@method("account_history_api.get_ops_in_block", plugin=ACCOUNT_HISTORY)
 def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> BlockOperations:
     """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none."""
     return {"ops": find_ops_in_block(state, show, block_num, only_virtual)}
 
 
-@method("condenser_api.get_ops_in_block", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none.
 
@@ -82,7 +81,7 @@ def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtu
     return shown_operations(show, account_history.operations_in_block(state, block_num, only_virtual))
 
 
-@method("account_history_api.enum_virtual_ops", plugin=NAME)
+@method("account_history_api.enum_virtual_ops", plugin=ACCOUNT_HISTORY)
 def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
     """What the chain itself reported in the blocks from `block_range_begin` to before `block_range_end`.
 
@@ -95,7 +94,7 @@ def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1,
     return {"ops": shown_operations(show, found), "next_block_range_begin": following}
 
 
-@method("account_history_api.get_transaction", plugin=NAME)
+@method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
 def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> TransactionJson:
     """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
     place = account_history.locate_transaction(state, id_)
@@ -108,7 +107,7 @@ def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> 
     return shown
 
 
-@method("condenser_api.get_transaction", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160) -> TransactionJson:
     """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
     return get_transaction(state, chain, show, trx_id)

@@ -5,6 +5,7 @@ from typing import TypedDict
 from rpc.service.arguments import AccountName, PublicKey
 from rpc.service.method import method
 from state.plugins import account_by_key
+from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.tables import State
 
 REFERENCES_MAX = 10_000
@@ -19,13 +20,13 @@ class KeyReferences(TypedDict):
     accounts: list[list[AccountName]]
 
 
-@method("account_by_key_api.get_key_references", plugin=account_by_key.NAME)
+@method("account_by_key_api.get_key_references", plugin=ACCOUNT_BY_KEY)
 def get_key_references(state: State, keys: list[PublicKey]) -> KeyReferences:
     """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
     return {"accounts": find_key_references(state, keys)}
 
 
-@method("condenser_api.get_key_references", plugin=account_by_key.NAME, not_enabled=OFF)
+@method("condenser_api.get_key_references", plugin=ACCOUNT_BY_KEY, not_enabled=OFF)
 def find_key_references(state: State, keys: list[PublicKey]) -> list[list[AccountName]]:
     """For each key the names of the accounts that have it as owner, active or posting key, ascending, at most 10,000."""
     return [list(account_by_key.references(state, key)[:REFERENCES_MAX]) for key in keys]

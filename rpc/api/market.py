@@ -8,11 +8,11 @@ from rpc.service.arguments import Limit, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
+from state.plugins.market_history import MARKET_HISTORY
 from state.protocol.values.asset import COIN, Asset, convert
 from state.tables import State
 from state.tables.market import LimitOrder
 
-NAME = market_history.NAME
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
 BucketJson = Annotated[Json, Of(TokenBucket)]
@@ -49,41 +49,41 @@ class Trades(TypedDict):
     trades: list[TradeJson]
 
 
-@method("market_history_api.get_market_history", plugin=NAME)
+@method("market_history_api.get_market_history", plugin=MARKET_HISTORY)
 def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> Buckets:
     """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
     return {"buckets": find_buckets(state, show, bucket_seconds, start, end)}
 
 
-@method("condenser_api.get_market_history", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def find_buckets(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
     """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
     record = TokenBucket if state.spec.smt else Bucket
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
 
-@method("market_history_api.get_market_history_buckets", plugin=NAME)
+@method("market_history_api.get_market_history_buckets", plugin=MARKET_HISTORY)
 def get_market_history_buckets(_state: State) -> BucketSizes:
     """The sizes of the periods in which trades are summed up, in seconds."""
     return {"bucket_sizes": bucket_sizes(_state)}
 
 
-@method("condenser_api.get_market_history_buckets", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
 def bucket_sizes(_state: State) -> list[UInt32]:
     """The sizes of the periods in which trades are summed up, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
 
-@method("market_history_api.get_volume", plugin=NAME)
-@method("condenser_api.get_volume", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_volume", plugin=MARKET_HISTORY)
+@method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: Show, /) -> VolumeJson:
     """What was traded in the shortest periods that are kept; in a busy market those are the last 24 hours."""
     volume: Json = show(Volume, Volume(*market_history.volume(state)))
     return volume
 
 
-@method("market_history_api.get_ticker", plugin=NAME)
-@method("condenser_api.get_ticker", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
+@method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_ticker(state: State, show: Show, /) -> TickerJson:
     """The latest price, its change within 24 hours in percent, the best offers, and what was traded."""
     opened = latest = change = 0.0
@@ -99,33 +99,33 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
     return ticker
 
 
-@method("market_history_api.get_order_book", plugin=NAME)
-@method("condenser_api.get_order_book", plugin=NAME, not_enabled=OFF)
+@method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
+@method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> OrderBook:
     """What is on offer, at most `limit` orders on each side, best first; behind the asks come orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrder, priced(bids)), "asks": show.each(PricedOrder, priced(asks))}
 
 
-@method("market_history_api.get_trade_history", plugin=NAME)
+@method("market_history_api.get_trade_history", plugin=MARKET_HISTORY)
 def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> Trades:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
     return {"trades": find_trades(state, show, start, end, limit)}
 
 
-@method("condenser_api.get_trade_history", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def find_trades(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(Trade, market_history.trade_history(state, start, end, limit))
 
 
-@method("market_history_api.get_recent_trades", plugin=NAME)
+@method("market_history_api.get_recent_trades", plugin=MARKET_HISTORY)
 def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> Trades:
     """The last `limit` trades, newest first."""
     return {"trades": find_recent_trades(state, show, limit)}
 
 
-@method("condenser_api.get_recent_trades", plugin=NAME, not_enabled=OFF)
+@method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
 def find_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """The last `limit` trades, newest first."""
     return show.each(Trade, market_history.recent_trades(state, limit))

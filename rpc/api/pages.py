@@ -20,8 +20,13 @@ from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import find_comment
 from state.plugins import account_history
-from state.plugins.follow import plugin as follow
-from state.plugins.tags import plugin as tags
+from state.plugins.account_history import ACCOUNT_HISTORY
+from state.plugins.follow.lists import blog, blog_authors, feed
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.plugin import Plugin
+from state.plugins.tags.lists import trending_tags
+from state.plugins.tags.metadata import SMALL_LETTERS
+from state.plugins.tags.plugin import TAGS
 from state.plugins.tags.view import TagStats
 from state.protocol.operation import SMT_TAGS
 from state.protocol.values import text
@@ -127,9 +132,9 @@ class Page(Struct):
     names: dict[str, tuple[str, list[str]]] = {}
     error: str = ""
 
-    def has(self, plugin: str) -> bool:
+    def has(self, plugin: Plugin[Any]) -> bool:
         """Whether a plugin is enabled; what it knows is left out otherwise."""
-        return plugin in self.state.plugins
+        return plugin.is_on(self.state)
 
     def add_authors(self) -> None:
         """Tell of the authors of all that is on the page."""
@@ -184,18 +189,18 @@ def fill(page: Page, path: str) -> None:
     """Fill a page by its path."""
     parts = (path.removeprefix("/") or START_PAGE).split("/")
     first, second, third, *_ = parts + [""] * PARTS
-    if page.has(tags.NAME):
-        page.trending = [stats.tag for stats in tags.trending_tags(page.state, "", TAGS_SHOWN)]
+    if page.has(TAGS):
+        page.trending = [stats.tag for stats in trending_tags(page.state, "", TAGS_SHOWN)]
     if first.startswith("@"):
         fill_account(page, first[1:], second)
     elif second.startswith("@"):
         fill_discussion(page, second[1:], third)
     elif first in ("witnesses", "~witnesses"):
         page.witnesses = {row.owner: row for row in islice(page.state.witnesses.by_vote_name, WITNESSES_SHOWN)}
-    elif first in LISTS and page.has(tags.NAME):
-        fill_list(page, *LISTS[first], second.translate(tags.SMALL_LETTERS))
-    elif first == "tags" and page.has(tags.NAME):
-        page.tags = {stats.tag: stats for stats in tags.trending_tags(page.state, "", ALL_TAGS_SHOWN)}
+    elif first in LISTS and page.has(TAGS):
+        fill_list(page, *LISTS[first], second.translate(SMALL_LETTERS))
+    elif first == "tags" and page.has(TAGS):
+        page.tags = {stats.tag: stats for stats in trending_tags(page.state, "", ALL_TAGS_SHOWN)}
         page.trending = list(page.tags)
 
 
@@ -212,7 +217,7 @@ def fill_list(page: Page, order: str, member: str, tag: str) -> None:
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
     """A post or a reply with all below it, and all their authors; of a larger tree than TREE_MAX some replies have theirs left out."""
     state, known = page.state, page.known
-    if not page.has(tags.NAME):
+    if not page.has(TAGS):
         return
     top = find_comment(state, text.cut(author, NAME_BYTES_MAX), permlink)
     if top is None:
@@ -240,8 +245,8 @@ def fill_account(page: Page, name: str, section: str) -> None:
         page.error = f"there is no account {name}"
         return
     account = page.accounts[name] = page_account(state, row.name)
-    if page.has(follow.NAME):
-        account.guest_bloggers = tuple(follow.blog_authors(state, row.name))
+    if page.has(FOLLOW):
+        account.guest_bloggers = tuple(blog_authors(state, row.name))
     if section in SECTIONS:
         plugin, fill_section = SECTIONS[section]
         if plugin is None or page.has(plugin):
@@ -257,7 +262,7 @@ def page_account(state: State, name: str) -> PageAccountView:
 def fill_blog(page: Page, account: PageAccountView) -> None:
     """The newest entries of an account's blog."""
     account.blog = []
-    for entry in islice(follow.blog(page.state, account.row.name), ENTRIES_SHOWN):
+    for entry in islice(blog(page.state, account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
         view.first_reblogged_on = entry.reblogged_on or None
         account.blog.append(page.add(view))
@@ -266,7 +271,7 @@ def fill_blog(page: Page, account: PageAccountView) -> None:
 def fill_feed(page: Page, account: PageAccountView) -> None:
     """The newest entries of an account's feed."""
     account.feed = []
-    for entry in islice(follow.feed(page.state, account.row.name), ENTRIES_SHOWN):
+    for entry in islice(feed(page.state, account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
         account.feed.append(page.add(brought(view, entry)))
 
@@ -291,14 +296,14 @@ def fill_transfers(page: Page, account: PageAccountView) -> None:
     account.other_history = tuple([pair for pair in shown if pair[1].operation.NAME not in MONEY | PASSED_OVER])
 
 
-Section = tuple[str | None, Callable[[Page, PageAccountView], None]]
+Section = tuple[Plugin[Any] | None, Callable[[Page, PageAccountView], None]]
 SECTIONS: dict[str, Section] = {
-    "": (follow.NAME, fill_blog),
-    "blog": (follow.NAME, fill_blog),
-    "feed": (follow.NAME, fill_feed),
+    "": (FOLLOW, fill_blog),
+    "blog": (FOLLOW, fill_blog),
+    "feed": (FOLLOW, fill_feed),
     "posts": (None, fill_comments),
     "comments": (None, fill_comments),
-    "recent-replies": (tags.NAME, fill_replies),
-    "transfers": (account_history.NAME, fill_transfers),
+    "recent-replies": (TAGS, fill_replies),
+    "transfers": (ACCOUNT_HISTORY, fill_transfers),
 }
 """The sections of an account's pages: the plugin that each needs, and what fills it."""

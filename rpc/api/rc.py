@@ -7,8 +7,9 @@ from rpc.records.plugins import Credits, CreditsView
 from rpc.service.arguments import AccountName, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.plugins.rc import plugin as rc
+from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import Resource
+from state.plugins.rc.rows import maximum_rc
 from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, STATE_BYTES_SCALE
 from state.protocol.errors import require
 from state.protocol.operation import OPERATIONS, SMT_TAGS
@@ -40,10 +41,10 @@ class CreditsOfAccounts(TypedDict):
     rc_accounts: list[CreditsJson]
 
 
-@method("rc_api.get_resource_params", plugin=rc.NAME)
+@method("rc_api.get_resource_params", plugin=RC)
 def get_resource_params(state: State) -> ResourceParameters:
     """The five resources, how their pools fill and what they cost, and what operations use of them."""
-    resources = rc.resources(state)
+    resources = RC.of(state).resources
     return {
         "resource_names": [resource.name for resource in resources],
         "resource_params": {resource.name: resource_json(resource) for resource in resources},
@@ -51,19 +52,19 @@ def get_resource_params(state: State) -> ResourceParameters:
     }
 
 
-@method("rc_api.get_resource_pool", plugin=rc.NAME)
+@method("rc_api.get_resource_pool", plugin=RC)
 def get_resource_pool(state: State) -> ResourcePools:
     """What is left of each resource."""
-    left = zip(rc.resources(state), rc.pools(state), strict=True)
+    left = zip(RC.of(state).resources, RC.of(state).left, strict=True)
     return {"resource_pool": {resource.name: {"pool": json_int(pool)} for resource, pool in left}}
 
 
-@method("rc_api.find_rc_accounts", plugin=rc.NAME)
+@method("rc_api.find_rc_accounts", plugin=RC)
 def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> CreditsOfAccounts:
     """The credits of accounts as they were when they changed last, in the order of the names; unknown ones are left out."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
-    rows = [row for name in accounts if (row := rc.find_rc_account(state, name)) is not None]
-    views = (CreditsView(row, rc.maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
+    rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]
+    views = (CreditsView(row, maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
     return {"rc_accounts": show.each(Credits, views)}
 
 

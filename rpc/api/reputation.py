@@ -7,10 +7,12 @@ from rpc.service.arguments import AccountName, Limit, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins import reputation
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import known_reputations
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.reputation import REPUTATION
 from state.tables import State
 
-EITHER = (follow.NAME, reputation.NAME)
+EITHER = (FOLLOW, REPUTATION)
 OFF = (
     "_follow_api || _reputation_api",
     "Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running.",
@@ -26,7 +28,7 @@ class Reputations(TypedDict):
     reputations: list[ReputationJson]
 
 
-@method("reputation_api.get_account_reputations", plugin=reputation.NAME)
+@method("reputation_api.get_account_reputations", plugin=REPUTATION)
 def get_account_reputations(
     state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
 ) -> Reputations:
@@ -39,7 +41,7 @@ def find_account_reputations(
     state: State, show: Show, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
     """All accounts by name from a name on with their reputations, 0 for those that have none."""
-    known = reputation.known_reputations(state)
+    known = known_reputations(state)
     assert known is not None, "it is served with one of these plugins only"
     found = reputation.account_reputations(state, known, account_lower_bound, limit)
     return show.each(Reputation, (Reputation(account, number) for account, number in found))

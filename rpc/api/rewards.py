@@ -1,4 +1,6 @@
-"""rewards_api: what another reward curve would pay; for experiments, never in production. Source: rpc-api.md §3.13."""
+"""rewards_api: what another reward curve would pay; for experiments, never in production.
+
+It needs no plugin, but is served only where the chain spec or `--enable` names it. Source: rpc-api.md §3.13."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -7,6 +9,7 @@ from typing import Annotated
 from rpc.records.plugins import Payout, Simulation
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
+from rpc.service.switches import REWARDS_API
 from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
 from state.protocol.constants import TIME_MAX
@@ -15,14 +18,13 @@ from state.protocol.values.asset import INT64_MAX
 from state.tables import State
 from state.tables.content import Comment
 
-PLUGIN = "rewards_api"
 FUND = "post"
 CLAIMS_MAX = 2**127
 
 SimulationJson = Annotated[Json, Of(Simulation)]
 
 
-@method("rewards_api.simulate_curve_payouts", plugin=PLUGIN)
+@method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: Show, /, curve: Curve, var1: UInt128) -> SimulationJson:
     """What the comments that wait for their payout would get out of the fund with another curve, whose constant is `var1`."""
     simulation: Json = show(Simulation, simulate(state, curve, var1))

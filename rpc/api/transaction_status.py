@@ -5,6 +5,7 @@ from typing import Annotated, NotRequired, TypedDict
 from rpc.service.arguments import Among, Hash160, Timestamp, UInt32
 from rpc.service.method import method
 from state.plugins import transaction_status
+from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.tables import State
 
 Known = Annotated[str, Among(tuple(status.value for status in transaction_status.Status))]
@@ -17,7 +18,7 @@ class Found(TypedDict):
     block_num: NotRequired[UInt32]
 
 
-@method("transaction_status_api.find_transaction", plugin=transaction_status.NAME)
+@method("transaction_status_api.find_transaction", plugin=TRANSACTION_STATUS)
 def find_transaction(state: State, transaction_id: Hash160, expiration: Timestamp | None = None) -> Found:
     """Whether a transaction waits, in which block it is, or, of an unknown one with its expiration, whether that has passed."""
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from rpc.service.shown import Always, At, Big, CoinAmount, DebtAmount, VestsAmount, Whole
-from state.plugins.reputation import known_reputations, reputation_of
+from state.plugins.follow.lists import known_reputations
+from state.plugins.reputation import reputation_of
 from state.protocol.codec.kinds import AccountName, Bool, Bounded, Many, PublicKey, Text, Time, UInt32, UInt128
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_ACCOUNT_WITNESS_VOTES, COIN_VOTING_MANA_REGENERATION_SECONDS
 from state.protocol.keys.authority import Authority

@@ -10,8 +10,10 @@ from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
 from state.effects.comments import payout_time
 from state.effects.curves import curve_value
 from state.effects.voting import ContentPot, content_pot
-from state.plugins.reputation import Reputations, known_reputations, reputation_of
-from state.plugins.tags import plugin as tags
+from state.plugins.follow.lists import known_reputations
+from state.plugins.reputation import Reputations, reputation_of
+from state.plugins.tags.lists import promotion_of
+from state.plugins.tags.plugin import TAGS
 from state.protocol.codec.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
 from state.protocol.values import text
 from state.protocol.values.asset import COIN, INT64_MAX, SBD, Asset
@@ -160,7 +162,7 @@ class Shared(Struct):
 
 def shared(state: State) -> Shared:
     """What discussions are read with, as it is now."""
-    return Shared(state, content_pot(state), known_reputations(state), tags.NAME in state.plugins)
+    return Shared(state, content_pot(state), known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
@@ -170,7 +172,7 @@ def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
     view = DiscussionView(row, texts, root, shown_body(row, texts.body), payout_time(state, row), url_of(row, root))
     view.root_title = texts.title if root is row else title_of(state, root)
-    promoted = tags.promoted(state, row.id) if known.has_tags else None
+    promoted = promotion_of(state, row.id) if known.has_tags else None
     view.promoted = unpromoted if promoted is None else Asset(promoted, SBD)
     if known.pot.claims:
         view.pending_payout = pending_payout(known.pot, row.net_rshares)

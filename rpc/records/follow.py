@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from rpc.records.comments import Comment, CommentView
 from rpc.service.shown import At
-from state.plugins.follow import plugin as follow
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bounded, Dump, Many, String, Text, Time, UInt32
+from state.plugins.follow import feeds
+from state.plugins.follow.rows import WORDS
+from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many, String, Text, Time, UInt32
 
 
 class Relations(Many):
@@ -20,7 +20,7 @@ class Relations(Many):
         super().__init__(String())
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        return lambda what: [word for word, bit in follow.WORDS.items() if what & bit]
+        return lambda what: [word for word, bit in WORDS.items() if what & bit]
 
 
 class Follow(Struct):
@@ -49,7 +49,7 @@ class AuthorCount(Struct):
 class BlogView(Struct):
     """What is shown of an entry of a blog: its row, and the post."""
 
-    entry: follow.BlogEntry
+    entry: feeds.BlogEntry
     comment: CommentView
 
 
@@ -75,7 +75,7 @@ class BlogItem(Struct):
 class FeedView(Struct):
     """What is shown of an entry of a feed: its row, and the post."""
 
-    entry: follow.FeedEntry
+    entry: feeds.FeedEntry
     comment: CommentView
 
     @property

@@ -7,7 +7,7 @@ from rpc.records.follow import AuthorCount
 from rpc.records.history import RecordedOperation
 from rpc.service.shown import Always, At, MaybeAt
 from state.plugins.account_history import OperationRecord
-from state.plugins.follow.plugin import BlogAuthor
+from state.plugins.follow.rows import BlogAuthor
 from state.protocol.codec.kinds import Int, Many, Pairs, String
 
 Numbered = tuple[tuple[int, OperationRecord], ...]

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from rpc.service.shown import At, Big, CoinAmount, VestsAmount
-from state.plugins.rc.plugin import RcAccount
+from state.plugins.rc.rows import RcAccount
 from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
 

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from rpc.service.shown import At, Big, CoinAmount
 from state.operations.smt.types import SmtCappedGenerationPolicy, Unit
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Choice, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
+from state.protocol.codec.kinds import AccountName, Bool, Choice, Codecs, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
 from state.protocol.values.asset import Asset
 from state.tables import smt
 

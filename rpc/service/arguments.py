@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from rpc.service.refusal import BadArgument
-from state.protocol.codec.codecs import Codecs
 from state.protocol.codec.fields import kind_of_hint, wire_fields
 from state.protocol.codec.kinds import (
     AccountName,
     Bool,
+    Codecs,
     Hash160,
     Hash256,
     Int32,

@@ -35,8 +35,8 @@ from rpc.service.refusal import (
     internal_error,
     invalid_parameters,
     plain_error,
-    plugin_hint,
 )
+from rpc.service.switches import hint
 from rpc.service.turns import Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
@@ -220,7 +220,7 @@ class Service:
     def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
         """The answer to a call of a method whose plugins are off: it tells how to turn them on."""
         said = error_object(error, code, self.wire, self.clock)
-        said["data"]["hint"] = plugin_hint(plugins)
+        said["data"]["hint"] = hint(plugins)
         return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:

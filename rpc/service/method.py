@@ -13,6 +13,7 @@ from msgspec import Struct
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
 from rpc.service.refusal import BadArgument, InvalidParameters, NotEnabled
 from rpc.service.show import Show
+from rpc.service.switches import Switch, names_of
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import to_array
@@ -76,7 +77,7 @@ def method(
     *,
     form: Form | None = None,
     raw: bool = False,
-    plugin: str | tuple[str, ...] = (),
+    plugin: Switch | tuple[Switch, ...] = (),
     not_enabled: tuple[str, str] | None = None,
     loopback_only: bool = False,
     registry: dict[str, Method] = METHODS,
@@ -88,8 +89,9 @@ def method(
     (broadcasts); all others answer at once.
 
     `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
-    `plugin`: served only if one of these is enabled; a call is refused with `not_enabled` (condition, text) if there is
-    one, otherwise the method isn't there. `loopback_only`: only programs on the same machine see it.
+    `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
+    `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
+    `loopback_only`: only programs on the same machine see it.
     """
 
     def declare(function: Function) -> Function:
@@ -100,7 +102,7 @@ def method(
             function=function,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,
-            plugins=(plugin,) if isinstance(plugin, str) else plugin,
+            plugins=names_of(plugin),
             not_enabled=None if not_enabled is None else Refused(not_enabled[1], condition=not_enabled[0]),
             loopback_only=loopback_only,
             waits=inspect.iscoroutinefunction(function),

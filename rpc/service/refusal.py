@@ -87,12 +87,6 @@ def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
     return {"code": INVALID_PARAMETERS, "message": "Invalid parameters", "data": error.text}
 
 
-def plugin_hint(plugins: tuple[str, ...]) -> str:
-    """What can be done where one of these plugins is needed and all are off."""
-    options = " or ".join(f"--enable {plugin}" for plugin in plugins)
-    return f"this needs the plugin {' or '.join(plugins)}, which is off; start the node with {options}"
-
-
 def internal_error() -> dict[str, Any]:
     """The error object for a bug of ours; what happened stands in the node's log."""
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}

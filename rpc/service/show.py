@@ -1,13 +1,26 @@
-"""How methods write their replies: declared records of state.protocol as JSON in the form of the method. No record is known here."""
+"""How methods write their replies: records, which are declared classes, as JSON in the form of the method. No record is known here.
+
+A record says more about its fields than an operation does: a field may be read at a path (`At`, `MaybeAt`), below an attribute that
+the class names (`ROOT`), or be a constant (`Always`). The codec knows nothing of these. It is given `record_dumper`, and asks it for
+every declared class, so that a record inside another one, or in a list, is written as a record too.
+"""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from rpc.service.arguments import LEGACY, Form
-from state.protocol.codec.kinds import Dump, as_it_is
+from rpc.service.shown import Always, At, MaybeAt
+from state.protocol.codec.codecs import ChainCodecs
+from state.protocol.codec.fields import BUILT_IN, Field, shown_fields
+from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, as_it_is
+from state.protocol.codec.straight import Member, extra_members, object_dumper
+from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
+
+CHAINS_KEPT_MAX = 8
 
 Json = dict[str, Any]
 
@@ -23,6 +36,7 @@ class Show:
 
     def __init__(self, wire: Wire, form: Form) -> None:
         self.wire = wire
+        self._codecs = record_codecs(wire.spec)
         self.legacy = form is LEGACY
         self._dumpers: dict[Any, Dump] = {}
 
@@ -34,7 +48,7 @@ class Show:
         """The function that writes values by a record."""
         dump = self._dumpers.get(record)
         if dump is None:
-            dump = self._dumpers[record] = self.wire.codecs.dumper(record, self.legacy) or as_it_is
+            dump = self._dumpers[record] = self._codecs.dumper(record, self.legacy) or as_it_is
         return dump
 
     def each(self, record: Any, values: Iterable[Any]) -> list[Any]:
@@ -45,3 +59,51 @@ class Show:
     def maybe(self, record: Any, value: Any) -> Any:
         """The JSON form of a value, None for None."""
         return None if value is None else self.by(record)(value)
+
+
+# ------------------------------------------------------------------ records
+
+
+@lru_cache(CHAINS_KEPT_MAX)
+def record_codecs(spec: ChainSpec) -> ChainCodecs:
+    """Return the codecs that write the records of a chain: one object for all methods, so that each record is compiled once."""
+    return ChainCodecs(spec, class_dumper=record_dumper)
+
+
+def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
+    """Return the function that writes a value as a record: straight-line code, made by the codec's generator."""
+    members = [member_of(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
+    return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
+
+
+def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
+    """Return how a field of a record is written."""
+    key = codecs.spec.spell(field.json)
+    if isinstance(field.kind, Always):
+        return Member(key, repr(field.kind.value))
+    return Member(key, place_of(cls, field), codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
+
+
+def place_of(cls: type, field: Field) -> str:
+    """Return the expression that reads a field of `v`: at its path, or as the attribute of its name, below the ROOT of its class."""
+    if isinstance(field.kind, At | MaybeAt):
+        path = field.kind.path
+    else:
+        root = getattr(cls, "ROOT", "")
+        path = f"{root}.{field.name}" if root else field.name
+    return f"v.{path}" if path else "v"
+
+
+def blank(of: Any, codecs: Codecs, legacy: bool) -> Any:
+    """Return the JSON form of a record or a kind with nothing in it; optional fields are left out.
+
+    `jsonrpc.get_signature` shows results so, and the schemas see by it whether a kind is written as text.
+    """
+    if isinstance(of, Always):
+        return of.value
+    if isinstance(of, At):
+        return blank(of.kind, codecs, legacy)
+    if isinstance(of, Kind) or of in BUILT_IN:
+        return (codecs.dumper(of, legacy) or as_it_is)(codecs.default(of))
+    fields = [field for field in shown_fields(of, legacy) if not isinstance(field.kind, Maybe)]
+    return {codecs.spec.spell(field.json): blank(field.kind, codecs, legacy) for field in fields}

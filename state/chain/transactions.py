@@ -27,20 +27,6 @@ EXCEPTION_BLOCKS = {
     5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
 }
 # Operations that a listed account can't act with, and the field that names who acts (block-processing.md §2.11).
-PROTECTED_FIELDS = {
-    "account_witness_proxy": "account",
-    "account_witness_vote": "account",
-    "update_proposal_votes": "voter",
-    "vote": "voter",
-    "withdraw_vesting": "account",
-    "set_withdraw_vesting_route": "from_account",
-    "transfer": "from_",
-    "limit_order_create": "owner",
-    "limit_order_create2": "owner",
-    "transfer_to_vesting": "from_",
-    "transfer_to_savings": "from_",
-    "escrow_transfer": "from_",
-}
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
@@ -129,9 +115,8 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
 
 def apply_operation(state: State, operation: Operation) -> None:
     """One operation: is its actor locked out, tell, apply, tell."""
-    field = PROTECTED_FIELDS.get(operation.NAME)
-    if field is not None:
-        require_not_locked(state, getattr(operation, field))
+    if operation.PROTECTED:
+        require_not_locked(state, getattr(operation, operation.PROTECTED))
     tell(state, operation, after=False)
     operation.apply(state)
     tell(state, operation, after=True)

@@ -10,8 +10,7 @@ from state.operations.checks import (
     require_json_metadata,
     require_no_extensions,
 )
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Extensions, PublicKey, Text
+from state.protocol.codec.kinds import AccountName, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import (
     COIN_ACCOUNT_SUBSIDY_PRECISION,
     COIN_CREATE_ACCOUNT_DELEGATION_RATIO,

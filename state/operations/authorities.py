@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from state.effects.accounts import require_accounts, require_members, require_size, update_owner
 from state.operations.checks import require_account_name, require_json_metadata, require_optional_account_name
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Extensions, PublicKey, Text
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import COIN_TEMP_ACCOUNT
 from state.protocol.errors import Refused, UnknownKey, require
 from state.protocol.keys.authority import Authority

@@ -6,21 +6,15 @@ Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from state.protocol.constants import (
-    COIN_100_PERCENT,
     COIN_MAX_MEMO_SIZE,
     COIN_MAX_PERMLINK_LENGTH,
     COIN_MAX_WITNESS_URL_LENGTH,
-    COIN_MIN_BLOCK_SIZE_LIMIT,
 )
 from state.protocol.errors import require
 from state.protocol.values import jsontext, text
-
-if TYPE_CHECKING:
-    from state.operations.witnesses import LegacyChainProperties, PowChainProperties
-    from state.protocol.codec.codecs import Codecs
 
 
 def require_account_name(name: str) -> None:
@@ -69,13 +63,3 @@ def require_url(address: str) -> None:
 def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
     """No extensions; not every operation that has the field asks for that."""
     require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")
-
-
-def require_chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
-    """What a witness or a miner proposes for the chain; `canonical` refuses historic spellings of the fee's symbol."""
-    fee = props.account_creation_fee
-    minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
-    require(not (canonical and fee.symbol_bytes), condition="account_creation_fee.symbol.is_canon()")
-    require(fee.amount >= minimum, condition="account_creation_fee.amount >= COIN_MIN_ACCOUNT_CREATION_FEE")
-    require(props.maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT, condition="maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT")
-    require(props.sbd_interest_rate <= COIN_100_PERCENT, condition="sbd_interest_rate <= COIN_100_PERCENT")

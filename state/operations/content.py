@@ -22,8 +22,7 @@ from state.effects.early_voting import cast_early_vote
 from state.effects.edits import edited
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
+from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Codecs, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_BENEFICIARY_LIMIT,
@@ -44,7 +43,7 @@ MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
 # ------------------------------------------------------------------ votes
 
 
-@operation(0, posting="voter", impacted=("voter", "author"))
+@operation(0, posting="voter", impacted=("voter", "author"), protected="voter")
 class Vote(Operation, frozen=True):
     """Vote a comment up or down, with a weight in basis points; 0 takes a vote back."""
 

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from state.effects.interpreters import interpret
 from state.operations import checks
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import CustomId, Data, Many, Names, Text, UInt16
+from state.protocol.codec.kinds import Codecs, CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
 from state.protocol.errors import require
 from state.protocol.keys.authority import Authority

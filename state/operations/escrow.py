@@ -5,8 +5,7 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, share
 from state.effects.escrow import give_back_escrow
 from state.operations import checks
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Text, Time, UInt32
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset
@@ -22,7 +21,7 @@ def require_names(*names: str) -> None:
         checks.require_account_name(name)
 
 
-@operation(27, active="from_", impacted=("from_", "to", "agent"))
+@operation(27, active="from_", impacted=("from_", "to", "agent"), protected="from_")
 class EscrowTransfer(Operation, frozen=True):
     """Set funds aside for somebody, with an agent as arbiter; both must ratify it before the deadline."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, median_price
 from state.effects.orders import apply_order, cancel_order
 from state.operations.checks import require_account_name
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Time, UInt32
 from state.protocol.constants import (
     COIN_CONVERSION_DELAY,
     COIN_CONVERSION_DELAY_PRE_HF_16,
@@ -28,7 +27,7 @@ SECONDS_PER_DAY = 86400
 EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
 
 
-@operation(5, active="owner")
+@operation(5, active="owner", protected="owner")
 class LimitOrderCreate(Operation, frozen=True):
     """Offer funds for a minimum of others; what matches is traded at once."""
 
@@ -50,7 +49,7 @@ class LimitOrderCreate(Operation, frozen=True):
         create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 
-@operation(21, active="owner")
+@operation(21, active="owner", protected="owner")
 class LimitOrderCreate2(Operation, frozen=True):
     """Offer funds at a price; what matches is traded at once."""
 

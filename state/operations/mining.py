@@ -13,10 +13,10 @@ from state.effects.accounts import create_account
 from state.effects.balances import adjust_balance, adjust_supply, create_vesting
 from state.effects.mining_rewards import pow_reward
 from state.operations import checks
-from state.operations.witnesses import LegacyChainProperties, PowChainProperties
-from state.protocol.codec.codecs import Codecs
+from state.operations.chain_properties import LegacyChainProperties, PowChainProperties, require_chain_properties
 from state.protocol.codec.kinds import (
     AccountName,
+    Codecs,
     Dump,
     Hash160,
     Hash256,
@@ -73,7 +73,7 @@ class Pow(Operation, frozen=True):
     props: PowChainProperties = field(default_factory=PowChainProperties)
 
     def validate(self, codecs: Codecs) -> None:
-        checks.require_chain_properties(self.props, codecs, canonical=True)
+        require_chain_properties(self.props, codecs, canonical=True)
         checks.require_account_name(self.worker_account)
         done = self.work
         work.require_pow_input(self.block_id, self.nonce, done.input)
@@ -198,7 +198,7 @@ class Pow2(Operation, frozen=True):
         return {self.work.input.worker_account}
 
     def validate(self, codecs: Codecs) -> None:
-        checks.require_chain_properties(self.props, codecs, canonical=True)
+        require_chain_properties(self.props, codecs, canonical=True)
         self.work.validate(codecs)
 
     def apply(self, state: State) -> None:

@@ -8,8 +8,7 @@ from typing import Annotated
 from state.effects.balances import adjust_balance
 from state.effects.proposals import remove_proposals
 from state.operations import checks
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Extensions, Int, Many, Text, Time
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, Int, Many, Text, Time
 from state.protocol.constants import (
     COIN_PROPOSAL_MAINTENANCE_CLEANUP,
     COIN_PROPOSAL_MAX_IDS_NUMBER,
@@ -94,7 +93,7 @@ class CreateProposal(Operation, frozen=True):
         adjust_balance(state, treasury, COIN_TREASURY_FEE, SBD)
 
 
-@operation(45, active="voter", impacted=("voter",))
+@operation(45, active="voter", impacted=("voter",), protected="voter")
 class UpdateProposalVotes(Operation, frozen=True):
     """Vote for proposals, or take votes back."""
 

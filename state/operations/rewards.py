@@ -9,8 +9,7 @@ from state.effects.balances import adjust_balance, adjust_reward_balance, intere
 from state.effects.mana import manabar_changes
 from state.effects.votes import propagate
 from state.operations import checks
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, AssetKind, Extensions, Many
+from state.protocol.codec.kinds import AccountName, AssetKind, Codecs, Extensions, Many
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, decimals, nai_digits, nai_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, adjust_balance_of, adjust_savings_balance, savings_of
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_memo
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Text, UInt32
+from state.protocol.codec.kinds import AccountName, Codecs, Text, UInt32
 from state.protocol.constants import COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT, COIN_SAVINGS_WITHDRAW_TIME
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
@@ -15,7 +14,7 @@ from state.tables import State
 from state.tables.payments import SavingsWithdraw
 
 
-@operation(2, active="from_", impacted=("from_", "to"))
+@operation(2, active="from_", impacted=("from_", "to"), protected="from_")
 class Transfer(Operation, frozen=True):
     """Move liquid funds from one account to another."""
 
@@ -42,7 +41,7 @@ class Transfer(Operation, frozen=True):
         adjust_balance_of(state, self.to, self.amount.amount, self.amount.symbol)
 
 
-@operation(32, active="from_", impacted=("from_", "to"))
+@operation(32, active="from_", impacted=("from_", "to"), protected="from_")
 class TransferToSavings(Operation, frozen=True):
     """Move liquid funds into somebody's savings."""
 

@@ -8,8 +8,7 @@ from state.effects.delegations import lend, lendable, take_back
 from state.effects.mana import wrapped
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, UInt16
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, UInt16
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_WITHDRAW_ROUTES,
@@ -28,7 +27,7 @@ from state.tables.accounts import Account, VestingDelegation, WithdrawRoute
 POWER_MIN_FEES = 10  # before hardfork 20: how many creation fees an account must be worth to be powered down
 
 
-@operation(3, active="from_")
+@operation(3, active="from_", protected="from_")
 class TransferToVesting(Operation, frozen=True):
     """Power up: turn liquid funds into vesting shares, one's own or somebody else's."""
 
@@ -59,7 +58,7 @@ class TransferToVesting(Operation, frozen=True):
         create_vesting(state, target, self.amount.amount, self.amount.symbol)
 
 
-@operation(4, active="account")
+@operation(4, active="account", protected="account")
 class WithdrawVesting(Operation, frozen=True):
     """Power down: have vesting shares paid out in weekly parts; 0 stops it."""
 
@@ -120,7 +119,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
 
-@operation(20, active="from_account", impacted=("from_account", "to_account"))
+@operation(20, active="from_account", impacted=("from_account", "to_account"), protected="from_account")
 class SetWithdrawVestingRoute(Operation, frozen=True):
     """Send a part of what is powered down to another account."""
 

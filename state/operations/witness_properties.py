@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from state.operations.checks import require_url
-from state.protocol.codec.codecs import Codecs, reading
-from state.protocol.codec.kinds import Int, Key, String, unpack_length
+from state.protocol.codec.codecs import reading
+from state.protocol.codec.kinds import Codecs, Int, Key, String, unpack_length
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MIN_BLOCK_SIZE_LIMIT,

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from msgspec import Struct, field, structs
+from msgspec import field, structs
 
 from state.effects.arithmetic import WORD16, share
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
-from state.operations.checks import require_account_name, require_chain_properties, require_optional_account_name, require_url
+from state.operations.chain_properties import LegacyChainProperties, require_chain_properties
+from state.operations.checks import require_account_name, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
-from state.protocol.codec.codecs import Codecs
 from state.protocol.codec.kinds import (
     AccountName,
     Blob,
     Bool,
-    CoinFee,
-    CoinFeeKind,
+    Codecs,
     Extensions,
     Pairs,
     PublicKey,
     String,
     Text,
-    UInt16,
-    UInt32,
 )
 from state.protocol.constants import (
-    COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
-    COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
-    COIN_DEFAULT_SBD_INTEREST_RATE,
     COIN_MAX_ACCOUNT_CREATION_FEE,
     COIN_MAX_ACCOUNT_WITNESS_VOTES,
     COIN_MAX_PROXY_RECURSION_DEPTH,
-    COIN_MIN_BLOCK_SIZE_LIMIT,
     COIN_NULL_ACCOUNT,
     COIN_SOFT_MAX_BLOCK_SIZE,
 )
@@ -46,29 +39,7 @@ from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness, WitnessVote
 
-DEFAULT_BLOCK_SIZE = COIN_MIN_BLOCK_SIZE_LIMIT * 2
 NOBODY = Authority(1, ((COIN_NULL_ACCOUNT, 1),), ())  # never satisfied
-
-
-class LegacyChainProperties(Struct, frozen=True):
-    """What a witness proposes for the chain in the older operations; the condenser adds two constants on output."""
-
-    LEGACY_EXTRA: ClassVar[dict[str, int]] = {
-        "account_subsidy_budget": COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
-        "account_subsidy_decay": COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
-    }
-
-    account_creation_fee: CoinFee = field(default_factory=CoinFee)
-    maximum_block_size: UInt32 = DEFAULT_BLOCK_SIZE
-    sbd_interest_rate: UInt16 = COIN_DEFAULT_SBD_INTEREST_RATE
-
-
-class PowChainProperties(Struct, frozen=True):
-    """The same inside the first kind of proof of work, where the condenser keeps the fee's NAI form."""
-
-    account_creation_fee: Annotated[CoinFee, CoinFeeKind(nai_only=True)] = field(default_factory=CoinFee)
-    maximum_block_size: UInt32 = DEFAULT_BLOCK_SIZE
-    sbd_interest_rate: UInt16 = COIN_DEFAULT_SBD_INTEREST_RATE
 
 
 @operation(11, active="owner")
@@ -199,7 +170,7 @@ class FeedPublish(Operation, frozen=True):
         state.witnesses.modify(witness, sbd_exchange_rate=self.exchange_rate, last_sbd_exchange_update=state.head_time)
 
 
-@operation(12, active="account", impacted=("account", "witness"))
+@operation(12, active="account", impacted=("account", "witness"), protected="account")
 class AccountWitnessVote(Operation, frozen=True):
     """Vote for a witness, or take the vote back."""
 
@@ -241,7 +212,7 @@ class AccountWitnessVote(Operation, frozen=True):
         state.witness_votes.remove(vote)
 
 
-@operation(13, active="account", impacted=("account", "proxy"))
+@operation(13, active="account", impacted=("account", "proxy"), protected="account")
 class AccountWitnessProxy(Operation, frozen=True):
     """Let another account vote for witnesses in one's place; nobody ends that."""
 

@@ -1,36 +1,14 @@
-"""Indices derived from operations, each a plugin that a node enables by name; consensus never looks at them.
+"""Indices derived from operations, each of which a node switches on by name; consensus never reads them.
 
-A plugin is one module: its tables (undone with the state's journal), `install(state)`, which makes them, registers its
-listeners and returns them, and functions that read them. `enable` puts what it returns into `state.plugins[name]`.
+plugin            the type `Plugin`: name, data, installation, groups of methods
+registry          all plugins in their order, and `enable`
+account_by_key, account_history, market_history, reputation, transaction_status
+                  a plugin in one module each
+follow, rc, tags, social
+                  a plugin in a package each; `social` is the plugin `communities`
+
+A plugin has tables, which the state's journal undoes; listeners, which keep the tables up to date; functions that read them; and one
+declaration, `FOLLOW = Plugin("follow", ...)`. In a package these are modules: `rows` (`index` in social) holds the tables and the
+type of the plugin's data, `plugin` the declaration with the listeners, `lists` what RPC methods read. `rc` is a plugin and yet refuses
+transactions: this is a soft rule of the node that a transaction is sent to, no block is refused for it.
 """
-
-from collections.abc import Callable, Iterable
-from typing import Any
-
-from state.plugins import account_by_key, account_history, market_history, reputation, transaction_status
-from state.plugins.follow import plugin as follow
-from state.plugins.rc import plugin as rc
-from state.plugins.social import plugin as communities
-from state.plugins.tags import plugin as tags
-from state.tables import State
-
-# In the order in which they are initialised; listeners are told in that order.
-PLUGINS: dict[str, Callable[[State], Any]] = {
-    account_by_key.NAME: account_by_key.install,
-    account_history.NAME: account_history.install,
-    market_history.NAME: market_history.install,
-    transaction_status.NAME: transaction_status.install,
-    rc.NAME: rc.install,
-    reputation.NAME: reputation.install,
-    follow.NAME: follow.install,
-    tags.NAME: tags.install,
-    communities.NAME: communities.install,
-}
-
-
-def enable(state: State, names: Iterable[str]) -> None:
-    """Install the named plugins on a state at genesis."""
-    wanted = set(names)
-    for name, install in PLUGINS.items():
-        if name in wanted:
-            state.plugins[name] = install(state)

@@ -1,4 +1,4 @@
-"""Which accounts have a key in their owner, active or posting authority. It must not know who asks.
+"""The plugin `account_by_key`: the accounts that have a key in their owner, active or posting authority.
 Source: block-processing.md §7.7; rpc-api.md §6.7.
 """
 
@@ -7,14 +7,13 @@ from typing import Any
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation
 from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
 from state.operations.mining import Pow, Pow2
+from state.plugins.plugin import Plugin
 from state.protocol.virtual import Hardfork
-from state.store import Journal, Row, Table, Unique
+from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.accounts import AccountAuthority
 
-NAME = "account_by_key"
-
-# create_claimed_account is left out: as on the reference, its keys show up when an update adds them.
+# The reference forgot create_claimed_account here: the keys of such an account show up only when a later update adds them.
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, Pow, Pow2)
 UPDATES = (AccountUpdate, AccountUpdate2, RecoverAccount)
 
@@ -36,14 +35,18 @@ class KeyReferences(Table[KeyReference]):
 
 
 class AccountByKey:
-    """The table, and the keys that an account had before the operation that is applied now."""
+    """The plugin's data: the table of keys, and between two listeners the keys that an account had before an operation.
 
-    def __init__(self, journal: Journal) -> None:
-        self.references = KeyReferences(journal)
+    An operation that sets an authority names the whole new authority, not what it changes. So the keys are noted before it,
+    and compared after it with those of then.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.references = KeyReferences(state.journal)
         self._before = NO_KEYS
 
     def add(self, key: bytes, account: str) -> None:
-        """Note that an account has a key; nothing changes when that is known."""
+        """Enter an account under a key, unless it stands there already."""
         row = self.references.by_key.get(key)
         if row is None:
             self.references.insert(KeyReference(key=key, accounts=(account,)))
@@ -51,7 +54,7 @@ class AccountByKey:
             self.references.modify(row, accounts=tuple(sorted((*row.accounts, account))))
 
     def remove(self, key: bytes, account: str) -> None:
-        """Forget that an account has a key."""
+        """Take an account out of those of a key; the row goes with the last one."""
         row = self.references.by_key.get(key)
         if row is not None and account in row.accounts:
             others = tuple(name for name in row.accounts if name != account)
@@ -61,16 +64,19 @@ class AccountByKey:
                 self.references.remove(row)
 
     def remember(self, state: State, operation: Any) -> None:
-        """Before an operation that changes keys: which ones are there."""
+        """Before an operation that changes authorities: note the keys of the account."""
         row = state.account_authorities.by_account.get(owner_of(operation))
         self._before = NO_KEYS if row is None else keys_of(row)
 
     def forget(self, state: State, operation: Any) -> None:
-        """Before an operation that makes an account: none of its keys are known."""
+        """Before an operation that creates an account: all keys that it will have are new.
+
+        A proof of work may also be for an account that exists; its keys are entered once more then, which changes nothing.
+        """
         self._before = NO_KEYS
 
     def compare(self, state: State, operation: Any) -> None:
-        """After an operation: take up the keys that have come, drop those that have gone."""
+        """After an operation: enter the keys that the account has got, and remove the ones that it no longer has."""
         name = owner_of(operation)
         row = state.account_authorities.by_account.get(name)
         if row is None:
@@ -83,7 +89,7 @@ class AccountByKey:
             self.remove(key, name)
 
     def after_hardfork(self, state: State, operation: Hardfork) -> None:
-        """Hardfork 9 gives the listed accounts one key; their old ones are not dropped."""
+        """After hardfork 9, which gives the listed accounts one key: enter it. The reference keeps their old keys as well."""
         if operation.hardfork_id == 9:
             for name in state.spec.hf9_accounts:
                 row = state.account_authorities.by_account.get(name)
@@ -94,23 +100,22 @@ class AccountByKey:
 
 def references(state: State, key: bytes) -> tuple[str, ...]:
     """The accounts that have a key, in ascending order."""
-    plugin: AccountByKey = state.plugins[NAME]
-    row = plugin.references.by_key.get(key)
+    row = ACCOUNT_BY_KEY.of(state).references.by_key.get(key)
     return () if row is None else row.accounts
 
 
 def install(state: State) -> AccountByKey:
-    """Index the accounts that a chain spec adds, which no operation makes, and listen from now on."""
-    plugin = AccountByKey(state.journal)
+    """Make the table, enter the accounts of the chain spec, which no operation creates, and listen."""
+    kept = AccountByKey(state)
     for account in state.spec.genesis.accounts:
         for key in sorted(keys_of(state.authority(account.name))):
-            plugin.add(key, account.name)
+            kept.add(key, account.name)
     on_operation = state.listeners.on_operation
-    on_operation(plugin.forget, *CREATIONS, after=False)
-    on_operation(plugin.remember, *UPDATES, after=False)
-    on_operation(plugin.compare, *CREATIONS, *UPDATES)
-    on_operation(plugin.after_hardfork, Hardfork)
-    return plugin
+    on_operation(kept.forget, *CREATIONS, after=False)
+    on_operation(kept.remember, *UPDATES, after=False)
+    on_operation(kept.compare, *CREATIONS, *UPDATES)
+    on_operation(kept.after_hardfork, Hardfork)
+    return kept
 
 
 def owner_of(operation: Any) -> str:
@@ -133,3 +138,6 @@ def owner_of(operation: Any) -> str:
 def keys_of(row: AccountAuthority) -> Keys:
     """All keys of an account's three authorities."""
     return frozenset(key for authority in (row.owner, row.active, row.posting) for key, _ in authority.key_auths)
+
+
+ACCOUNT_BY_KEY = Plugin("account_by_key", AccountByKey, install, serves=("account_by_key_api",))

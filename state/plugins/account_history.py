@@ -1,4 +1,4 @@
-"""Every operation with where it stands in the chain, by account, by block and by transaction. It must not know who asks.
+"""The plugin `account_history`: all operations with their places in the chain, by account, by block and by transaction.
 Source: block-processing.md §7.1, §7.2 (the in-memory variant); rpc-api.md §6.1, §6.2.
 """
 
@@ -9,26 +9,25 @@ from typing import Any
 from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION
+from state.plugins.plugin import Plugin
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.store import History, Lists
 from state.tables import State
 
-NAME = "account_history"
-
-# An entry is gone when there are more than so many newer ones and it is more than so many seconds older than the newest.
+# An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
 KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * 86400
 
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32
-# Their `impacted` has the treasury's name on the main chain.
+# Operations class by class know whom they impact, but not the chain; and the treasury has a name of its own on each chain.
 OF_TREASURY: tuple[type[ProposalPay | SpsFund], ...] = (ProposalPay, SpsFund)
 
 
 class OperationRecord(Struct, frozen=True, gc=False, eq=False):
-    """An operation and its coordinates; kept once, and shared by all who were touched by it."""
+    """An operation and its place in the chain; one record, which the histories of all impacted accounts share."""
 
     trx_id: bytes
     block: int
@@ -40,14 +39,15 @@ class OperationRecord(Struct, frozen=True, gc=False, eq=False):
 
     @property
     def is_pending(self) -> bool:
-        """Whether it belongs to a transaction that waits for a block."""
+        """Whether the operation belongs to a transaction that waits for a block."""
         return self.trx_in_block == NO_TRANSACTION and self.trx_id != ZERO_ID
 
 
 class AccountHistory:
-    """Records in the order in which they were made, so blocks ascend; those of each account; where each transaction is.
+    """The plugin's data: all records, those of each account, and the place of each transaction.
 
-    Like the reference it keeps all records and the newest entries of accounts: it grows with the chain.
+    Records are in the order in which they were made, so their block numbers ascend and a block is found by bisection. As on the
+    reference all records are kept, and of each account the newest entries: the plugin grows with the chain.
     """
 
     def __init__(self, state: State) -> None:
@@ -64,13 +64,13 @@ class AccountHistory:
         return self._log.get(None)
 
     def record(self, state: State, operation: Operation) -> None:
-        """Before an operation is applied: enter it for everybody whom it touches; nobody, no record."""
+        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
         accounts = operation.impacted()
         if accounts:
             self._enter(state, operation, accounts)
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
-        """The same for what the treasury does, which has a name of its own on each chain."""
+        """Before an operation that impacts the treasury: record it under the name that the treasury has on this chain."""
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
@@ -86,14 +86,14 @@ class AccountHistory:
                 self._prune(account)
 
     def _prune(self, account: str) -> None:
-        """Give back the memory of entries that are gone; now and then is often enough, as queries don't show them."""
+        """Free the memory of an account's dropped entries; now and then is often enough, as queries leave them out anyway."""
         history = self.accounts.get(account)
         count = dropped(history)
         if count:
             self.accounts.drop_front(account, count)
 
     def record_transaction(self, state: State, trx: SignedTransaction) -> None:
-        """After a transaction: note where it is, unless it waits for a block."""
+        """After a transaction: note its block and its place there, unless it waits for a block."""
         here = state.here
         if here.trx_in_block != NO_TRANSACTION and here.block > state.props.head_block_number:
             self.transactions[trx.id] = here.block << BLOCK_SHIFT | here.trx_in_block
@@ -105,8 +105,7 @@ class AccountHistory:
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, OperationRecord]]:
     """The newest `limit` entries of an account up to the number `start` (negative: the newest), ascending, with their numbers."""
-    plugin: AccountHistory = state.plugins[NAME]
-    entries = plugin.accounts.get(account)
+    entries = ACCOUNT_HISTORY.of(state).accounts.get(account)
     first = entries.first + FIRST_SEQUENCE
     end = len(entries) if start < 0 else min(len(entries), max(start - first + 1, 0))
     begin = max(end - limit, dropped(entries))
@@ -114,22 +113,22 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
 
 
 def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[OperationRecord]:
-    """What happened in a block: by transaction, in each the real operations first; then what the block itself did.
+    """Return the operations of a block: by transaction, in each the real ones before the virtual ones; then those of the block itself.
 
-    What waits for the next block stands under the head block, as on the reference.
+    Operations that wait for a block are listed under the head block, as on the reference.
     """
-    records = state.plugins[NAME].records
+    records = ACCOUNT_HISTORY.of(state).records
     found = records[position(records, number) : position(records, number + 1)]
     return in_order(record for record in found if not only_virtual or record.operation.VIRTUAL)
 
 
 def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[OperationRecord], int]:
-    """The virtual operations of blocks from `begin` to before `end`, and the next block that has any, or 0.
+    """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
 
-    With the block that makes them `enough` they end earlier. What waits for the next block is not there: it would come
-    again with its block.
+    They end earlier, with the block that brings their number to `enough`. Operations that wait for a block are left out: a caller
+    who reads on from block to block would get them a second time with their block.
     """
-    records = state.plugins[NAME].records
+    records = ACCOUNT_HISTORY.of(state).records
     found: list[OperationRecord] = []
     for record in records[position(records, begin) : position(records, end)]:
         if is_virtual(record):
@@ -141,26 +140,26 @@ def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple
 
 
 def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
-    """Block number and place in the block of a transaction of the main branch; None for any other."""
-    plugin: AccountHistory = state.plugins[NAME]
-    place = plugin.transactions.get(trx_id)
+    """Return block number and index in the block of a transaction of the main branch, None for any other."""
+    place = ACCOUNT_HISTORY.of(state).transactions.get(trx_id)
     return None if place is None else (place >> BLOCK_SHIFT, place & NO_TRANSACTION)
 
 
 def install(state: State) -> AccountHistory:
-    """Record from now on: operations before they are applied, so they stand before the virtual ones that they cause."""
-    plugin = AccountHistory(state)
+    """Make the lists and listen. Operations are recorded before they are applied, so they precede the virtual ones that they cause."""
+    kept = AccountHistory(state)
     others = (cls for cls in OPERATIONS.values() if cls not in OF_TREASURY)
-    state.listeners.on_operation(plugin.record, *others, after=False)
-    state.listeners.on_operation(plugin.record_of_treasury, *OF_TREASURY, after=False)
-    state.listeners.after_transaction.append(plugin.record_transaction)
-    return plugin
+    state.listeners.on_operation(kept.record, *others, after=False)
+    state.listeners.on_operation(kept.record_of_treasury, *OF_TREASURY, after=False)
+    state.listeners.after_transaction.append(kept.record_transaction)
+    return kept
 
 
 def dropped(entries: History[OperationRecord]) -> int:
-    """How many of an account's entries are gone: when the newest one came, they were old and had enough newer ones.
+    """Return how many of an account's entries are dropped: at the time of the newest one they were old and enough were newer.
 
-    So it depends on nothing but the entries, and what was gone once stays so.
+    This depends on the entries alone, not on when memory was freed, so every node answers alike; and a dropped entry never
+    comes back, since later entries only make it older.
     """
     if len(entries) <= KEPT_ENTRIES + 1:
         return 0
@@ -169,15 +168,18 @@ def dropped(entries: History[OperationRecord]) -> int:
 
 
 def position(records: History[OperationRecord], block: int) -> int:
-    """Where the records of a block begin, or would."""
+    """Return the index at which the records of a block begin, or would begin."""
     return bisect_left(records, block, key=lambda record: record.block)
 
 
 def in_order(records: Iterable[OperationRecord]) -> list[OperationRecord]:
-    """Records in the order in which queries show them."""
+    """Sort records as queries show them."""
     return sorted(records, key=lambda record: (record.block, record.trx_in_block, record.virtual_op))
 
 
 def is_virtual(record: OperationRecord) -> bool:
-    """Whether a block has caused this, and no longer a waiting transaction."""
+    """Whether a record is of a virtual operation in a block, rather than of one that a waiting transaction has caused."""
     return record.operation.VIRTUAL and not record.is_pending
+
+
+ACCOUNT_HISTORY = Plugin("account_history", AccountHistory, install, serves=("account_history_api",))

@@ -1,4 +1,4 @@
-"""Trades of the internal market: each one, and summed up in buckets of time. It must not know who asks.
+"""The plugin `market_history`: the trades of the internal market, one by one and summed up in buckets of time.
 Source: block-processing.md §7.3; rpc-api.md §6.3.
 """
 
@@ -9,14 +9,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from state.effects.arithmetic import share
+from state.plugins.plugin import Plugin
 from state.protocol.errors import require
 from state.protocol.values.asset import COIN, INT64_MAX, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
 from state.tables import State
 from state.tables.market import LimitOrder
-
-NAME = "market_history"
 
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
 SHORTEST = BUCKET_SIZES[0]
@@ -25,14 +24,15 @@ DAY = 86400
 
 
 class Trade(Struct, frozen=True, gc=False, eq=False):
-    """Two orders that met, at head time."""
+    """Two orders that were matched, with the head time of then."""
 
     time: int
     operation: FillOrder
 
 
 class Side(NamedTuple):
-    """One side of the trades of a bucket, in the smallest unit: `high` and `low` belong to the highest and lowest price."""
+    """One side of the trades of a bucket, in the smallest unit: `high` and `low` are the amounts of the trades with the highest and the
+    lowest price, not the largest and the smallest amounts."""
 
     high: int
     low: int
@@ -42,7 +42,8 @@ class Side(NamedTuple):
 
 
 class Bucket(Row):
-    """The trades of one period: `seconds` long, from `open` on. `symbol` is that of the newest trade's other side."""
+    """The trades of one period, `seconds` long from `open` on. `symbol` is what the newest trade exchanged COIN for: trades of COIN for
+    different symbols share a bucket, as on the reference."""
 
     open: int = 0
     seconds: int = 0
@@ -52,24 +53,27 @@ class Bucket(Row):
 
 
 class Buckets(Table[Bucket]):
-    """Periods with trades; of each size those that began within the last 5760 periods, or a little more."""
+    """Periods with trades. Of each size 5,760 periods are kept, and older ones until a trade falls into a period that has one already."""
 
     by_open = Ordered("seconds", "open", unique=True)
 
 
 class Kept(Row):
-    """What was traded in all buckets of the shortest size that are kept, in the smallest unit."""
+    """The volume of all buckets of the shortest size that are kept, in the smallest unit."""
 
     coin: int = 0
     non_coin: int = 0
 
 
 class Sums(Table[Kept]):
-    """One row."""
+    """The one row of sums."""
 
 
 class MarketHistory:
-    """All trades in the order of time, which grows with the chain as on the reference; the buckets; the sum of the shortest ones."""
+    """The plugin's data: all trades by time, which as on the reference grow with the chain; the buckets; and their sums.
+
+    The sums are kept up to date with the buckets, so that `get_volume` needn't add up 5,760 of them.
+    """
 
     def __init__(self, state: State) -> None:
         self._log: Lists[None, Trade] = Lists(state.journal)
@@ -83,17 +87,19 @@ class MarketHistory:
         return self._log.get(None)
 
     def record(self, state: State, operation: FillOrder) -> None:
-        """After two orders have met: enter the trade, and add it to the bucket of each size."""
+        """After two orders were matched: enter the trade, and add it to the bucket of each size."""
         now = state.head_time
         self._log.append(None, Trade(now, operation))
         current, resting = operation.current_pays, operation.open_pays
         coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
+        # Head time is that of the block before, so a trade in the first block of a period is still in the bucket of the last one.
         for seconds in BUCKET_SIZES:
             bucket = self.buckets.by_open.get(seconds, now - now % seconds)
             if bucket is None:
                 self._open_bucket(now - now % seconds, seconds, coin.amount, other)
             else:
                 self._add_to_bucket(bucket, coin.amount, other)
+                # Only here, as on the reference: a market with a trade now and then keeps old buckets for longer.
                 self._drop_buckets(seconds, now - seconds * BUCKETS_PER_SIZE)
 
     def _open_bucket(self, start: int, seconds: int, coin: int, other: Asset) -> None:
@@ -103,7 +109,10 @@ class MarketHistory:
         self._keep(seconds, coin, amount)
 
     def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """The trade is the close; it is the high or the low when its price (other side per COIN) is beyond theirs."""
+        """Make a trade the close of a bucket, and its high or low when its price is beyond theirs.
+
+        The price is what is paid for one COIN. Cross products compare two prices without a division.
+        """
         amount, coins, others = other.amount, bucket.coin, bucket.non_coin
         prices = coin, amount, coins.high, coins.low, others.high, others.low
         if min(prices) <= 0 or max(coins.volume + coin, others.volume + amount) > INT64_MAX:
@@ -151,7 +160,7 @@ class MarketHistory:
 def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
     """The buckets of exactly this size that began at `start` or later and before `end`, in ascending order."""
     found = []
-    for bucket in state.plugins[NAME].buckets.by_open.starting(seconds, start):
+    for bucket in MARKET_HISTORY.of(state).buckets.by_open.starting(seconds, start):
         if bucket.seconds != seconds or bucket.open >= end:
             break
         found.append(bucket)
@@ -159,8 +168,8 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 
 
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
-    """The first and the last bucket of the shortest size that began within the 24 hours before head time, if there is any."""
-    by_open = state.plugins[NAME].buckets.by_open
+    """Return the first and the last bucket of the shortest size from the 24 hours before head time, None without any."""
+    by_open = MARKET_HISTORY.of(state).buckets.by_open
     first = next(by_open.starting(SHORTEST, state.head_time - DAY), None)
     last = next(by_open.before(SHORTEST + 1), None)
     if first is None or last is None or first.seconds != SHORTEST:
@@ -169,17 +178,18 @@ def last_day(state: State) -> tuple[Bucket, Bucket] | None:
 
 
 def volume(state: State) -> tuple[int, int]:
-    """What was traded in all buckets of the shortest size that are kept: COIN and the other side, in the smallest unit.
+    """Return the volume of all buckets of the shortest size that are kept: COIN and the other side, in the smallest unit.
 
-    In a busy market that is 24 hours. The reference doesn't look at the time, so what a quiet market keeps counts on.
+    In a busy market these are 24 hours. The reference doesn't look at the time of the buckets, so that in a quiet market
+    older trades are in the volume as well.
     """
-    kept: Kept = state.plugins[NAME].kept
-    return share(kept.coin), share(kept.non_coin)
+    sums = MARKET_HISTORY.of(state).kept
+    return share(sums.coin), share(sums.non_coin)
 
 
 def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]:
     """The first `limit` trades from `start` to `end`, both included, oldest first."""
-    trades: History[Trade] = state.plugins[NAME].trades
+    trades = MARKET_HISTORY.of(state).trades
     first = bisect_left(trades, start, key=lambda trade: trade.time)
     last = bisect_right(trades, end, key=lambda trade: trade.time)
     return trades[first : min(last, first + limit)]
@@ -187,26 +197,26 @@ def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]
 
 def recent_trades(state: State, limit: int) -> list[Trade]:
     """The last `limit` trades, newest first."""
-    trades: History[Trade] = state.plugins[NAME].trades
+    trades = MARKET_HISTORY.of(state).trades
     return trades[: -limit - 1 : -1]
 
 
 def orders(state: State, base: int, quote: int, limit: int) -> list[LimitOrder]:
-    """The first `limit` orders that sell `base`, beginning with the best one for `quote`; orders for other symbols may follow."""
+    """Return the first `limit` orders that sell `base`, from the best one for `quote` on; orders for other symbols may follow."""
     following = state.limit_orders.by_price.starting((-base, -quote))
     return list(islice(takewhile(lambda order: order.sell_price.base.symbol == base, following), limit))
 
 
 def order_book(state: State, limit: int) -> tuple[list[LimitOrder], list[LimitOrder]]:
-    """Bids and asks of COIN against SBD, at most `limit` of each, best first; behind the asks come orders of COIN for other symbols."""
+    """Return bids and asks of COIN against SBD, at most `limit` of each, best first; orders of COIN for other symbols follow the asks."""
     return orders(state, SBD, COIN, limit), orders(state, COIN, SBD, limit)
 
 
 def install(state: State) -> MarketHistory:
-    """Record trades from now on."""
-    plugin = MarketHistory(state)
-    state.listeners.on_operation(plugin.record, FillOrder)
-    return plugin
+    """Make the tables and listen."""
+    kept = MarketHistory(state)
+    state.listeners.on_operation(kept.record, FillOrder)
+    return kept
 
 
 def require_price(coin: int, other: int) -> int:
@@ -217,5 +227,8 @@ def require_price(coin: int, other: int) -> int:
 
 
 def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:
-    """A side of a bucket after one more trade."""
+    """Return a side of a bucket with one more trade added."""
     return Side(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
+
+
+MARKET_HISTORY = Plugin("market_history", MarketHistory, install, serves=("market_history_api",))

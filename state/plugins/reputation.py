@@ -1,4 +1,6 @@
-"""What accounts think of each other's posts: votes add to and take from the author's reputation. Votes on paid posts don't count.
+"""The plugin `reputation`: votes on unpaid posts and comments raise or lower the reputation of their authors.
+
+The plugin `follow` keeps the same reputations by these rules; with both enabled there is one table.
 Source: block-processing.md §7.5; rpc-api.md §6.6.
 """
 
@@ -8,18 +10,18 @@ from itertools import islice
 from state.effects.arithmetic import share
 from state.effects.comments import find_comment, payout_time
 from state.operations.content import Vote
+from state.plugins.plugin import Plugin, bound
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.content import Comment, CommentVote
 
-NAME = "reputation"
-NOISE_BITS = 6  # of rshares that don't count
+NOISE_BITS = 6  # the low bits of a vote's rshares, which don't count
 
 
 class Reputation(Row):
-    """An account's reputation, as rshares; an account without a row has none, which is neither good nor bad."""
+    """An account's reputation, in rshares shifted by NOISE_BITS. An account without a row has none, which is neither good nor bad."""
 
     account: str = ""
     reputation: int = 0
@@ -32,17 +34,11 @@ class Reputations(Table[Reputation]):
 
 
 def install(state: State) -> Reputations:
-    """Make the table and listen."""
+    """Make the table and listen; both this plugin and `follow` are installed so, the latter only if the former is off."""
     reputations = Reputations(state.journal)
 
-    def undo(state: State, operation: Vote) -> None:
-        take_back(state, reputations, operation)
-
-    def apply(state: State, operation: Vote) -> None:
-        count(state, reputations, operation)
-
-    state.listeners.on_operation(undo, Vote, after=False)
-    state.listeners.on_operation(apply, Vote)
+    state.listeners.on_operation(bound(take_back, reputations), Vote, after=False)
+    state.listeners.on_operation(bound(count, reputations), Vote)
     return reputations
 
 
@@ -50,20 +46,13 @@ def install(state: State) -> Reputations:
 
 
 def reputation_of(reputations: Reputations, account: str) -> int:
-    """An account's reputation, 0 without one."""
+    """Return an account's reputation, 0 without one."""
     row = reputations.by_account.get(account)
     return 0 if row is None else row.reputation
 
 
-def known_reputations(state: State) -> Reputations | None:
-    """The table that the plugins `reputation` and `follow` share; None when neither is enabled."""
-    follow = state.plugins.get("follow")
-    reputations: Reputations | None = state.plugins.get(NAME) if follow is None else follow.reputations
-    return reputations
-
-
 def account_reputations(state: State, reputations: Reputations, start: str, limit: int) -> Iterator[tuple[str, int]]:
-    """All accounts by name from `start` on with their reputations, `limit` at most."""
+    """Yield the first `limit` accounts by name from `start` on, with their reputations."""
     return ((account.name, reputation_of(reputations, account.name)) for account in islice(state.accounts.by_name.starting(start), limit))
 
 
@@ -71,7 +60,11 @@ def account_reputations(state: State, reputations: Reputations, start: str, limi
 
 
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
-    """Before a vote is changed, what it has done is undone, as far as the voter may still do it."""
+    """Before a vote is changed: undo its effect, if the voter may still have it.
+
+    Whether he may is judged by the reputations of now, not by those at the time of the vote. So an effect can stay for good,
+    when the voter has come below zero, or below the author, in between; the reference judges the same way.
+    """
     author = reputations.by_account.get(operation.author)
     if author is None:
         return
@@ -91,7 +84,10 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
 
 
 def count(state: State, reputations: Reputations, operation: Vote) -> None:
-    """Only who has no bad reputation counts, and against somebody only who has a better one."""
+    """After a vote: add it to the author's reputation.
+
+    Votes of accounts with a negative reputation don't count, and a downvote counts only if the voter's reputation is above the author's.
+    """
     voter = reputations.by_account.get(operation.voter)
     if voter is not None and voter.reputation < 0:
         return
@@ -110,9 +106,12 @@ def count(state: State, reputations: Reputations, operation: Vote) -> None:
 
 
 def vote_of(state: State, operation: Vote) -> CommentVote | None:
-    """The vote that stands on a comment which is not paid yet, None otherwise."""
+    """Return the voter's vote on a comment, None without one or when the comment is paid."""
     comment: Comment | None = find_comment(state, operation.author, operation.permlink)
     if comment is None or payout_time(state, comment) == TIME_MAX:
         return None
     voter = state.accounts.by_name.get(operation.voter)
     return None if voter is None else state.comment_votes.by_comment_voter.get(comment.id, voter.id)
+
+
+REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",))

@@ -1,25 +1,26 @@
-"""Where the newest transactions are: waiting, or in which block. It must not know who asks.
-Source: block-processing.md §7.8; rpc-api.md §6.9.
+"""The plugin `transaction_status`: whether a recent transaction waits, is in a block, or has expired.
+
+The reference's option to begin with a later block (`track-after`) is not offered. Source: block-processing.md §7.8; rpc-api.md §6.9.
 """
 
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+from state.plugins.plugin import Plugin
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
-NAME = "transaction_status"
-
 BLOCK_DEPTH = 64_000
-# A transaction may be in a block until it expires, so an hour's blocks more are kept.
+# A transaction can be in any block until it expires. So an hour of blocks is kept beyond the depth: of a transaction that expires
+# within the depth, which is not found, it is then certain that no block has it.
 MARGIN = COIN_MAX_TIME_UNTIL_EXPIRATION // COIN_BLOCK_INTERVAL
 WAITING = 0
 
 
 class Status(StrEnum):
-    """What is known of a transaction."""
+    """The status of a transaction, as clients read it."""
 
     UNKNOWN = "unknown"
     WITHIN_MEMPOOL = "within_mempool"
@@ -31,11 +32,13 @@ class Status(StrEnum):
 
 
 class TransactionStatus:
-    """The block number of each transaction, and the transactions by block: those that wait, and those of the last `depth` blocks."""
+    """The plugin's data: the block number of each transaction of the last `depth` blocks, WAITING of pending ones, and the ids by block.
 
-    def __init__(self, state: State, block_depth: int = BLOCK_DEPTH, track_after: int = 0) -> None:
-        self.depth = block_depth + MARGIN
-        self.track_after = max(0, track_after - MARGIN)
+    Dictionaries with undo records of their own: a row for each transaction would cost several times the memory.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.depth = BLOCK_DEPTH + MARGIN
         self.block_of: dict[bytes, int] = {}
         self.by_block: dict[int, tuple[bytes, ...]] = {}
         self._record = state.journal.record
@@ -44,18 +47,17 @@ class TransactionStatus:
 
     def earliest(self, state: State) -> int:
         """The number of the first block whose transactions are all known."""
-        return max(1, state.props.head_block_number - self.depth + 1, self.track_after + 1)
+        return max(1, state.props.head_block_number - self.depth + 1)
 
     def enter(self, state: State, trx: SignedTransaction) -> None:
-        """After a transaction: it is known, and waits until a block has it."""
-        if state.props.head_block_number >= self.track_after:
-            self.block_of[trx.id] = WAITING
-            self._record((self._undo_enter, trx.id, None))
+        """After a transaction: enter it as waiting, also inside a block, whose number it gets when the block is complete."""
+        self.block_of[trx.id] = WAITING
+        self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
-        """After a block: its transactions are in it, and those of the block that lies too deep now are forgotten."""
+        """After a block: give its transactions its number, and drop those of the block that is too deep now."""
         number = block.number
-        if number > self.track_after and block.transactions:
+        if block.transactions:
             ids = self.by_block[number] = tuple([trx.id for trx in block.transactions])
             self.block_of.update(dict.fromkeys(ids, number))
             self._record((self._undo_place, number, None))
@@ -77,15 +79,16 @@ class TransactionStatus:
 
 
 def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_of_block: Callable[[int], int]) -> tuple[Status, int | None]:
-    """What is known of a transaction, and the number of its block if it is in one.
+    """Return the status of a transaction, and the number of its block if it is in one.
 
-    Of one that isn't known, `expiration` (seconds) may say more; `time_of_block` gives the time of a block of the main branch.
+    The status of an unknown transaction follows from its `expiration` (seconds), if the caller gives it: whether it can still come
+    into a block, or whether it would be known had it come into one. `time_of_block` gives the time of a block of the main branch.
     """
-    plugin: TransactionStatus = state.plugins[NAME]
-    earliest, irreversible = plugin.earliest(state), state.props.last_irreversible_block_num
+    kept = TRANSACTION_STATUS.of(state)
+    earliest, irreversible = kept.earliest(state), state.props.last_irreversible_block_num
     if state.props.head_block_number < earliest:
         return Status.UNKNOWN, None
-    number = plugin.block_of.get(trx_id)
+    number = kept.block_of.get(trx_id)
     if number == WAITING:
         return Status.WITHIN_MEMPOOL, None
     if number is not None:
@@ -100,8 +103,11 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
 
 
 def install(state: State) -> TransactionStatus:
-    """Track transactions from now on."""
-    plugin = TransactionStatus(state)
-    state.listeners.after_transaction.append(plugin.enter)
-    state.listeners.after_block.append(plugin.place)
-    return plugin
+    """Make the dictionaries and listen."""
+    kept = TransactionStatus(state)
+    state.listeners.after_transaction.append(kept.enter)
+    state.listeners.after_block.append(kept.place)
+    return kept
+
+
+TRANSACTION_STATUS = Plugin("transaction_status", TransactionStatus, install, serves=("transaction_status_api",))

@@ -1,4 +1,4 @@
-"""The object that get_config answers, from a chain spec; no value stands here, only which ones are told and how.
+"""The object that get_config answers, from a chain spec. It holds no values, only which constants are shown and how.
 
 Order and forms are the reference's. Source: wire-format.md §8.2, §1.14.
 """
@@ -14,8 +14,8 @@ from state.protocol.values.text import time_text, version_text
 
 MICROSECONDS = 1_000_000
 
-# What is told, in order: a constant's name, and after a colon how it is written if not as it is. A `span` is held in seconds
-# and told in microseconds.
+# What the object shows, in order: the name of a constant, and after a colon how it is written unless as it is. A `span` is held in
+# seconds and shown in microseconds.
 KEYS = """
     IS_TEST_NET TESTNET_BLOCK_LIMIT COIN_ENABLE_SMT SMT_MAX_VOTABLE_ASSETS SMT_VESTING_WITHDRAW_INTERVAL_SECONDS SMT_UPVOTE_LOCKOUT
     SMT_EMISSION_MIN_INTERVAL_SECONDS SMT_EMIT_INDEFINITELY SMT_MAX_NOMINAL_VOTES_PER_DAY SMT_MAX_VOTES_PER_REGENERATION
@@ -73,18 +73,18 @@ KEYS = """
 
 
 def config_object(spec: ChainSpec) -> dict[str, Any]:
-    """All constants of a chain in the reference's order, keys spelled by the spec."""
-    told = {key: how for key, _, how in (word.partition(":") for word in KEYS.split())}
+    """Return all constants of a chain in the reference's order, with the names spelled for the chain."""
+    shown = {key: how for key, _, how in (word.partition(":") for word in KEYS.split())}
     given = from_spec(spec)
     return {
         spec.spell(key): given[key] if key in given else written(constant(spec, key), how)
-        for key, how in told.items()
+        for key, how in shown.items()
         if is_told(spec, key)
     }
 
 
 def from_spec(spec: ChainSpec) -> dict[str, Any]:
-    """What is told that is no constant of a build."""
+    """Return the values of the object that are no constants of a build."""
     return {
         "IS_TEST_NET": spec.is_test,
         "TESTNET_BLOCK_LIMIT": spec.block_limit,

@@ -1,7 +1,7 @@
 """What the chain refuses, as one tree of named reasons; nothing here knows any state.
 
 The text of an error is what clients match. It is written once, in product spelling and with `${key}` placeholders, and
-is spelled and filled in only when somebody is told (`message`). Source: rpc-api.md §1.7, §1.8.
+is spelled and filled in only when a client is answered (`message`). Source: rpc-api.md §1.7, §1.8.
 """
 
 import re
@@ -19,7 +19,7 @@ def as_written(text: str) -> str:
 
 
 class ChainError(Exception):
-    """The chain refuses: expected in normal operation, told to the caller, changes nothing.
+    """The chain refuses: expected in normal operation, reported to the client, changes nothing.
 
     `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
     text the way the reference does for assertions.
@@ -56,12 +56,12 @@ class ChainError(Exception):
 
 
 def fill(text: str, values: dict[str, object], spell: Spell = as_written) -> str:
-    """Replace each `${key}` of a text by its value; what a value holds is not looked at again."""
+    """Replace each `${key}` of a text by its value; a `${key}` inside a value stays."""
     return PLACEHOLDER.sub(lambda match: shown(values[match[1]], spell) if match[1] in values else match[0], text)
 
 
 def shown(value: object, spell: Spell = as_written) -> str:
-    """A value inside a message: texts as they are, everything else as it prints (assets print as their NAI form)."""
+    """Return a value as messages show it: a text as it is, anything else as it prints (assets print as their NAI form)."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, ChainError):
@@ -120,7 +120,7 @@ class LexicalCast(Wrapped):
 
 
 class UnknownKey(Wrapped):
-    """An object that must exist doesn't."""
+    """An object that must exist doesn't exist."""
 
     NAME = "N5boost10wrapexceptISt12out_of_rangeEE"
 
@@ -156,13 +156,13 @@ class DivisionByZero(Wrapped):
 
 
 class NoSuchPlace(Wrapped):
-    """A text is looked at behind its end."""
+    """A character after the end of a text is asked for."""
 
     NAME = "St12out_of_range"
 
 
 class NotUnique(Wrapped):
-    """A row would be there twice, as one of the indices sees it."""
+    """Two rows would have the same key in a unique index."""
 
     NAME = "N5boost10wrapexceptISt11logic_errorEE"
 
@@ -171,7 +171,7 @@ class NotUnique(Wrapped):
 
 
 class Refused(ChainError):
-    """A rule says no: the reference's assertions. Only what isn't one there has no condition in front."""
+    """A rule refuses: an assertion of the reference, whose condition stands in front of the text. Other refusals have no condition."""
 
     CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
 

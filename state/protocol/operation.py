@@ -1,4 +1,4 @@
-"""What an operation is, the registry of all of them, and how they are written: each is one class in state/operations.
+"""What an operation is, the registry of all operations, and how an operation is written among other fields.
 
 `@operation(tag, active="from_")` on a frozen Struct enters it; its annotated fields are its schema in wire order. Tags
 are those with the SMT operations; a chain without them moves the later ones down (wire-format.md §4).
@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
-from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.fields import kind_of_field, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
+    Bounded,
+    Codecs,
     CoinFeeKind,
     Dump,
     Kind,
@@ -35,9 +37,6 @@ from state.protocol.errors import Refused, require
 from state.protocol.keys.authority import Authority
 from state.protocol.values.convert import to_array, to_text
 
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
-
 OPERATIONS: dict[int, type[Operation]] = {}
 SMT_TAGS = range(47, 54)
 FIRST_VIRTUAL = 54
@@ -56,7 +55,7 @@ class Needed(Struct):
 
     @classmethod
     def by(cls, operations: tuple[Operation, ...]) -> Needed:
-        """What all these operations need."""
+        """Return the authorities that all these operations need together."""
         needed = cls(set(), set(), set(), [])
         for operation in operations:
             operation.authorities(needed)
@@ -70,30 +69,32 @@ class Operation(Struct, frozen=True, gc=False):
     NAME: ClassVar[str] = ""
     VIRTUAL: ClassVar[bool] = False
     SIGNER: ClassVar[str] = ""
-    """The field with the one account whose authority must sign; "" if it isn't as simple as that."""
+    """The field with the one account whose authority must sign; "" when no single field says it."""
+    PROTECTED: ClassVar[str] = ""
+    """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
 
     def validate(self, codecs: Codecs) -> None:
-        """What can be refused without state, in the reference's order and words.
+        """Refuse what can be refused without state, in the reference's order and words.
 
-        The codecs are those of the chain: some operations hold packed values, and some limits are constants of the build
+        `codecs` belongs to the chain: some operations hold packed values, and some limits are constants of the build
         (`codecs.spec`).
         """
 
     def authorities(self, needed: Needed) -> None:
-        """Add what must have signed this operation."""
+        """Add the authorities that must have signed this operation."""
 
     def impacted(self) -> set[str]:
-        """The accounts in whose history it appears."""
+        """Return the accounts in whose history the operation appears."""
         needed = Needed.by((self,))
         return needed.active | needed.owner | needed.posting
 
     def apply(self, state: Any) -> None:
-        """The preconditions, then the effect, on a state.tables.State."""
+        """Check the preconditions, then change the state (a state.tables.State)."""
         raise Refused("${name} is not available in this version", condition="false", name=f"{self.NAME}_operation")
 
 
 class VirtualOperation(Operation, frozen=True):
-    """Base of what the chain itself reports: never valid inside a transaction, has fields and nothing else."""
+    """Base of the operations by which the chain reports what it does: they have only fields, and are refused inside a transaction."""
 
     VIRTUAL: ClassVar[bool] = True
 
@@ -113,17 +114,19 @@ def operation(
     active: str | None = None,
     owner: str | None = None,
     impacted: tuple[str, ...] = (),
+    protected: str = "",
 ) -> Callable[[Op], Op]:
     """Enter an operation under its tag.
 
     `posting`, `active` or `owner` names the field (an account, or a set of them) whose authority must sign; an operation
     with other needs defines `authorities` itself. `impacted` names the fields with the accounts that it touches when
-    they are not just the signers.
+    they are not just the signers. `protected` names the field with the account that the operation is refused for when that is
+    one of the accounts which the chain has locked out.
     """
 
     def declare(cls: Op) -> Op:
         assert tag not in OPERATIONS, f"two operations with tag {tag}"
-        cls.TAG, cls.NAME = tag, snake_case(cls.__name__)
+        cls.TAG, cls.NAME, cls.PROTECTED = tag, snake_case(cls.__name__), protected
         touched = impacted
         for role, field in (("posting", posting), ("active", active), ("owner", owner)):
             if field is not None:
@@ -142,18 +145,21 @@ def operation(
 
 def is_many(cls: type[Operation], field: str) -> bool:
     """Whether a signer's field holds several names."""
-    return "Names" in str(cls.__annotations__[field])
+    kind = kind_of_field(cls, field)
+    many = isinstance(kind, Many)
+    assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} holds no names of accounts"
+    return many
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
-    """The `authorities` of an operation that one field says it all for."""
+    """Return the method `authorities` of an operation whose signers stand in one field."""
     if many:
         return lambda self, needed: getattr(needed, role).update(getattr(self, field))
     return lambda self, needed: getattr(needed, role).add(getattr(self, field))
 
 
 def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
-    """The `impacted` of an operation that touches the accounts in these fields."""
+    """Return the method `impacted` of an operation that touches the accounts in these fields."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda self: {get(self)}
@@ -161,7 +167,7 @@ def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
 
 
 class OperationKind(Kind):
-    """One operation among other fields: a variant over the registry, as far as a chain has it."""
+    """The kind of a field that holds an operation: a variant of all registered operations that the chain has."""
 
     def packer(self, codecs: Codecs) -> Pack:
         packers: dict[type, Pack] = {}

@@ -162,14 +162,14 @@ class GenesisAccount(Struct, frozen=True, kw_only=True):
     coin: Natural = 0
     sbd: Natural = 0
     vesting: Natural = 0  # what it has powered up, in satoshis of COIN; whole COIN
-    password: str = ""  # what the keys come from, for whoever tells users about them; "" when the spec names the keys
+    password: str = ""  # what the keys come from, for the banner of the node; "" when the spec names the keys
 
     @property
     def vesting_shares(self) -> int:
         """Satoshis of VESTS that genesis credits for `vesting`, before the split of HF 1.
 
         The split (× 1,000,000) turns them into 1.000000 VESTS per 1.000 COIN, which is the price of the empty fund, and the
-        price at which shares are made on a chain that nobody powered up on at genesis.
+        price at which shares are made on a chain where no account is powered up at genesis.
         """
         return self.vesting * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
 
@@ -185,7 +185,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
 
 
 class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
-    """Everything that tells one chain from another; nothing in it changes while a node runs."""
+    """Everything in which one chain differs from another; nothing in it changes while a node runs."""
 
     name: str
     brand: str  # the brand word in lower case; `coin` is the product's own spelling

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from state.protocol.codec.codecs import Codecs, past_end, reading
+from state.protocol.codec.codecs import ChainCodecs, past_end, reading
 from state.protocol.codec.fields import kind_of_hint
 from state.protocol.codec.kinds import (
     AccountName,
     ChainVariant,
+    Codecs,
     Dump,
     Extensions,
     HardforkVersion,
@@ -64,8 +65,8 @@ EXTENSIONS = kind_of_hint(Extensions)
 class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
-    Behind the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
-    all, the merkle leaf, and (later, when somebody asks) the keys that signed.
+    After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
+    all, the merkle leaf, and (when they are first asked for) the keys that signed.
     """
 
     ref_block_num: UInt16 = 0
@@ -154,7 +155,7 @@ class BlockHeader(Struct):
 
 
 class SignedBlock(Struct, eq=False, gc=False):
-    """A block. Behind the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`."""
+    """A block. After the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`."""
 
     previous: Hash160 = ZERO_ID
     timestamp: Time = 0
@@ -175,11 +176,11 @@ class Wire:
 
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
-        self.codecs = Codecs(spec)
+        self.codecs = ChainCodecs(spec)
         self._pack_operation = self.codecs.packer(OPERATION)
         self._pack_extensions = self.codecs.packer(EXTENSIONS)
         self._read_transaction = self._transaction_reader(self.codecs)
-        self._read_canonical = self._transaction_reader(Codecs(spec, canonical=True))
+        self._read_canonical = self._transaction_reader(ChainCodecs(spec, canonical=True))
         self._pack_header = self.codecs.packer(BlockHeader)
         self._unpack_header = self.codecs.unpacker(BlockHeader)
 
@@ -216,7 +217,11 @@ class Wire:
         return trx
 
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
-        """Canonical bytes, which nearly all are, can be hashed as they came; others are packed again."""
+        """Read a transaction and seal it.
+
+        Its id is the hash of the value packed again. Canonical bytes, which nearly all are, can be hashed as they came, which saves
+        the packing; for others that would give another id than the reference has.
+        """
         try:
             return self._read_canonical(data, i)
         except NotCanonical:
@@ -322,7 +327,7 @@ class Wire:
         return self.seal_block(block), i
 
     def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
-        """A block from either JSON form; ids and keys that stand beside it are not looked at."""
+        """A block from either JSON form; ids and keys that replies add to it are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(Hash(65))(given.get("witness_signature", ""))
@@ -362,7 +367,7 @@ def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
 
 
 def block_number(block_id: bytes) -> int:
-    """The number inside a block id."""
+    """Return the block number, which the first four bytes of a block id hold."""
     return int.from_bytes(block_id[:4], "big")
 
 

@@ -1,4 +1,4 @@
-"""Virtual operations: what the chain itself reports while it works. Fields only; who emits them is not known here.
+"""Virtual operations, by which the chain reports what it does. They have only fields; nothing here knows when they are emitted.
 
 Their tags are those of a chain with the SMT operations. Sources: wire-format.md §4.7; operations.md §18; impacted accounts:
 block-processing.md §7.2.
@@ -26,7 +26,7 @@ class FillConvertRequest(VirtualOperation, frozen=True):
 
 @operation(55, impacted=("author",))
 class AuthorReward(VirtualOperation, frozen=True):
-    """What the author of a comment earned with it."""
+    """The author of a comment received his reward."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -37,7 +37,7 @@ class AuthorReward(VirtualOperation, frozen=True):
 
 @operation(56, impacted=("curator",))
 class CurationReward(VirtualOperation, frozen=True):
-    """What a voter earned with a comment."""
+    """A voter received the curation reward of a comment."""
 
     curator: AccountName = ""
     reward: Asset = Asset()
@@ -47,7 +47,7 @@ class CurationReward(VirtualOperation, frozen=True):
 
 @operation(57)
 class CommentReward(VirtualOperation, frozen=True):
-    """What a comment earned in total, in SBD."""
+    """A comment was paid out; the total, in SBD."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -130,7 +130,7 @@ class CommentPayoutUpdate(VirtualOperation, frozen=True):
 
 @operation(66, impacted=("account",))
 class ReturnVestingDelegation(VirtualOperation, frozen=True):
-    """Vesting shares that had been delegated are back with their owner."""
+    """Vesting shares that had been delegated returned to their owner."""
 
     account: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -138,7 +138,7 @@ class ReturnVestingDelegation(VirtualOperation, frozen=True):
 
 @operation(67, impacted=("benefactor", "author"))
 class CommentBenefactorReward(VirtualOperation, frozen=True):
-    """What a beneficiary got of a comment's author reward."""
+    """A beneficiary received a share of a comment's author reward."""
 
     benefactor: AccountName = ""
     author: AccountName = ""
@@ -150,7 +150,7 @@ class CommentBenefactorReward(VirtualOperation, frozen=True):
 
 @operation(68, impacted=("producer",))
 class ProducerReward(VirtualOperation, frozen=True):
-    """What a witness earned with a block."""
+    """A witness received the reward of a block."""
 
     producer: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -158,7 +158,7 @@ class ProducerReward(VirtualOperation, frozen=True):
 
 @operation(69)
 class ClearNullAccountBalance(VirtualOperation, frozen=True):
-    """What had been sent to `null` was destroyed; the condenser shows these assets in their NAI form."""
+    """The balances of the account `null` were destroyed; the condenser shows these assets in their NAI form."""
 
     total_cleared: Annotated[tuple[Asset, ...], Many(AssetKind(nai_only=True))] = ()
 

@@ -26,7 +26,7 @@ class Part:
 
 
 class _Top:
-    """Greater than anything: ends a bound that lies behind every key with a prefix."""
+    """Greater than anything: at the end of a prefix it makes a bound after every key with that prefix."""
 
     __slots__ = ()
 

@@ -1,20 +1,16 @@
 """`Ordered`, an index that is read in the order of its parts. It knows no chain rule; nothing outside sees how it sorts."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from sortedcontainers import SortedList
 
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
-from state.store.rows import Row
+from state.store.lazy import LazyOrder
+from state.store.rows import Row, Rows
 from state.store.unique import UniqueIndex
 
-if TYPE_CHECKING:
-    from state.store.table import Table
-
 RowT = TypeVar("RowT", bound=Row)
-
-REBUILD_SHARE = 8  # A lazy index is sorted anew when more than one row in so many has changed: measured in bench/store.py.
 
 
 class Ordered:
@@ -44,9 +40,9 @@ class Ordered:
     @overload
     def __get__(self, table: None, owner: type) -> "Ordered": ...
     @overload
-    def __get__(self, table: "Table[RowT]", owner: type) -> "OrderedIndex[RowT]": ...
+    def __get__(self, table: Rows[RowT], owner: type) -> "OrderedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """The declaration; a table hides it behind the index of the same name, which is how types see it."""
+        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
         assert table is None, "a table without its indices"
         return self
 
@@ -70,8 +66,8 @@ class OrderedIndex(Generic[RowT]):
         self.lazy = declared.lazy
         self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
-        self.changed: set[int] = set()  # Of a lazy index only: ids not yet sorted in, each of a row or of `_sorted`.
-        self._sorted: dict[int, Entry] = {}  # Of a lazy index only: what the order holds, by id.
+        self._lazily = LazyOrder(self._entry_at) if declared.lazy else None
+        self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
         self._order = SortedList()
         self._rows = rows
         self._bound = declared.bound
@@ -156,25 +152,21 @@ class OrderedIndex(Generic[RowT]):
 
     def forget(self, row_id: int) -> None:
         """Note, in a lazy index, that a row is gone. Only the table calls this."""
-        if row_id in self._sorted:
-            self.changed.add(row_id)
-        else:
-            self.changed.discard(row_id)
+        assert self._lazily is not None, "only a lazy index notes changes"
+        self._lazily.forget(row_id)
 
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""
-        self._order._check()
-        order = list(self._order)
-        if self.lazy:
-            assert order == sorted(self._sorted.values()), "the order is not what was sorted in"
-            assert self.changed <= rows.keys() | self._sorted.keys(), "noted rows that never were"
-            assert all(self._sorted.get(n) == self.entry(row) for n, row in rows.items() if n not in self.changed), "a change was missed"
-            assert all(n in rows or n in self.changed for n in self._sorted), "a removal was missed"
+        if self._lazily is not None:
+            self._lazily.check()
+            missing = [row_id for row_id in rows if row_id not in self.changed and not self._lazily.holds(row_id)]
+            assert all(self.entry(rows[row_id]) is None for row_id in missing), "a row was missed"
+            assert all(row_id in rows or self._lazily.holds(row_id) for row_id in self.changed), "noted rows that never were"
             return
+        self._order._check()
         expected = [entry for row in rows.values() if (entry := self.entry(row)) is not None]
-        assert order == sorted(expected), "rows are missing, too many, or out of order"
+        assert list(self._order) == sorted(expected), "rows are missing, too many, or out of order"
         assert not self.changed, "only a lazy index notes changes"
-        assert not self._sorted, "only a lazy index keeps what it sorted"
 
     def _settled(self) -> Any:
         """The order, with all changed rows sorted in."""
@@ -198,30 +190,15 @@ class OrderedIndex(Generic[RowT]):
             raise RuntimeError("the index changed while it was walked")
 
     def _settle(self) -> None:
-        """Sort in what a lazy index has noted: one by one, or all anew when that is cheaper."""
+        """Sort in what a lazy index has noted; walks that are under way end."""
+        assert self._lazily is not None, "only a lazy index notes changes"
         self._version += 1
-        if len(self.changed) * REBUILD_SHARE > len(self._sorted):
-            self._sort_anew()
-            return
-        for row_id in list(self.changed):
-            row = self._rows.get(row_id)
-            new = None if row is None else self.entry(row)
-            old = self._sorted.get(row_id)
-            if new != old:
-                # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
-                if old is not None:
-                    self._order.remove(old)
-                    del self._sorted[row_id]
-                if new is not None:
-                    self._order.add(new)
-                    self._sorted[row_id] = new
-            self.changed.discard(row_id)
+        self._order = self._lazily.settled()
 
-    def _sort_anew(self) -> None:
-        entries = {row_id: entry for row_id, row in self._rows.items() if (entry := self.entry(row)) is not None}
-        self._order = SortedList(entries.values())
-        self._sorted = entries
-        self.changed.clear()
+    def _entry_at(self, row_id: int) -> Entry | None:
+        """The entry of the row with an id, None when there is no such row or it is left out."""
+        row = self._rows.get(row_id)
+        return None if row is None else self.entry(row)
 
 
 def no_key(*key: Any) -> NoReturn:

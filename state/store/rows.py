@@ -1,5 +1,7 @@
 """`Row`, the base of what tables hold. It knows nothing of tables."""
 
+from typing import Protocol, TypeVar
+
 import msgspec
 
 
@@ -14,3 +16,16 @@ class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """
 
     id: int = -1
+
+
+RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
+
+
+class Rows(Protocol[RowT_co]):
+    """What holds rows of one type: a table, as the declaration of an index sees it.
+
+    The declaration only needs the type of the rows, so that `accounts.by_name` is an index of accounts to the type checker.
+    """
+
+    def find(self, row_id: int) -> RowT_co:
+        """Return the row with an id."""

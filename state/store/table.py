@@ -99,7 +99,7 @@ class Table(Generic[RowT]):
         if not self._watched.isdisjoint(changes):
             self._shift(row, changes)
         else:
-            # The same as `_exchange`, without the call: most writes go through here.
+            # `_exchange` in line: most writes go through here, and a call is a good part of what they cost.
             try:
                 for field, value in changes.items():
                     changes[field] = getattr(row, field)
@@ -107,11 +107,11 @@ class Table(Generic[RowT]):
             except AttributeError:
                 _restore(row, changes, field)
                 raise
-        # The changes hold the old values now, which is what undo needs.
+        # `changes` holds the old values now, and is what the journal keeps: no second dict per write.
         self._record((self._undo_modify, row, changes))
 
     def remove(self, row: RowT) -> None:
-        """Take a row out of the table and all indices. It keeps its values and its id, which nobody else gets."""
+        """Take a row out of the table and all indices. It keeps its values and its id, which no other row gets."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
         self._drop(row)
         self._record((self._undo_remove, row, None))
@@ -166,7 +166,18 @@ class Table(Generic[RowT]):
             keys.by_key[keys.entry(row)] = row
 
     def _shift(self, row: RowT, changes: Changes) -> None:
-        """Modify fields that indices read; an index whose entry stays the same is left alone."""
+        """Modify fields that indices read, and move the row in those indices whose entry changes.
+
+        An entry is a function of the row, and the row holds one set of values at a time. So the old entries are worked out first,
+        then the values are exchanged, then the new entries: with both, the row can be moved without anybody searching for it. The
+        order of these steps is also what makes a failed write leave no trace. Until `_perform` nothing but the row's own fields has
+        changed, and exchanging once more takes that back. A clash or an entry that can't be worked out raises before that point, an
+        entry that can't be compared within `_perform`, which takes back the moves that it has made.
+
+        Most writes don't reach this: `modify` sees in `_watched` at once that no index reads the fields. Of those that do, many leave
+        an entry as it was, because the value is the same or `where` leaves the row out before and after; that index is not touched,
+        which is also why walks over it go on. A lazy index only notes the id, at the very end, when nothing can fail any more.
+        """
         assert "id" not in changes, "ids are given by the table"
         eager, lazy = self._touched(row, changes)
         entered = [(index, index.entry(row)) for index in eager]
@@ -187,7 +198,10 @@ class Table(Generic[RowT]):
             index.changed.add(row.id)
 
     def _touched(self, row: RowT, changes: Changes) -> Readers:
-        """The indices that read a field which gets another value, each once; mostly those of one field, as they are noted."""
+        """The indices that read a field which gets another value, each once.
+
+        Mostly one field changes, and the tuples that are kept for it are returned as they are; merging is for the rest.
+        """
         touched = NO_READERS
         for field, value in changes.items():
             readers = self._readers.get(field)
@@ -223,7 +237,11 @@ class Table(Generic[RowT]):
             index.changed.add(row_id)
 
     def _unmodify(self, row: RowT, old: Changes) -> None:
-        """Entries of indices are functions of a row, and what came later is undone by now: they needn't be in the journal."""
+        """Take back a modification: set the old values, and move the row back in the indices.
+
+        The journal holds no entries of indices. They are functions of the row, and all later writes are undone by now, so that
+        working them out again gives the very entries that the row had.
+        """
         if self._watched.isdisjoint(old):
             for field, value in old.items():
                 setattr(row, field, value)

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from state.protocol.errors import UnknownKey
-from state.store.rows import Row
-
-if TYPE_CHECKING:
-    from state.store.table import Table
+from state.store.rows import Row, Rows
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -24,9 +21,9 @@ class Unique:
     @overload
     def __get__(self, table: None, owner: type) -> "Unique": ...
     @overload
-    def __get__(self, table: "Table[RowT]", owner: type) -> "UniqueIndex[RowT]": ...
+    def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """The declaration; a table hides it behind the index of the same name, which is how types see it."""
+        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
         assert table is None, "a table without its indices"
         return self
 
@@ -78,7 +75,7 @@ def lookups(by_key: dict[Any, RowT], size: int) -> tuple[Callable[..., RowT | No
 
 
 def bare_lookups(by_key: dict[Any, RowT]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """The same for keys of one field, held as they are: `get` is that of the dict itself, the cheapest call there is."""
+    """The functions `get` and `find` for keys of one field, which are held bare: `get` is the dict's own, the cheapest call there is."""
 
     def find(key: Any, /) -> RowT:
         try:

@@ -67,7 +67,8 @@ class State:
         self.is_pushing = False
         # When a block of the main branch was made, None for one that isn't there; whoever keeps the blocks sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
-        # What enabled plugins keep, by plugin name; and their readers of custom operations, by id.
+        # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
+        # operations, by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
 

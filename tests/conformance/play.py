@@ -23,7 +23,7 @@ from rpc.service.method import METHODS
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
-from state.plugins import PLUGINS, enable
+from state.plugins.registry import PLUGINS, enable
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, frames
 from tests.conformance import run

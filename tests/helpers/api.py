@@ -16,7 +16,7 @@ from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.transactions import canonical_rule
-from state.plugins import enable
+from state.plugins.registry import enable
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret

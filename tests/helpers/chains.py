@@ -13,7 +13,7 @@ from state.chain.genesis import new_state
 from state.chain.hardforks import set_hardfork
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction
-from state.plugins import enable
+from state.plugins.registry import enable
 from state.protocol.constants import VESTS_PER_COIN_SATOSHI
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority

@@ -24,8 +24,8 @@ from state.operations.mining import count_work
 from state.operations.smt.tokens import SmtContribute
 from state.operations.witnesses import AccountWitnessVote
 from state.plugins import market_history, reputation
-from state.plugins.rc import plugin as rc
-from state.plugins.rc.plugin import RcAccount
+from state.plugins.rc.accounts import update_maximum
+from state.plugins.rc.rows import Rc, RcAccount
 from state.protocol.errors import IntegerOverflow, IntegerUnderflow
 from state.protocol.values.asset import COIN, SBD, Asset, symbol_from_digits
 from state.protocol.virtual import FillOrder, Interest
@@ -438,7 +438,7 @@ def traded(side: str) -> Walk:
 
 def regained(state: State, start: int) -> int:
     """Credits come to an account with its VESTS; a bar that was above its maximum may wrap."""
-    credits = rc.Rc(state)
+    credits = Rc(state)
     row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
-    rc.follow_maximum(state, credits, "alice")
+    update_maximum(state, credits, "alice")
     return row.mana

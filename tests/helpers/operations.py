@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from tests.conftest import VECTORS, read_json
 
 # The vectors' chain: the product's symbols with the prefix of the public chain.
-CODECS = Codecs(replace(load_spec("testnet"), key_prefix="STM"))
+CODECS = ChainCodecs(replace(load_spec("testnet"), key_prefix="STM"))
 KIND = OperationKind()
 SAMPLES = {vector["id"].split(".")[2]: vector for vector in read_json(VECTORS / "wire.json")["vectors"] if vector["group"] == "op"}
 KEY = bytes.fromhex("0375a6dfff7649647cc074d86386862087a154088d952da64af9dac429559a8d0c")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import Refused
 from state.protocol.keys.authority import Authority
 from state.protocol.operation import Operation
@@ -51,7 +51,7 @@ def invalid(name: str) -> str:
 BAD_JSON = "JSON Metadata not valid JSON"
 
 
-def full_refusal(operation: Operation, codecs: Codecs = CODECS) -> str:
+def full_refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
     """The condition and the text with which an operation is refused, in product spelling, without the name of its class."""
     with pytest.raises(Refused) as caught:
         operation.validate(codecs)

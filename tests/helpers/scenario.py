@@ -18,13 +18,13 @@ from state.effects.interpreters import interpret
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.custom import CustomJson
 from state.operations.transfers import Transfer
-from state.plugins import enable
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.registry import enable
 from state.plugins.reputation import Reputation
-from state.plugins.social import plugin as communities
-from state.plugins.social.communities.actions import follow_custom_json
+from state.plugins.social.communities.actions import on_custom_json
 from state.plugins.social.facts import Facts, Worth
-from state.plugins.social.index import Social, plugin
+from state.plugins.social.index import Social
+from state.plugins.social.plugin import COMMUNITIES, register
 from state.plugins.social.posts import placement as social_posts
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
@@ -80,9 +80,9 @@ class World:
     """A state with the index, and its service. Time is the head block's."""
 
     def __init__(self, spec: str = "testnet") -> None:
-        self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (follow.NAME, communities.NAME)))
+        self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
         set_hardfork(self.state, NEWEST, apply_now=True)
-        self.kept: Social = plugin(self.state)
+        self.kept: Social = COMMUNITIES.of(self.state)
         self.facts = self.kept.facts = GivenFacts()
         names = [method for method in watched(METHODS.values()) if method.group == "bridge"]
         self.service = Service(names, wire=self.state.wire, state=self.state)
@@ -104,8 +104,9 @@ class World:
         state.accounts.modify(row, vesting_shares=shares, created=state.head_time)
         self.facts.ranks[name] = rank
         if reputation:
-            follow.plugin(state).reputations.insert(Reputation(account=name, reputation=reputation))
-        communities.register(state, name)
+            FOLLOW.of(state).reputations.insert(Reputation(account=name, reputation=reputation))
+        self.kept.changed.author(name)
+        register(state, self.kept, name)
         return row
 
     def comment(self, **fields: str) -> CommentRow:
@@ -127,7 +128,7 @@ class World:
         else:
             state.comments.modify(row, last_update=now)
             state.comment_contents.modify(state.comment_contents.by_comment.find(row.id), **texts)
-        social_posts.follow_comment(state, operation)
+        social_posts.on_comment(state, self.kept, operation)
         return row
 
     def count(self, parent: CommentRow | None, change: int) -> None:
@@ -143,7 +144,7 @@ class World:
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
         comments.remove(row)
-        social_posts.forget_deleted(self.state, DeleteComment(author=author, permlink=permlink))
+        social_posts.mark_deleted(self.state, self.kept, DeleteComment(author=author, permlink=permlink))
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
         """A vote that has just been cast, with what the chain has made of it."""
@@ -153,7 +154,7 @@ class World:
         state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, last_update=state.head_time))
         state.comments.modify(row, net_rshares=net_rshares)
         self.facts.pending[row.id] = pending
-        social_posts.follow_vote(state, Vote(voter=voter, author=author, permlink=permlink))
+        social_posts.on_vote(state, self.kept, Vote(voter=voter, author=author, permlink=permlink))
 
     def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
         """A payout that has just been made."""
@@ -162,13 +163,13 @@ class World:
         paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
         state.comments.modify(row, total_payout_value=total, curator_payout_value=curators, **paid)
         self.facts.pending[row.id] = 0
-        social_posts.follow_payout(state, CommentPayoutUpdate(author=author, permlink=permlink))
+        social_posts.on_payout(state, self.kept, CommentPayoutUpdate(author=author, permlink=permlink))
 
     def custom(self, **fields: Any) -> None:
         """A custom operation in a block: what the chain's own readers make of it, and then the index."""
         operation = CustomJson(**fields)
         interpret(self.state, operation)
-        follow_custom_json(self.state, operation)
+        on_custom_json(self.state, self.kept, operation)
 
     def act(self, actor: str, value: Any, custom_id: str = "community") -> None:
         """A custom operation of an account."""
@@ -176,7 +177,7 @@ class World:
 
     def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
         """A transfer that has just been made."""
-        social_posts.promote(self.state, Transfer(from_=sender, to=to, amount=amount, memo=memo))
+        social_posts.promote(self.state, self.kept, Transfer(from_=sender, to=to, amount=amount, memo=memo))
 
     def step(self, step: dict[str, Any]) -> None:
         """One step of the scenario."""

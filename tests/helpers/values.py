@@ -11,7 +11,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from state.operations.mining import SharedForm
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
@@ -53,7 +53,7 @@ HISTORIC_SYMBOLS = (b"\x030.001\0\0", b"\x036.000\0\0")
 class Values:
     """Strategies for the types of one chain, as far as a form can carry them."""
 
-    def __init__(self, codecs: Codecs, form: Form) -> None:
+    def __init__(self, codecs: ChainCodecs, form: Form) -> None:
         self.codecs, self.form = codecs, form
         self._made: dict[Any, st.SearchStrategy[Any]] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from node.specs import load_spec
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import ChainError, fill
 from state.protocol.operation import Operation, OperationKind
 from tests.conftest import ROOT
@@ -19,9 +19,9 @@ VECTORS = json.loads((TESTS / "vectors" / "wire.json").read_text())["vectors"]
 ANY = OperationKind()
 
 TESTNET = load_spec("steem-testnet")
-CODECS = Codecs(TESTNET)
+CODECS = ChainCodecs(TESTNET)
 # What the vectors are written for: product spelling, the symbols and the key prefix of a main chain, SMTs on.
-VECTOR_CODECS = Codecs(replace(TESTNET, brand="coin", coin_symbol="COIN", debt_symbol="SBD", key_prefix="STM", smt=True))
+VECTOR_CODECS = ChainCodecs(replace(TESTNET, brand="coin", coin_symbol="COIN", debt_symbol="SBD", key_prefix="STM", smt=True))
 
 
 def vectors(group: str, tags: set[int] | None = None) -> list[Any]:
@@ -34,7 +34,7 @@ def vector(name: str) -> Any:
     return next(v for v in VECTORS if v["id"] == name)
 
 
-def refusal(operation: Operation, codecs: Codecs = CODECS) -> str:
+def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
     """What an operation is refused with: the text, or the condition where there is none; empty when it is not refused."""
     try:
         operation.validate(codecs)

@@ -1,14 +1,16 @@
-"""Who may import whom, and what the rules in state/ must not touch: I/O, clocks, chance, async, floating point (docs/architecture.md)."""
+"""Which module may import which, and what the rules in state/ must not touch: I/O, clocks, chance, async, floating point
+(docs/architecture.md).
+"""
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 from tests.helpers.sources import Source, dotted, imports, sources
 
-# From the outside in: a layer imports itself and what stands after it.
+# From the outside in: a layer imports itself and the layers after it.
 LAYERS = (
     "node",
     "rpc",
@@ -20,10 +22,10 @@ LAYERS = (
     "state.store",
     "state.protocol",
 )
-# Ours as well, and not for a layer to import.
+# Folders of ours that no layer may import.
 AROUND = ("bin", "genesis", "tests", "bench")
 
-# What comes from elsewhere and does no more than compute, and who may use it.
+# Foreign libraries that only compute, and the places that may import them.
 LIBRARIES = {
     "msgspec": ("state",),
     "coincurve": ("state.protocol",),
@@ -32,7 +34,7 @@ LIBRARIES = {
     "sortedcontainers": ("state.store",),
     "diff_match_patch": ("state.operations", "state.effects", "state.plugins"),
 }
-# Modules of the standard library that read something besides their arguments, or wait.
+# Modules of the standard library whose functions read something besides their arguments, or wait.
 IMPURE = frozenset({
     "_thread", "asyncio", "builtins", "concurrent", "contextvars", "ctypes", "fcntl", "fileinput", "getpass", "glob",
     "http", "importlib", "io", "locale", "mmap", "multiprocessing", "os", "pathlib", "pickle", "platform",
@@ -44,7 +46,7 @@ CLOCKS = frozenset({"now", "utcnow", "today", "fromtimestamp"})
 MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})
 ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
-# Where the reference computes with doubles, and so do we. A path stands for everything that begins with it.
+# Where the reference computes with doubles, and coind does the same. A path stands for all paths that begin with it.
 FLOATS = {
     "state/plugins/tags": "the scores hot and trending are doubles in the reference",
     "state/plugins/social/scores": "scores and shown reputations are doubles in the indexer",
@@ -52,12 +54,12 @@ FLOATS = {
 
 
 def layer_of(module: str) -> str | None:
-    """The layer that a module belongs to; None for `state` itself and for what is not ours."""
+    """The layer that a module belongs to; None for `state` itself and for foreign modules."""
     return next((layer for layer in LAYERS if module == layer or module.startswith(layer + ".")), None)
 
 
 def wrong_directions(source: Source) -> Iterator[str]:
-    """Imports of a layer further out, or of what stands around the layers."""
+    """Imports of a layer further out, or of a folder that no layer may import."""
     layer = layer_of(source.module)
     for line, name in imports(source):
         target = layer_of(name)
@@ -65,6 +67,35 @@ def wrong_directions(source: Source) -> Iterator[str]:
             yield f"{source.path}:{line}: {layer or source.module} must not import {name}"
         elif name.split(".")[0] in AROUND:
             yield f"{source.path}:{line}: nothing in the node imports {name}"
+
+
+def circle(files: Iterable[Source]) -> list[str]:
+    """The modules of one circle of imports, the first of them once more at the end; empty when there is none.
+
+    Imports for types only and imports inside functions count as well: they say that a module can't be understood without the
+    other, whatever happens at run time. `from package import name` is an import of the package's `__init__`, unless the name is a
+    module. That Python runs the `__init__` of a package before any module in it is not counted: it ties nothing but the import.
+    """
+    files = list(files)
+    known = {source.module for source in files}
+    graph = {source.module: {module_of(name, known) for _, name in imports(source)} - {source.module} for source in files}
+    while ends := [module for module, targets in graph.items() if not targets & graph.keys()]:
+        for module in ends:
+            del graph[module]
+    # Each module that is left imports another one that is left, so that a walk must come back to where it was.
+    walked: list[str] = []
+    module = min(graph, default="")
+    while module and module not in walked:
+        walked.append(module)
+        module = min(graph[module] & graph.keys())
+    return [*walked[walked.index(module) :], module] if module else []
+
+
+def module_of(name: str, known: set[str]) -> str:
+    """The module that an imported name is, or stands in; empty for foreign ones."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def impure_imports(source: Source) -> Iterator[str]:
@@ -109,6 +140,10 @@ def floats(source: Source) -> Iterator[str]:
 
 def test_layers_import_inwards() -> None:
     assert [problem for source in sources("node", "rpc", "state") for problem in wrong_directions(source)] == []
+
+
+def test_modules_form_no_circles() -> None:
+    assert circle(sources("node", "rpc", "state", "bin")) == []
 
 
 def test_rules_only_compute() -> None:
@@ -156,6 +191,33 @@ def test_a_wrong_direction_is_found(path: str, text: str) -> None:
 )
 def test_the_right_direction_is_free(path: str, text: str) -> None:
     assert list(wrong_directions(Source(path, text))) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"a/x.py": "import a.y", "a/y.py": "from a.x import f"}, ["a.x", "a.y", "a.x"]),
+        ({"a/x.py": "from a import y", "a/y.py": "if TYPE_CHECKING:\n    from a.x import F"}, ["a.x", "a.y", "a.x"]),
+        ({"a/x.py": "from . import y", "a/y.py": "def f():\n    from .x import g"}, ["a.x", "a.y", "a.x"]),
+        ({"a/__init__.py": "from a.x import f", "a/x.py": "from a import g"}, ["a", "a.x", "a"]),
+        ({"a/__init__.py": "from a.x import f", "a/x.py": "import b", "b.py": "import a"}, ["a", "a.x", "b", "a"]),
+        ({"a.py": "import b", "b.py": "import c", "c.py": "import d\nimport b", "d.py": ""}, ["b", "c", "b"]),
+    ],
+)
+def test_a_circle_is_found(files: dict[str, str], found: list[str]) -> None:
+    assert circle(Source(path, text) for path, text in files.items()) == found
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a/x.py": "import a.y\nimport sys\nfrom b import c", "a/y.py": "import json"},
+        {"a/__init__.py": "from a.x import f\nfrom a.y import g", "a/x.py": "from a.y import h\nfrom a import y", "a/y.py": ""},
+        {"a.py": "import b\nimport c", "b.py": "import d", "c.py": "import d", "d.py": "import d.e"},
+    ],
+)
+def test_what_is_no_circle_is_free(files: dict[str, str]) -> None:
+    assert circle(Source(path, text) for path, text in files.items()) == []
 
 
 @pytest.mark.parametrize(

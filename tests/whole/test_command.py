@@ -23,7 +23,7 @@ from node.command import address
 from node.failures import NodeError
 from node.node import Address
 from node.plugins import KNOWN, chosen_plugins
-from state.plugins import PLUGINS
+from state.plugins.registry import PLUGINS
 from tests.conftest import ROOT, described_methods
 from tests.helpers.nodes import DEV, case_log
 

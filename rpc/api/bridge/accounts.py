@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any, TypedDict
 
 from rpc.api.bridge.arguments import (
-    NAME,
     NumberArgument,
     TextArgument,
     TextsArgument,
@@ -20,10 +19,12 @@ from rpc.api.bridge.arguments import (
 )
 from rpc.records.bridge.posts import NotificationItem, Profile, TimeText, notification_item, profile
 from rpc.service.method import method
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import followed
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.follow.rows import IGNORE
 from state.plugins.social.facts import follows, ignores
-from state.plugins.social.index import plugin
 from state.plugins.social.notifications import lists as notifications_lists
+from state.plugins.social.plugin import COMMUNITIES
 from state.protocol.values.text import time_text
 from state.tables import State
 
@@ -66,12 +67,12 @@ def is_communitys(state: State, name: str) -> bool:
     return name.startswith(state.spec.community_prefix)
 
 
-@method("bridge.account_notifications", plugin=NAME)
+@method("bridge.account_notifications", plugin=COMMUNITIES)
 def account_notifications(
     state: State, /, account: TextArgument, min_score: NumberArgument = 25, last_id: NumberArgument = None, limit: NumberArgument = 100
 ) -> list[NotificationItem]:
     """What an account was told, the newest first, before a notification; of a community, all that happened in it."""
-    kept, most = plugin(state), limit_argument(limit, NOTIFICATIONS_MAX)
+    kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
     if is_communitys(state, name):
         found = notifications_lists.of_community(kept, name, last)
@@ -80,7 +81,7 @@ def account_notifications(
     return [notification_item(kept, row) for row in islice(found, most)]
 
 
-@method("bridge.post_notifications", plugin=NAME)
+@method("bridge.post_notifications", plugin=COMMUNITIES)
 def post_notifications(
     state: State,
     /,
@@ -91,7 +92,7 @@ def post_notifications(
     limit: NumberArgument = 100,
 ) -> list[NotificationItem]:
     """All that happened to a post, the newest first, before a notification."""
-    kept, most = plugin(state), limit_argument(limit, NOTIFICATIONS_MAX)
+    kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
     demand(post is not None, "post id not found")
     assert post is not None
@@ -99,10 +100,10 @@ def post_notifications(
     return [notification_item(kept, row) for row in islice(found, most)]
 
 
-@method("bridge.unread_notifications", plugin=NAME)
+@method("bridge.unread_notifications", plugin=COMMUNITIES)
 def unread_notifications(state: State, /, account: TextArgument, min_score: NumberArgument = 25) -> Unread:
     """Up to when an account has read its notifications, and how many of those that account_notifications tells are newer."""
-    kept, name = plugin(state), existing_account(state, account).name
+    kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
     else:
@@ -110,25 +111,25 @@ def unread_notifications(state: State, /, account: TextArgument, min_score: Numb
     return {"lastread": time_text(notifications_lists.last_read(kept, name)), "unread": unread}
 
 
-@method("bridge.get_profile", plugin=NAME)
+@method("bridge.get_profile", plugin=COMMUNITIES)
 def get_profile(state: State, /, account: TextArgument, observer: TextArgument = "") -> Profile | None:
     """An account with what it says of itself, and what it is to the observer; null when there is none."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
-    return None if row is None else profile(state, plugin(state), row, viewer)
+    return None if row is None else profile(state, COMMUNITIES.of(state), row, viewer)
 
 
-@method("bridge.get_profiles", plugin=NAME)
+@method("bridge.get_profiles", plugin=COMMUNITIES)
 def get_profiles(state: State, /, accounts: TextsArgument, observer: TextArgument = "") -> list[Profile]:
     """The same of several accounts; unknown ones are left out."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
     demand(len(accounts) <= PROFILES_MAX, f"too many accounts ({len(accounts)} > {PROFILES_MAX})")
     rows = [state.accounts.by_name.get(account_argument(name)) for name in accounts]
-    return [profile(state, plugin(state), row, viewer) for row in rows if row is not None]
+    return [profile(state, COMMUNITIES.of(state), row, viewer) for row in rows if row is not None]
 
 
-@method("bridge.get_relationship_between_accounts", plugin=NAME)
+@method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES)
 def get_relationship_between_accounts(
     state: State, /, account1: TextArgument, account2: TextArgument, observer: TextArgument = ""
 ) -> Relationship:
@@ -144,19 +145,19 @@ def get_relationship_between_accounts(
     }
 
 
-@method("bridge.does_user_follow_any_lists", plugin=NAME)
+@method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
 def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
     """Never: there are no lists to follow."""
     existing_account(state, observer)
     return False
 
 
-@method("bridge.get_follow_list", plugin=NAME)
+@method("bridge.get_follow_list", plugin=COMMUNITIES)
 def get_follow_list(state: State, /, observer: TextArgument, follow_type: TextArgument = "blacklisted") -> list[FollowListItem]:
     """Whom an account ignores (`muted`), by name; there are no other lists."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
-    if follow_type != "muted" or follow.NAME not in state.plugins:
+    if follow_type != "muted" or not FOLLOW.is_on(state):
         return []
-    rows = islice(follow.followed(state, name, "", follow.IGNORE), FOLLOW_LIST_MAX)
+    rows = islice(followed(state, name, "", IGNORE), FOLLOW_LIST_MAX)
     return [{"name": row.following, "blacklist_description": "", "muted_list_description": ""} for row in rows]

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from rpc.service.arguments import AnyOf
 from rpc.service.refusal import InvalidParameters
-from state.plugins.social.index import NAME as NAME
 from state.plugins.social.index import Social
 from state.tables import State
 from state.tables.accounts import Account

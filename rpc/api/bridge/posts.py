@@ -5,7 +5,6 @@ from itertools import dropwhile, islice
 from typing import Any, TypedDict
 
 from rpc.api.bridge.arguments import (
-    NAME,
     POSTS_MAX,
     NumberArgument,
     ObjectArgument,
@@ -23,7 +22,8 @@ from rpc.records.bridge.posts import BridgePost, NormalizedPost, number, shower
 from rpc.records.bridge.unknown import unknown_post
 from rpc.service.method import method
 from state.plugins.social.communities import lists as communities_lists
-from state.plugins.social.index import Social, plugin
+from state.plugins.social.index import Social
+from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.posts import lists as social_posts_lists
 from state.tables import State
 from state.tables.content import Comment
@@ -50,7 +50,7 @@ class PayoutStats(TypedDict):
     blogs: float
 
 
-@method("bridge.get_ranked_posts", plugin=NAME)
+@method("bridge.get_ranked_posts", plugin=COMMUNITIES)
 def get_ranked_posts(
     state: State,
     /,
@@ -64,7 +64,7 @@ def get_ranked_posts(
     """Posts in an order, behind a post: of everything, of a tag, of a community, of all (`all`), or of those that the observer
     subscribes to (`my`).
     """
-    kept = plugin(state)
+    kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
     demand(sort in SORTS, "invalid sort")
     author, permlink = account_argument(start_author, may_be_empty=True), permlink_argument(start_permlink, may_be_empty=True)
@@ -80,7 +80,7 @@ def get_ranked_posts(
     return shown(state, kept, [state.comments.find(comment) for comment in found])
 
 
-@method("bridge.get_account_posts", plugin=NAME)
+@method("bridge.get_account_posts", plugin=COMMUNITIES)
 def get_account_posts(
     state: State,
     /,
@@ -95,7 +95,7 @@ def get_account_posts(
 
     A list goes on with the start post; by payout, behind it.
     """
-    kept = plugin(state)
+    kept = COMMUNITIES.of(state)
     observer_argument(state, observer)
     demand(sort in ACCOUNT_SORTS, "invalid account sort")
     demand(account, "account is required")
@@ -143,20 +143,20 @@ def shown_entries(state: State, kept: Social, sort: str, account: str, limit: in
     return posts
 
 
-@method("bridge.get_post", plugin=NAME)
+@method("bridge.get_post", plugin=COMMUNITIES)
 def get_post(state: State, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> BridgePost:
     """A post or a reply."""
     observer_argument(state, observer)
     comment = existing_post(state, account_argument(author), permlink_argument(permlink))
-    post: BridgePost = shown(state, plugin(state), [comment])[0]
+    post: BridgePost = shown(state, COMMUNITIES.of(state), [comment])[0]
     return post
 
 
-@method("bridge.get_discussion", plugin=NAME)
+@method("bridge.get_discussion", plugin=COMMUNITIES)
 def get_discussion(state: State, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> dict[str, BridgePost]:
     """A post or a reply and all below it by author/permlink, at most 50 levels and 500 posts; each names its replies."""
     observer_argument(state, observer)
-    kept, name, link = plugin(state), account_argument(author), permlink_argument(permlink)
+    kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)
     top = state.comments.by_permlink.get(name, link)
     if top is None or top.author in kept.irredeemables:
         return {}
@@ -169,7 +169,7 @@ def get_discussion(state: State, /, author: TextArgument, permlink: TextArgument
     return found
 
 
-@method("bridge.get_post_header", plugin=NAME)
+@method("bridge.get_post_header", plugin=COMMUNITIES)
 def get_post_header(state: State, /, author: TextArgument, permlink: TextArgument) -> Header | None:
     """Author, permlink, category and depth of a post or a reply; null when there is none."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
@@ -178,21 +178,21 @@ def get_post_header(state: State, /, author: TextArgument, permlink: TextArgumen
     return {"author": comment.author, "permlink": comment.permlink, "category": comment.category, "depth": comment.depth}
 
 
-@method("bridge.normalize_post", plugin=NAME)
+@method("bridge.normalize_post", plugin=COMMUNITIES)
 def normalize_post(state: State, /, post: ObjectArgument) -> NormalizedPost:
     """A post that get_content has told, as it is told here; of one that isn't known, by what was told."""
     demand(isinstance(post, dict), "post must be an object")
     author, permlink = account_argument(post.get("author")), permlink_argument(post.get("permlink"))
     comment = state.comments.by_permlink.get(author, permlink)
-    found: Any = unknown_post(state, plugin(state), post) if comment is None else shown(state, plugin(state), [comment])[0]
+    found: Any = unknown_post(state, COMMUNITIES.of(state), post) if comment is None else shown(state, COMMUNITIES.of(state), [comment])[0]
     normalized: NormalizedPost = found
     return normalized
 
 
-@method("bridge.get_payout_stats", plugin=NAME)
+@method("bridge.get_payout_stats", plugin=COMMUNITIES)
 def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -> PayoutStats:
     """What waits for payout: by community, and by author outside of communities, most first; with the sums of all and of the latter."""
-    rows = communities_lists.payout_rows(state, plugin(state))
+    rows = communities_lists.payout_rows(state, COMMUNITIES.of(state))
     most = limit_argument(limit, PAYOUT_ROWS_MAX)
     return {
         "items": [(row.url, row.label, number(row.payout), row.posts, row.authors) for row in rows[:most]],

@@ -8,14 +8,14 @@ from msgspec import Struct
 from rpc.records.comments import NO_COMMENT, NO_CONTENT
 from rpc.records.discussions import title_of
 from rpc.service.show import Json, Of
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import follow_count
+from state.plugins.follow.plugin import FOLLOW
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.communities.lists import Figure, Standing
 from state.plugins.social.communities.payloads import ROLE_NAMES
 from state.plugins.social.facts import Worth, follows, ignores, payout_of
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.lists import told
-from state.plugins.social.notifications.writing import message, url
+from state.plugins.social.notifications.texts import content_of, message, url
 from state.plugins.social.posts.texts import blacklists, flag_weight, is_gray, profile_of, settings_of, shown_metadata
 from state.plugins.social.rows import Community, Notification, Role
 from state.plugins.social.scores import shown_reputation
@@ -343,14 +343,14 @@ def full_community(state: State, kept: Social, row: Community, observer: str) ->
 
 def notification_item(kept: Social, row: Notification) -> NotificationItem:
     """A notification; their numbers begin with 1."""
-    view = told(kept, row)
+    content = content_of(kept, row)
     return {
         "id": row.id + 1,
-        "type": view.type.name,
+        "type": content.type.name,
         "score": row.score,
         "date": time_text(row.created),
-        "msg": message(view),
-        "url": url(view),
+        "msg": message(content),
+        "url": url(content),
     }
 
 
@@ -358,7 +358,7 @@ def profile(state: State, kept: Social, account: Account, observer: str) -> Prof
     """An account, and what it is to an observer if there is one."""
     metadata = state.account_metadata.by_account.get(account.id) or AccountMetadata()
     reputation = shown_reputation(kept.facts.reputation(state, account.name))
-    followers, following = follow.follow_count(state, account.name) if follow.NAME in state.plugins else (0, 0)
+    followers, following = follow_count(state, account.name) if FOLLOW.is_on(state) else (0, 0)
     props = state.props
     times = (account.created, account.last_account_update, account.last_post, account.last_root_post, account.last_vote_time)
     found: Profile = {

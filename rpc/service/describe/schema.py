@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from rpc.service.describe.shape import Anything, Declared, Listed, Mapped, Members, Names, Nullable, Number, OneOf, Row, Shape
+from rpc.service.show import blank, record_codecs
 from rpc.service.shown import Always, Amount, At, Real, Whole
 from state.protocol.codec.fields import BUILT_IN, shown_fields
 from state.protocol.codec.kinds import (
@@ -48,7 +49,7 @@ class Schemas:
     """Makes the schemas of one chain and collects the components that they refer to."""
 
     def __init__(self, wire: Wire) -> None:
-        self.codecs = wire.codecs
+        self.codecs = record_codecs(wire.spec)
         self.spell = wire.spec.spell
         self._made: dict[str, tuple[Any, Schema]] = {}
         self._references: dict[tuple[Any, bool], Schema] = {}
@@ -169,7 +170,7 @@ class Schemas:
             case Int(bits=64) | Whole():
                 return self._component("Integer", Int, INTEGER)
             case AssetKind() | CoinFeeKind() | Amount():
-                is_text = isinstance(self.codecs.blank(kind, legacy), str)
+                is_text = isinstance(blank(kind, self.codecs, legacy), str)
                 return self._component(CONDENSER * is_text + "Asset", is_text, self._asset_text() if is_text else ASSET)
             case PriceKind():
                 return self._form(("Price", CONDENSER + "Price"), PriceKind, legacy, self._price)
@@ -192,7 +193,7 @@ class Schemas:
                 return self._variant(kind, legacy and kind.legacy_pairs)
             case ChainVariant():
                 return self._holding(kind.variant(self.codecs), legacy)
-        return alike(self.codecs.blank(kind, legacy))
+        return alike(blank(kind, self.codecs, legacy))
 
     def _variant(self, kind: Variant, pairs: bool) -> Schema:
         values = [(self.spell(name), self.declared(inner, pairs)) for name, inner in kind.members]

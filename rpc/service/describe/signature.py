@@ -10,6 +10,7 @@ import msgspec
 from rpc.service.arguments import LEGACY, Form, argument, shown_default
 from rpc.service.describe.shape import Declared, Listed, Members, Names, Nullable, Number, Row, Shape, shape_of
 from rpc.service.method import Method, Parameter, default_of
+from rpc.service.show import blank, record_codecs
 from state.protocol.transaction import Wire
 
 
@@ -20,21 +21,21 @@ def signature(method: Method, wire: Wire) -> dict[str, Any]:
 
 def result_default(annotation: Any, wire: Wire, form: Form) -> Any:
     """A result of this type with nothing in it; an empty object where nothing is declared."""
-    return blank(shape_of(annotation), wire, form)
+    return blank_shape(shape_of(annotation), wire, form)
 
 
-def blank(shape: Shape, wire: Wire, form: Form) -> Any:
+def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
     """The JSON value of a shape with nothing in it; optional members are left out."""
     match shape:
         case Declared(of=of):
-            return wire.codecs.blank(of, form is LEGACY)
+            return blank(of, record_codecs(wire.spec), form is LEGACY)
         case Listed():
             return []
         case Row(elements=elements):
-            return [blank(element, wire, form) for element in elements]
+            return [blank_shape(element, wire, form) for element in elements]
         case Members(fields=fields, optional=optional):
             given = {name: member for name, member in fields.items() if name not in optional and not isinstance(member, Nullable)}
-            return {name: blank(member, wire, form) for name, member in given.items()}
+            return {name: blank_shape(member, wire, form) for name, member in given.items()}
         case Nullable():
             return None
         case Names(names=names):

@@ -19,8 +19,7 @@ from state.operations.smt.types import (
     SmtParamVoteRegenerationPeriodSecondsV1,
     SmtParamWindowsV1,
 )
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Bool, Extensions, Symbol, Time, UInt8, UInt32
+from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, Symbol, Time, UInt8, UInt32
 from state.protocol.constants import SMT_EMISSION_MIN_INTERVAL_SECONDS, SMT_EMIT_INDEFINITELY
 from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation

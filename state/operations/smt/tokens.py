@@ -9,8 +9,7 @@ from state.effects.nai import is_in_pool, replenish_pool, take_from_pool
 from state.effects.tokens import last_emission, nai_number, symbol_text, token_with_name
 from state.operations import checks
 from state.operations.smt.types import GenerationPolicy, SmtCappedGenerationPolicy, require_liquid_symbol
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Extensions, Int64, Share, Symbol, Time, UInt32
+from state.protocol.codec.kinds import AccountName, Codecs, Extensions, Int64, Share, Symbol, Time, UInt32
 from state.protocol.constants import (
     COIN_MAX_SHARE_SUPPLY,
     COIN_NULL_ACCOUNT,

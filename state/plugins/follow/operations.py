@@ -1,4 +1,4 @@
-"""The operations inside custom operations with the id `follow`: their forms and what can be refused without state.
+"""The operations inside custom operations with the id `follow`: their forms, and the checks that need no state.
 Source: block-processing.md §7.4; wire-format.md §4.8.
 """
 
@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from state.operations.custom import CustomBinary, CustomJson
-from state.protocol.codec.codecs import Codecs
-from state.protocol.codec.kinds import AccountName, Many, String, Text, Variant
+from state.protocol.codec.kinds import AccountName, Codecs, Many, String, Text, Variant
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Needed
 from state.protocol.values import jsontext
@@ -16,7 +15,7 @@ from state.protocol.values.convert import to_text
 
 
 class FollowOperation(Struct, frozen=True):
-    """Follow an account's blog, ignore the account, or neither."""
+    """Set the relation to an account: `what` holds `blog` to follow it, `ignore` to ignore it, neither to end the relation."""
 
     TAG = 0
 
@@ -25,17 +24,17 @@ class FollowOperation(Struct, frozen=True):
     what: Annotated[tuple[str, ...], Many(String(), ascending=True)] = ()
 
     def validate(self) -> None:
-        """Nobody follows himself."""
+        """Refuse to follow oneself."""
         require(self.follower != self.following, "You cannot follow yourself", condition="follower != following")
 
     @property
     def signer(self) -> str:
-        """Who must have signed."""
+        """The account whose posting authority the operation needs."""
         return self.follower
 
 
 class ReblogOperation(Struct, frozen=True):
-    """Show somebody's post to one's own followers."""
+    """Put a post of another account into one's blog and into the feeds of one's followers."""
 
     TAG = 1
 
@@ -44,12 +43,12 @@ class ReblogOperation(Struct, frozen=True):
     permlink: Text = ""
 
     def validate(self) -> None:
-        """Own posts are shown anyway."""
+        """Refuse to reblog one's own post, which is in one's blog anyway."""
         require(self.account != self.author, "You cannot reblog your own content", condition="account != author")
 
     @property
     def signer(self) -> str:
-        """Who must have signed."""
+        """The account whose posting authority the operation needs."""
         return self.account
 
 
@@ -61,8 +60,11 @@ InnerKind = Variant(("follow_operation", FollowOperation), ("reblog_operation", 
 
 
 def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tuple[Inner, ...]:
-    """The operations that a custom operation holds; refused when it can't be read, when one is not valid, or when it was
-    signed by others than exactly those that they need."""
+    """Return the operations that a custom operation holds.
+
+    It is refused as a whole when it can't be read, when one of them is invalid, or when its authorities aren't exactly those that
+    they need together.
+    """
     inner = packed_operations(codecs, operation.data) if isinstance(operation, CustomBinary) else json_operations(codecs, operation.json)
     for one in inner:
         one.validate()
@@ -71,7 +73,7 @@ def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tup
 
 
 def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
-    """What a payload means that is the fields of a follow operation themselves; nothing when it is no object or can't be read."""
+    """Return the follow operation whose fields are the whole payload; nothing when the payload is another one or is invalid."""
     if not operation.json.lstrip(" \t\r\n").startswith("{"):
         return ()
     try:
@@ -84,7 +86,7 @@ def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
 
 
 def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
-    """Several operations, or a single one, from bytes."""
+    """Read a list of operations, or failing that a single one, from bytes."""
     try:
         inner: tuple[Inner, ...] = codecs.unpack(Many(InnerKind), data)
         return inner
@@ -93,14 +95,18 @@ def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
 
 
 def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
-    """One operation, or a list of them, from text."""
+    """Read a list of operations, or a single one, from JSON text. A single one may be an array as well: a list begins with an array."""
     value = jsontext.read(text)
     many = type(value) is list and value and type(value[0]) is list
     return tuple([json_operation(codecs, item) for item in (value if many else (value,))])
 
 
 def json_operation(codecs: Codecs, value: Any) -> Inner:
-    """One operation: a pair of short name (or number) and fields, or an object of type and value; too short an array is empty."""
+    """Read one operation: an array of short name or number and fields, or an object of type and value.
+
+    An array with fewer than two elements is an empty follow operation and further elements are ignored: the reference reads its
+    static variant so.
+    """
     if type(value) is list:
         if len(value) < 2:
             return FollowOperation()
@@ -124,7 +130,10 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
 
 
 def require_signers(outer: CustomJson | CustomBinary, inner: tuple[Inner, ...]) -> None:
-    """What an operation was signed with must be exactly the posting authority of those who act inside it."""
+    """Require the authorities of a custom operation to be exactly the posting authorities of the accounts that act inside it.
+
+    More would be refused as well: a signature that nobody needs could otherwise be meant for something else.
+    """
     needed = Needed(set(), set(), set(), [])
     outer.authorities(needed)
     require(not needed.owner, condition="inner_owner == outer_owner")

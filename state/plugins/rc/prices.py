@@ -1,4 +1,6 @@
 """The five resources: how their pools fill, and what a usage costs. It knows no state and no accounts.
+
+Each resource has a pool, which a budget fills with every block and transactions empty. The emptier the pool, the more a unit costs.
 Source: block-processing.md §5.2, §5.4, §5.8.
 """
 
@@ -13,11 +15,17 @@ from state.tables.globals import SubsidyParams
 NEW_ACCOUNTS = 1
 
 
-Rates = tuple[tuple[int, int], ...]  # Of each resource a numerator and a denominator; none at all: free.
+Rates = tuple[tuple[int, int], ...]
+"""The prices of a unit of each resource, as numerator and denominator, in credits; empty when everything is free."""
 
 
 class Resource(Struct, frozen=True):
-    """How a resource's pool fills and what its price is: its budget is per block, its decay a fraction `decay / 2**decay_shift`."""
+    """A resource with the parameters of its pool and of its price.
+
+    The pool gains `budget` with each block, and loses the fraction `decay / 2**decay_shift` of what it holds; so without
+    usage it comes to rest near `pool_eq`. Usage is counted in `unit`. The price of one is
+    `(regeneration * coeff_a >> shift) / (coeff_b + pool)`.
+    """
 
     name: str
     unit: int
@@ -43,7 +51,7 @@ NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
 def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
-    """The prices of all resources while all credits together regenerate so much per block; nothing regenerates: everything is free."""
+    """Return the prices of all resources, given how much all credits together regenerate per block; if nothing, everything is free."""
     if regeneration <= 0:
         return ()
     return tuple(
@@ -67,7 +75,7 @@ def cost(rates: Rates, usage: Usage) -> int:
 
 
 def wrapped_cost(rates: Rates, usage: Usage) -> int:
-    """Return the same where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 can't be priced."""
+    """Return the cost of a usage where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 is refused."""
     total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
@@ -78,7 +86,7 @@ def wrapped_cost(rates: Rates, usage: Usage) -> int:
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
-    """A pool one block later: the rest decays, the budget comes in. It may go below zero."""
+    """Return a pool after a block: the rest decays, the budget is added. It may be below zero, and has no upper bound."""
     rest = pool - taken
     # An overdrawn pool decays towards zero as a full one does, by the same rounded amount.
     decay = min(abs(rest), resource.decay * abs(rest) >> resource.decay_shift)
@@ -86,7 +94,10 @@ def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
-    """New accounts with other parameters of their pool: the curve is generated from these."""
+    """Return the resource of new accounts with other parameters of its pool, and the price curve that follows from them.
+
+    The coefficient is 37 / (1000 * decay), shifted left as far as it keeps 64 bits; twice, as the quotient has fewer than its terms.
+    """
     numerator, denominator = 37, 1000 * max(subsidy.decay_per_time_unit, 1)
     shift = 64 - numerator.bit_length()
     shift += 64 - ((numerator << shift) // denominator).bit_length()

@@ -1,6 +1,6 @@
 """What a transaction uses of the five resources, in counts of their units. It knows no state and no prices.
 
-The sizes and times are part of the rules, and `rc_api` tells them under these names. Source: block-processing.md §5.3;
+Sizes and times are part of the rules, and `rc_api` answers with them under these names. Source: block-processing.md §5.3;
 rpc-api.md §5.3.
 """
 
@@ -27,9 +27,10 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.text import size
 
-# history_bytes, new_accounts, market_bytes, state_bytes, execution_time
 Usage = tuple[int, int, int, int, int]
+"""Counts of history_bytes, new_accounts, market_bytes, state_bytes and execution_time."""
 
+# State is paid for by size and time: a row that stays for ever counts its bytes times this, one that goes again by its usual lifetime.
 STATE_BYTES_SCALE = 10_000
 SIZES: dict[str, int] = {
     "authority_base_size": 4 * STATE_BYTES_SCALE,
@@ -60,10 +61,10 @@ SIZES: dict[str, int] = {
     "proposal_vote_object_base_size": 24 * STATE_BYTES_SCALE,
     "proposal_vote_object_member_size": 8 * STATE_BYTES_SCALE,
 }
-# What a subject and a permlink of a proposal count, whatever their lengths: the reference's string headers.
+# What subject and permlink of a proposal count, whatever their lengths: the reference takes the size of its string objects, unscaled.
 PROPOSAL_TEXTS = 2 * 32
 
-# By name of the operation; those that are not here take no time.
+# By name of the operation; an operation that isn't listed takes no time.
 EXECUTION_TIMES: dict[str, int] = {
     "account_create": 57700,
     "account_create_with_delegation": 57700,
@@ -114,6 +115,7 @@ EXECUTION_TIMES: dict[str, int] = {
     "update_proposal_votes": 12000,
     "remove_proposal": 12000,
 }
+# A custom operation with this id is spread to followers, and counts for 20 others.
 FOLLOW = "follow"
 FOLLOW_TIME = 20 * EXECUTION_TIMES["custom"]
 
@@ -123,7 +125,7 @@ MARKET = (Transfer, TransferToVesting, LimitOrderCreate, LimitOrderCreate2)
 
 
 def usage_of(trx: SignedTransaction) -> Usage:
-    """What a transaction uses of each resource."""
+    """Return what a transaction uses of each resource."""
     length, accounts, state, time, market = trx.size, 0, 0, 0, False
     for operation in trx.operations:
         cls = type(operation)
@@ -141,24 +143,24 @@ def usage_of(trx: SignedTransaction) -> Usage:
 
 
 def added(some: Usage, more: Usage) -> Usage:
-    """Both usages together."""
+    """Return the sum of two usages."""
     return some[0] + more[0], some[1] + more[1], some[2] + more[2], some[3] + more[3], some[4] + more[4]
 
 
 def authority_bytes(authority: Authority) -> int:
-    """What an authority takes of the state."""
+    """Return the state bytes of an authority."""
     accounts = SIZES["authority_account_member_size"] * len(authority.account_auths)
     return SIZES["authority_base_size"] + accounts + SIZES["authority_key_member_size"] * len(authority.key_auths)
 
 
 def account_bytes(operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> int:
-    """What a new account takes of the state."""
+    """Return the state bytes of a new account."""
     authorities = authority_bytes(operation.owner) + authority_bytes(operation.active) + authority_bytes(operation.posting)
     return SIZES["account_object_base_size"] + SIZES["account_authority_object_base_size"] + authorities
 
 
 def comment_bytes(operation: Comment) -> int:
-    """What a comment takes of the state; its parent's permlink counts twice, it may become the category."""
+    """Return the state bytes of a comment; the permlink of its parent counts twice, as it may be stored as the category as well."""
     permlink = SIZES["comment_object_permlink_char_size"] * size(operation.permlink)
     return (
         SIZES["comment_object_base_size"] + permlink + SIZES["comment_object_parent_permlink_char_size"] * size(operation.parent_permlink)
@@ -166,18 +168,18 @@ def comment_bytes(operation: Comment) -> int:
 
 
 def options_bytes(operation: CommentOptions) -> int:
-    """What a comment's beneficiaries take of the state."""
+    """Return the state bytes of a comment's beneficiaries."""
     count = sum(len(member.beneficiaries) for member in operation.extensions if isinstance(member, CommentPayoutBeneficiaries))
     return SIZES["comment_object_beneficiaries_member_size"] * count
 
 
 def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
-    """What an order takes of the state; nothing if it can't stay."""
+    """Return the state bytes of an order; none for one that is filled at once or not at all."""
     return 0 if operation.fill_or_kill else SIZES["limit_order_object_base_size"]
 
 
 def always(*sizes: str) -> Callable[[Any], int]:
-    """The same for each operation of a class."""
+    """Return a function that gives the sum of these sizes for every operation."""
     total = sum(SIZES[name] for name in sizes)
     return lambda operation: total
 
@@ -205,7 +207,7 @@ STATE: dict[type[Operation], Callable[[Any], int]] = {
         SIZES["proposal_vote_object_base_size"] + SIZES["proposal_vote_object_member_size"] * len(operation.proposal_ids)
     ),
 }
-# Of each operation: time, state bytes, whether it is for the market.
+# Of each class of operations: time, state bytes, whether it is for the market. One look-up per operation, on the path of every transaction.
 BY_CLASS: dict[type[Operation], tuple[int, Callable[[Any], int] | None, bool]] = {
     cls: (EXECUTION_TIMES.get(cls.NAME, 0), STATE.get(cls), cls in MARKET) for cls in OPERATIONS.values()
 }

@@ -1,7 +1,8 @@
-"""`Social`, everything that the social index keeps on a state: its tables, and the lists that are made from them."""
+"""`Social`, all data of the plugin `communities` on a state: its tables, and the view of them in which posts are ranked."""
 
 from typing import Any
 
+from state.plugins.social.communities.payloads import GUEST
 from state.plugins.social.facts import Facts
 from state.plugins.social.posts.view import Changed, View
 from state.plugins.social.rows import (
@@ -12,21 +13,22 @@ from state.plugins.social.rows import (
     Reblogs,
     Role,
     Roles,
+    SentOnceTable,
     SocialPost,
     SocialPosts,
     Subscriptions,
-    ToldOnceTable,
 )
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
 from state.tables import State
 
-NAME = "communities"
-GUEST = 0
-
 
 class Social:
-    """What the plugin keeps. `irredeemables` is this node's own list of accounts whose posts nobody has to see."""
+    """The plugin's data.
+
+    Two lists are this node's own: `irredeemables`, accounts whose posts are hidden, and `recommended`, communities that come first
+    among the trending topics. Both are empty unless something fills them.
+    """
 
     def __init__(self, state: State) -> None:
         journal = state.journal
@@ -39,25 +41,25 @@ class Social:
         self.posts = SocialPosts(journal)
         self.reblogs = Reblogs(journal)
         self.notifications = Notifications(journal)
-        self.told_once = ToldOnceTable(journal)
+        self.sent_once = SentOnceTable(journal)
         self.last_reads = LastReads(journal)
         self.changed = Changed(journal)
         self.view = View(state, self.posts, self.changed)
         self.incoming: SignedBlock | None = None
-        # What was counted of all communities, and of what.
+        # The figures of all communities as communities/lists.py has counted them last, after what they were counted from.
         self.counted: tuple[Any, Any] | None = None
 
     def community(self, name: str) -> Community | None:
-        """A community by its name."""
+        """Return the community of this name."""
         return self.communities.by_name.get(name)
 
     def role(self, community: str, account: str) -> int:
-        """What an account is in a community."""
+        """Return the role of an account in a community."""
         row = self.roles.by_pair.get(community, account)
         return GUEST if row is None else row.role
 
     def role_row(self, community: str, account: str) -> Role | None:
-        """The same with what it is called there; None if it never was anything."""
+        """Return the row with role and title of an account in a community, None if it never had one."""
         return self.roles.by_pair.get(community, account)
 
     def is_subscribed(self, community: str, account: str) -> bool:
@@ -65,25 +67,22 @@ class Social:
         return self.subscriptions.by_pair.get(community, account) is not None
 
     def post(self, author: str, permlink: str) -> SocialPost | None:
-        """A post, be it deleted."""
+        """Return the row of a post or reply, also of a deleted one."""
         return self.posts.by_permlink.get(author, permlink)
 
+    def note_incoming(self, state: State, block: SignedBlock) -> None:
+        """Before a block: note it, as the head is still the block before it while its operations are applied."""
+        self.incoming = block
 
-def plugin(state: State) -> Social:
-    """What the plugin keeps on this state."""
-    kept: Social = state.plugins[NAME]
-    return kept
+    def moment(self, state: State) -> int:
+        """Return the time of an operation: that of its block, or of the next possible block while it waits for one.
 
-
-def note_incoming(state: State, block: SignedBlock) -> None:
-    """Before a block: its time is that of all that happens in it."""
-    plugin(state).incoming = block
-
-
-def moment(state: State) -> int:
-    """The time of the block that an operation is in; of the next possible one, while it waits for a block."""
-    here, props = state.here, state.props
-    incoming = plugin(state).incoming
-    if here.block > props.head_block_number and incoming is not None and incoming.number == here.block:
-        return incoming.timestamp
-    return props.time if here.trx_id == ZERO_ID else props.time + COIN_BLOCK_INTERVAL
+        Rules of the chain go by the head's time, which inside transactions is that of the block before. The indexer of the reference
+        works on complete blocks and takes their time; so does this index.
+        """
+        here, props = state.here, state.props
+        incoming = self.incoming
+        # A block that was refused leaves `incoming` behind; a pending transaction must not take its time.
+        if here.block > props.head_block_number and incoming is not None and incoming.number == here.block:
+            return incoming.timestamp
+        return props.time if here.trx_id == ZERO_ID else props.time + COIN_BLOCK_INTERVAL

@@ -1,6 +1,4 @@
-"""What the social index keeps in the journal: communities with roles and subscriptions, posts as they are placed in them, reblogs,
-notifications. No rule is here. Source: social.md §2.1.
-"""
+"""The tables of the social index: communities with roles and subscriptions, posts, reblogs and notifications. Source: social.md §2.1."""
 
 from operator import not_
 
@@ -10,7 +8,7 @@ NO_POST = -1
 
 
 class Community(Row):
-    """A community, by its account. `settings` is JSON text."""
+    """A community; `account` is the id of the account whose name it has. `settings` is JSON text."""
 
     account: int = 0
     name: str = ""
@@ -28,13 +26,13 @@ class Community(Row):
 
 
 class Communities(Table[Community]):
-    """All communities; as many as there are accounts with such names."""
+    """All communities, one for each account with the name of one."""
 
     by_name = Unique("name")
 
 
 class Role(Row):
-    """What an account is in a community, and what it is called there."""
+    """The role and the title of an account in a community. `role` is a number of payloads.ROLES."""
 
     community: str = ""
     account: str = ""
@@ -43,7 +41,7 @@ class Role(Row):
 
 
 class Roles(Table[Role]):
-    """Roles that were ever given; an account without one is a guest."""
+    """All roles that are or were given; an account without a row is a guest."""
 
     by_pair = Unique("community", "account")
     by_rank = Ordered("community", "-role", "account", lazy=True)
@@ -51,7 +49,7 @@ class Roles(Table[Role]):
 
 
 class Subscription(Row):
-    """An account's interest in a community."""
+    """The subscription of an account to a community."""
 
     community: str = ""
     account: str = ""
@@ -59,7 +57,7 @@ class Subscription(Row):
 
 
 class Subscriptions(Table[Subscription]):
-    """All subscriptions, the newest of a community first."""
+    """All subscriptions."""
 
     by_pair = Unique("community", "account")
     by_account = Ordered("account", "community", lazy=True)
@@ -68,8 +66,10 @@ class Subscriptions(Table[Subscription]):
 
 
 class SocialPost(Row):
-    """A post or a reply as the index sees it; it stays when the comment is deleted, and is taken up again by a new one of that
-    name. `comment` is the id of the newest, `parent` a row. `promoted` in SBD.
+    """The place of a post or a reply in the index.
+
+    The row stays when the comment is deleted, and a new comment with the same permlink takes it over; `comment` is the id of the newest
+    one. So notifications and reblogs refer to a post by the id of its row, which is also what `parent` is. `promoted` is in SBD.
     """
 
     author: str = ""
@@ -86,12 +86,12 @@ class SocialPost(Row):
 
 
 def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
-    """Whether a post stands at the top of its community."""
+    """Whether a post is listed among the pinned ones of its community."""
     return is_pinned and not is_deleted
 
 
 class SocialPosts(Table[SocialPost]):
-    """All posts and replies that there ever were; the orders leave out deleted ones, newest first."""
+    """All posts and replies, deleted ones too. The orders are newest first and leave deleted ones out."""
 
     by_permlink = Unique("author", "permlink")
     by_comment = Unique("comment")
@@ -101,7 +101,7 @@ class SocialPosts(Table[SocialPost]):
 
 
 class Reblog(Row):
-    """A post, by its row, that an account shows to its followers."""
+    """A reblog by an account; `post` is the id of a row of SocialPosts."""
 
     account: str = ""
     post: int = 0
@@ -109,7 +109,7 @@ class Reblog(Row):
 
 
 class Reblogs(Table[Reblog]):
-    """All reblogs, the newest of an account first."""
+    """All reblogs."""
 
     by_pair = Unique("post", "account")
     by_post = Ordered("post", "account", lazy=True)
@@ -117,7 +117,7 @@ class Reblogs(Table[Reblog]):
 
 
 class Notification(Row):
-    """Something that an account, a community or whoever looks at a post is told. `type` is one of notifications.Type."""
+    """A notification of an account (`dst`), of a community or about a post; `type` is a notifications.writing.Type."""
 
     type: int = 0
     score: int = 0
@@ -135,35 +135,38 @@ def is_about_a_post(post: int) -> bool:
 
 
 class Notifications(Table[Notification]):
-    """All notifications, by age. They grow with the chain, at most some for each operation."""
+    """All notifications, oldest first. They grow with the chain, by a few per operation at most."""
 
     by_dst = Ordered("dst", where=(bool, "dst"), lazy=True)
     by_community = Ordered("community", where=(bool, "community"), lazy=True)
     by_post = Ordered("post", where=(is_about_a_post, "post"), lazy=True)
 
 
-class ToldOnce(Row):
-    """A type of notifications, a post, and the account from which, or to which, there is one already."""
+class SentOnce(Row):
+    """A notification that isn't written twice: votes and flags once for each sender, mentions once for each receiver (`account`).
+
+    It is not found among the notifications themselves, as these have no index by post and account.
+    """
 
     type: int = 0
     post: int = 0
     account: str = ""
 
 
-class ToldOnceTable(Table[ToldOnce]):
-    """What isn't told a second time: votes, mentions and flags."""
+class SentOnceTable(Table[SentOnce]):
+    """All notifications of votes, mentions and flags, by what makes them the same."""
 
     by_all = Unique("type", "post", "account")
 
 
 class LastRead(Row):
-    """Up to when an account has read its notifications."""
+    """The time up to which an account has read its notifications."""
 
     account: str = ""
     time: int = 0
 
 
 class LastReads(Table[LastRead]):
-    """At most one for each account."""
+    """One row for each account that has said so."""
 
     by_account = Unique("account")

@@ -1,36 +1,43 @@
-"""The doubles of the social index: the scores by which posts are ranked, and reputations as they are shown.
+"""The floating-point numbers of the social index: the scores by which posts are ranked, and reputations as they are shown.
 Source: social.md §2.3, §2.4.
 """
 
 from math import log10, modf
 
-TREND_SECONDS, HOT_SECONDS = 240_000, 10_000  # in which ten times the votes are outweighed by age
+TREND_SECONDS, HOT_SECONDS = 240_000, 10_000  # so much younger weighs as much as ten times the votes
 SCORE_UNIT = 10_000_000  # rshares
 REPUTATION_START, REPUTATION_STEP, REPUTATION_DIGITS = 25, 9, 9
 LEADING_DIGITS = 4
 TINY = 1e-8
 
-LOW_REPUTATION = 1  # Below it posts outside communities are gray.
+LOW_REPUTATION = 1  # on the shown scale; below it posts outside communities are gray
 
 
 def trend(rshares: int, created: int) -> float:
-    """The score by which posts are trending."""
+    """Return the score of the order `trending`."""
     return score(rshares, created, TREND_SECONDS)
 
 
 def hot(rshares: int, created: int) -> float:
-    """The score by which posts are hot."""
+    """Return the score of the order `hot`."""
     return score(rshares, created, HOT_SECONDS)
 
 
 def score(rshares: int, created: int, seconds: int) -> float:
-    """The order of magnitude of the votes, and the age."""
+    """Return the order of magnitude of the votes plus the time in units of `seconds`.
+
+    Not the same as the score of the plugin `tags`, which divides by the unit with integers and has a sign of its own for 0.
+    """
     order = log10(max(abs(rshares / SCORE_UNIT), 1))
     return (order if rshares > 0 else -order) + created / seconds
 
 
 def shown_reputation(raw: int) -> float:
-    """A reputation on the scale that people know: 25 for a new account, 9 more for ten times the rshares behind it."""
+    """Return a reputation on the scale that people know: 25 for a new account, 9 more for ten times the raw value.
+
+    The logarithm is taken of the first four digits and the number of digits, not of the value: every indexer and client of this family
+    computes it so, and the two decimals would differ otherwise.
+    """
     if raw == 0:
         return REPUTATION_START
     digits = str(abs(raw))
@@ -40,10 +47,10 @@ def shown_reputation(raw: int) -> float:
 
 
 def is_low(raw: int) -> bool:
-    """Whether somebody's posts are gray."""
+    """Whether the posts of an account with this raw reputation are gray."""
     return raw < 0 and shown_reputation(raw) < LOW_REPUTATION
 
 
 def cents(amount: str) -> str:
-    """A decimal number with two digits behind the point."""
+    """Return a decimal number rounded to two decimals."""
     return f"{float(amount):.2f}"

@@ -1,18 +1,17 @@
-"""Which comments carry which tags, and the lists of discussions under them. Nothing here ever refuses.
+"""The plugin `tags`: the tags of comments, from which lists of discussions are made. Nothing here ever refuses an operation.
 
-An entry shows its comment as it was when the comment, or something below it, was last written, voted on or paid.
+An entry shows a comment as it was when it was last updated: written, voted on or paid, or something below it. In between the
+comment may have changed; `get_discussions_by_*` of the reference shows the old values then, and so does this plugin.
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
-from collections.abc import Iterator
-from itertools import islice
-from string import ascii_lowercase, ascii_uppercase
-
-from msgspec import Struct
+from collections.abc import Sequence
 
 from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
+from state.plugins.plugin import Plugin, bound
+from state.plugins.tags.metadata import stored, wanted_tags
 from state.plugins.tags.rows import (
     AuthorTag,
     AuthorTags,
@@ -29,25 +28,16 @@ from state.plugins.tags.rows import (
     added,
     contribution_of,
 )
-from state.plugins.tags.view import TagEntry, TagStats, View
+from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
-from state.protocol.errors import ChainError
-from state.protocol.values import jsontext, text
 from state.protocol.values.asset import SBD
-from state.protocol.values.convert import to_array, to_text
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-NAME = "tags"
-TAGS_MAX = 5  # of a comment's metadata, in their order as texts
-TAG_BYTES_MAX = 32
-SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
-SCANNED_PER_FOUND = 10  # A list looks at no more than so many entries for each that it may hold.
-
 
 class Tags:
-    """What the plugin keeps."""
+    """The plugin's data: its tables, and the view of them in which lists are read."""
 
     def __init__(self, state: State) -> None:
         journal = state.journal
@@ -63,142 +53,26 @@ class Tags:
 
 def install(state: State) -> Tags:
     """Make the tables and listen."""
+    kept = Tags(state)
     on = state.listeners.on_operation
-    on(forget_deleted, DeleteComment, after=False)
-    on(follow_comment, Comment)
-    on(follow_vote, Vote)
-    on(follow_payout, CommentPayoutUpdate)
-    on(follow_reward, CommentReward)
-    on(promote, Transfer)
-    on(follow_hardfork, Hardfork)
-    return Tags(state)
-
-
-def plugin(state: State) -> Tags:
-    """What the plugin keeps on this state."""
-    kept: Tags = state.plugins[NAME]
+    on(bound(forget_deleted, kept), DeleteComment, after=False)
+    on(bound(on_comment, kept), Comment)
+    on(bound(on_vote, kept), Vote)
+    on(bound(on_payout, kept), CommentPayoutUpdate)
+    on(bound(on_reward, kept), CommentReward)
+    on(bound(promote, kept), Transfer)
+    on(bound(on_hardfork, kept), Hardfork)
     return kept
 
 
-class Order(Struct, frozen=True):
-    """An order in which discussions are listed: an index of the entries, and what it is sorted by before the number."""
-
-    index: str
-    fields: tuple[str, ...]
-    rshares_min: int | None = None  # Comments with fewer are passed over.
+# ------------------------------------------------------------------ listeners
 
 
-ORDERS = {
-    "trending": Order("by_trending", ("tag", "parent", "trending"), 1),
-    "hot": Order("by_hot", ("tag", "parent", "hot"), 1),
-    "created": Order("by_created", ("tag", "parent", "created")),
-    "active": Order("by_active", ("tag", "parent", "active")),
-    "votes": Order("by_votes", ("tag", "parent", "net_votes")),
-    "children": Order("by_children", ("tag", "parent", "children")),
-    "promoted": Order("by_promoted", ("tag", "parent", "promoted")),
-    "cashout": Order("by_cashout", ("tag", "cashout"), 0),
-    "post_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
-    "comment_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
-}
-
-# ------------------------------------------------------------------ reading
-
-
-def discussions(
-    state: State,
-    order: str,
-    tag: str,
-    limit: int,
-    *,
-    parent: int = 0,
-    start: int | None = None,
-    since: int = 0,
-    hidden: frozenset[str] = frozenset(),
-) -> list[TagEntry]:
-    """The entries of a tag ("": of all comments with any) in one of ORDERS: root posts, or replies to `parent`.
-
-    `start` is the id of the comment to begin at; one without the tag is passed over. `since` is the earliest time of payout
-    in the order `cashout`. Comments with one of the `hidden` tags are left out.
-    """
-    entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
-    found: list[TagEntry] = []
-    for entry in islice(entries, SCANNED_PER_FOUND * limit):
-        if order == "promoted" and not entry.promoted:
-            break
-        if order == "cashout" and entry.parent != parent:
-            continue
-        least = ORDERS[order].rshares_min
-        if least is not None and state.comments.find(entry.comment).net_rshares < least:
-            continue
-        if hidden and not hidden.isdisjoint(tags_of(state, entry.comment)):
-            continue
-        found.append(entry)
-        if len(found) == limit:
-            break
-    return found
-
-
-def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
-    """What the entries of a list have in common beside the tag, in the terms of the index."""
-    match order:
-        case "cashout":
-            return ()
-        case "post_payout" | "comment_payout":
-            return (order == "comment_payout",)
-        case _:
-            return (parent,)
-
-
-def walk(state: State, order: Order, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
-    """The entries of one tag and group in an order, from the entry of a comment on if it has one."""
-    view = plugin(state).view
-    index = getattr(view.entries, order.index)
-    first = None if start is None else view.entry(tag, start)
-    prefix = (tag, *group) if group else (tag, since)
-    if first is not None:
-        prefix = (*[getattr(first, field) for field in order.fields], first.number)
-    common = order.fields[: 1 + len(group)]
-    for entry in index.starting(*prefix):
-        if tuple([getattr(entry, field) for field in common]) != (tag, *group):
-            return
-        yield entry
-
-
-def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
-    """Tags by trending score, from the rank of the first one that is not below `start` by name on; "" is the whole list."""
-    stats = plugin(state).view.stats
-    if not start:
-        return list(islice(stats.by_trending, limit))
-    first = next(stats.by_name.starting(start), None)
-    return [] if first is None else list(islice(stats.by_trending.starting(first.total_trending, first.tag), limit))
-
-
-def tags_by_author(state: State, author: str) -> Iterator[AuthorTag]:
-    """The tags that an author has used, the most frequent ones first."""
-    return plugin(state).authors.by_author.equal(author)
-
-
-def tags_of(state: State, comment: int) -> tuple[str, ...]:
-    """The tags that a comment has entries under."""
-    row = plugin(state).tagged.by_comment.get(comment)
-    return () if row is None else tuple([tag for tag, _, _ in row.tags])
-
-
-def promoted(state: State, comment: int) -> int | None:
-    """What was paid to promote a comment, in SBD; None without entries."""
-    row = plugin(state).tagged.by_comment.get(comment)
-    return None if row is None else row.tags[0][2]
-
-
-# ------------------------------------------------------------------ what changes entries
-
-
-def follow_comment(state: State, operation: Comment) -> None:
-    """A comment was written or edited: one with metadata says which tags it has."""
+def on_comment(state: State, kept: Tags, operation: Comment) -> None:
+    """After a comment was written or edited: give it the tags of its metadata. Without metadata in the operation the tags stay."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    kept = plugin(state)
     if operation.json_metadata:
         retag(state, kept, comment)
         update_above(state, kept, comment)
@@ -206,31 +80,32 @@ def follow_comment(state: State, operation: Comment) -> None:
         update(state, kept, comment)
 
 
-def follow_vote(state: State, operation: Vote) -> None:
-    """A comment was voted on. Before hardfork 17 that moved the payout of its whole discussion."""
+def on_vote(state: State, kept: Tags, operation: Vote) -> None:
+    """After a vote: show the comment as it is now, and where that may matter all above it.
+
+    The reference updates all above on every vote. What they show is up to date as a rule, so nothing would change there; the
+    exceptions are below hardfork 17, where a vote moves the payout of the whole discussion, and the stale discussions.
+    """
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    kept = plugin(state)
     refresh(state, kept, comment)
-    # What it replies to is shown as it is, but for few discussions: a vote changes nothing there.
     if comment.parent_author and (state.hardfork < 17 or kept.stale.by_root.get(comment.root_comment) is not None):
         update_above(state, kept, comment)
 
 
-def follow_payout(state: State, operation: CommentPayoutUpdate) -> None:
-    """A comment's payout is over."""
+def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
+    """After the payout of a comment: it leaves its tags."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
-        update(state, plugin(state), comment)
+        update(state, kept, comment)
 
 
-def follow_reward(state: State, operation: CommentReward) -> None:
-    """A comment was paid: its tags count that, those that it would get now."""
+def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
+    """After a comment was paid: add the payout to the tags that its metadata names now, which needn't be the ones it has."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    kept = plugin(state)
     update(state, kept, comment)
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
@@ -238,8 +113,8 @@ def follow_reward(state: State, operation: CommentReward) -> None:
         kept.notes.tag(rest.tag)
 
 
-def promote(state: State, operation: Transfer) -> None:
-    """SBD that is destroyed with a post's name as memo promotes the post."""
+def promote(state: State, kept: Tags, operation: Transfer) -> None:
+    """After a transfer: SBD sent to `null` with a post as memo (`@author/permlink`) promotes the post, until it is paid."""
     if operation.to != COIN_NULL_ACCOUNT or operation.amount.symbol != SBD:
         return
     parts = operation.memo.split("/")
@@ -248,7 +123,6 @@ def promote(state: State, operation: Transfer) -> None:
     comment = find_comment(state, parts[0][1:], parts[1])
     if comment is None or comment.parent_author:
         return
-    kept = plugin(state)
     row = kept.tagged.by_comment.get(comment.id)
     if row is not None and row.cashout != TIME_MAX:
         places = tuple([(tag, number, paid + operation.amount.amount) for tag, number, paid in row.tags])
@@ -256,25 +130,24 @@ def promote(state: State, operation: Transfer) -> None:
         kept.notes.comment(comment.id)
 
 
-def follow_hardfork(state: State, operation: Hardfork) -> None:
-    """Hardfork 17 moved the payout of every comment."""
+def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
+    """After hardfork 17, which moves the payout of every comment: no entry shows the new time yet."""
     if operation.hardfork_id == 17:
-        kept = plugin(state)
         for row in kept.tagged:
             note_stale(kept, state.comments.find(row.comment))
 
 
-def forget_deleted(state: State, operation: DeleteComment) -> None:
-    """A comment that is about to be deleted leaves all tags, which go on counting it."""
+def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
+    """Before a comment is deleted: remove its entries. The sums of its tags still count it, as on the reference."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    kept = plugin(state)
     row = kept.tagged.by_comment.get(comment.id)
     if row is not None:
-        count_on(kept, row, row.tags)
+        count_beyond(kept, row, row.tags)
         drop(kept, row)
     if comment.parent_author:
+        # Its parent has one child fewer, and shows it only with its next update.
         note_stale(kept, comment)
 
 
@@ -282,13 +155,13 @@ def forget_deleted(state: State, operation: DeleteComment) -> None:
 
 
 def update(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Show a comment, and all above it, as they are now."""
+    """Bring the entries of a comment, and of all above it, up to date."""
     refresh(state, kept, comment)
     update_above(state, kept, comment)
 
 
 def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Show all that a comment replies to as it is now."""
+    """Bring the entries of all comments above a comment up to date."""
     above: CommentRow | None = comment
     while above is not None and above.parent_author:
         above = find_comment(state, above.parent_author, above.parent_permlink)
@@ -297,7 +170,7 @@ def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Show a comment under its tags as it is now; one that is paid leaves them."""
+    """Bring the entries of a comment up to date; remove them when it is paid."""
     row = kept.tagged.by_comment.get(comment.id)
     if row is None:
         return
@@ -308,13 +181,16 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def note_stale(kept: Tags, comment: CommentRow) -> None:
-    """Something in a comment's discussion is not shown as it is."""
+    """Mark a discussion as stale: entries in it may be out of date, and the next vote has to update all above its comment.
+
+    The mark is never taken back: it only costs the walk upwards, which the reference does for every vote.
+    """
     if kept.stale.by_root.get(comment.root_comment) is None:
         kept.stale.insert(StaleRoot(root=comment.root_comment))
 
 
 def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
-    """Copy what a comment's entries show of it, if that has changed."""
+    """Copy the shown values of a comment to its row, if one of them has changed."""
     if (
         row.net_rshares != comment.net_rshares
         or row.net_votes != comment.net_votes
@@ -327,7 +203,7 @@ def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
 
 
 def shown(comment: CommentRow) -> dict[str, int]:
-    """What a comment's entries show of it."""
+    """Return the values that the entries of a comment show."""
     return {
         "net_rshares": comment.net_rshares,
         "net_votes": comment.net_votes,
@@ -339,20 +215,31 @@ def shown(comment: CommentRow) -> dict[str, int]:
 
 
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Give a comment the tags that its metadata names now."""
+    """Give a comment the tags that its metadata names now.
+
+    Entries under tags that are no longer named go, but the sums of these tags still count them: the reference corrects only the
+    author's counts. Entries under tags that stay keep their number, by which ties are ordered, and their promotion. New ones
+    get the next numbers, and no promotion.
+
+    The reference does this to a paid comment as well, by its steps one after the other: it updates an entry that stays, which removes
+    it, as the comment is paid; it creates a new one, which nothing removes until the next update. So an edit after the payout puts
+    a comment back into lists, under its new tags only, and the discussion is stale until then.
+
+    A tag that was cut when it was stored isn't found among the named ones: as on the reference, each edit removes its entry and makes
+    a new one.
+    """
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)
     old = () if row is None else row.tags
     stay = [place for place in old if place[0] in wanted]
     if comment.cashout_time == TIME_MAX:
-        # A paid comment's entries go when they are updated; those that are new stay until the next time.
         stay = []
         note_stale(kept, comment)
     gone = [place for place in old if place[0] not in wanted]
     known = {tag for tag, _, _ in old}
     fresh = [stored(tag) for tag in wanted if tag not in known]
     if row is not None and gone:
-        count_on(kept, row, gone)
+        count_beyond(kept, row, gone)
         for tag, _, _ in gone:
             count_use(kept, comment.author, tag, -1)
     places = (*stay, *enter(kept, comment.author, fresh))
@@ -372,7 +259,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
-    """Numbered places for new entries of an author."""
+    """Count new entries of an author under these tags, and return their places with the next numbers."""
     if not tags:
         return []
     counter = kept.counters.find(0)
@@ -385,13 +272,13 @@ def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
 
 
 def drop(kept: Tags, row: Tagged) -> None:
-    """Take all entries of a comment away."""
+    """Remove all entries of a comment."""
     kept.notes.comment(row.comment)
     kept.tagged.remove(row)
 
 
-def count_on(kept: Tags, row: Tagged, places: Iterator[Place] | list[Place] | tuple[Place, ...]) -> None:
-    """Let tags go on counting entries that are about to go, with what these showed last."""
+def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
+    """Before entries are removed: let the sums of their tags count them for good, by the values that they showed last."""
     counted = contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
@@ -400,7 +287,7 @@ def count_on(kept: Tags, row: Tagged, places: Iterator[Place] | list[Place] | tu
 
 
 def count_use(kept: Tags, author: str, tag: str, change: int) -> None:
-    """Count how often an author has used a tag."""
+    """Change the count of an author's comments with a tag."""
     row = kept.authors.by_pair.get(author, tag)
     if row is None:
         kept.authors.insert(AuthorTag(author=author, tag=tag, total_posts=change))
@@ -409,7 +296,7 @@ def count_use(kept: Tags, author: str, tag: str, change: int) -> None:
 
 
 def rest_of(kept: Tags, tag: str) -> TagRest:
-    """The row of a tag, which is made at its first use."""
+    """Return the row of a tag, which is made at its first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(TagRest(tag=tag))
@@ -418,40 +305,14 @@ def rest_of(kept: Tags, tag: str) -> TagRest:
 
 
 def parent_id(state: State, comment: CommentRow) -> int:
-    """The id of what a comment replies to, 0 for a post; replies to the first comment of a chain count as posts therefore."""
+    """Return the id of the parent of a comment, 0 for a root post.
+
+    The first comment of a chain has the id 0 as well, so its replies pass for root posts in lists and sums, as on the reference.
+    """
     if not comment.parent_author:
         return 0
     parent = find_comment(state, comment.parent_author, comment.parent_permlink)
     return 0 if parent is None else parent.id
 
 
-# ------------------------------------------------------------------ tags of a comment
-
-
-def wanted_tags(state: State, comment: CommentRow) -> list[str]:
-    """The tags that a comment has by its metadata, in order; "" stands for all comments that are not voted below zero."""
-    content = state.comment_contents.by_comment.get(comment.id)
-    tags = set() if content is None or not content.json_metadata else named_tags(content.json_metadata)
-    if comment.net_rshares >= 0:
-        tags.add("")
-    return in_order(tags)
-
-
-def named_tags(metadata: str) -> set[str]:
-    """The first tags that metadata names, in small letters; what can't be read names none."""
-    try:
-        value = jsontext.read(metadata)
-        named = {to_text(tag) for tag in to_array(value.get("tags", []))} if type(value) is dict else set()
-    except ChainError:
-        return set()
-    return {tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}
-
-
-def in_order(tags: set[str]) -> list[str]:
-    """Tags as their bytes are ordered."""
-    return sorted(tags) if all(map(str.isascii, tags)) else sorted(tags, key=text.encode)
-
-
-def stored(tag: str) -> str:
-    """As much of a tag as is kept."""
-    return text.cut(tag, TAG_BYTES_MAX)
+TAGS = Plugin("tags", Tags, install, serves=("tags_api",))

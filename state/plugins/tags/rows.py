@@ -1,7 +1,8 @@
-"""What the tags plugin keeps in the journal: comments with their tags, and what tags count beyond them. No rule is here but the scores.
+"""The tables of the plugin `tags`: comments with their tags, and what tags count beyond these; and the scores.
 
-A comment has one row with what all its tags show of it, as it was when the tags were last updated: the reference has a row
-for each tag. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
+A comment has one row, with the values that its entries under all its tags show, as they were when they were last updated. The reference
+has a row for each tag; here the entries are made from the row when a list is read (view.py).
+Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from math import log10
@@ -15,8 +16,10 @@ SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
 WORD32 = 2**32
 
-Place = tuple[str, int, int]  # A tag, the number of its entry, and what was paid to promote it, in SBD.
-Contribution = tuple[int, int, int, int]  # What an entry adds to its tag: net votes, root posts, replies, whole trending score.
+Place = tuple[str, int, int]
+"""A tag of a comment, the number of the entry under it, and what was paid to promote the entry, in SBD."""
+Contribution = tuple[int, int, int, int]
+"""What an entry adds to the sums of its tag: net votes, root posts, replies, the whole part of its trending score."""
 NOTHING: Contribution = (0, 0, 0, 0)
 
 
@@ -41,8 +44,11 @@ class TaggedComments(Table[Tagged]):
 
 
 class TagRest(Row):
-    """A tag that was ever used, with what it counts beyond the entries that it has: those that edits and deletions have taken
-    away, and all payouts, in SBD."""
+    """A tag that is or was used, with what its sums hold beyond its entries.
+
+    The reference adds up the sums of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes. So what such
+    entries showed last stays here, `beyond`; and all payouts, in SBD.
+    """
 
     tag: str = ""
     total_payout: int = 0
@@ -50,13 +56,13 @@ class TagRest(Row):
 
 
 class TagRests(Table[TagRest]):
-    """All tags that were ever used."""
+    """All tags that are or were used."""
 
     by_tag = Unique("tag")
 
 
 class AuthorTag(Row):
-    """How often an author has used a tag."""
+    """The number of an author's comments with a tag."""
 
     author: str = ""
     tag: str = ""
@@ -71,7 +77,7 @@ class AuthorTags(Table[AuthorTag]):
 
 
 class TagCounter(Row):
-    """The number that the next entry gets; one row."""
+    """The number of the next entry; one row."""
 
     following: int = 0
 
@@ -81,19 +87,22 @@ class TagCounters(Table[TagCounter]):
 
 
 class StaleRoot(Row):
-    """A discussion, by its root's id, in which a comment may show what it no longer is until something below it changes."""
+    """A discussion, by the id of its root, in which an entry may be out of date until something below its comment changes."""
 
     root: int = 0
 
 
 class StaleRoots(Table[StaleRoot]):
-    """Such discussions; at most as many as there are with deleted replies."""
+    """All stale discussions: those with deleted replies or edits after the payout, and all of before hardfork 17."""
 
     by_root = Unique("root")
 
 
 class Notes:
-    """Which comments and tags have changed since somebody looked; an undone change is one as well."""
+    """The comments and tags whose rows have changed since the view was last read.
+
+    Undoing a change is a change as well: the journal's undo record of a note enters the note again.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self.comments: set[int] = set()
@@ -101,18 +110,18 @@ class Notes:
         self._record = journal.record
 
     def comment(self, comment: int) -> None:
-        """A comment's row has changed."""
+        """Note that a comment's row has changed."""
         self.comments.add(comment)
         self._record((again, self.comments, comment))
 
     def tag(self, tag: str) -> None:
-        """A tag's row has changed."""
+        """Note that a tag's row has changed."""
         self.tags.add(tag)
         self._record((again, self.tags, tag))
 
 
 def again(notes: set[Any], what: Any) -> None:
-    """The undoing of a change."""
+    """Enter a note once more, when the change is undone."""
     notes.add(what)
 
 
@@ -120,34 +129,37 @@ def again(notes: set[Any], what: Any) -> None:
 
 
 def score(net_rshares: int, created: int, seconds: int) -> float:
-    """The order of magnitude of the votes, and the age: ten times the votes weigh as much as so many seconds."""
+    """Return the order of magnitude of the votes plus the time: ten times the votes weigh as much as `seconds` of youth."""
     units = truncated(net_rshares, SCORE_UNIT)
     order = log10(max(abs(units), 1))
     return (order if units > 0 else -order) + created / seconds
 
 
 def hot(net_rshares: int, created: int) -> float:
-    """The score by which posts are hot."""
+    """Return the score of the order `hot`."""
     return score(net_rshares, created, HOT_SECONDS)
 
 
 def trending(net_rshares: int, created: int) -> float:
-    """The score by which posts are trending."""
+    """Return the score of the order `trending`."""
     return score(net_rshares, created, TRENDING_SECONDS)
 
 
 def contribution_of(row: Tagged) -> Contribution:
-    """What each entry of a comment adds to its tag. A negative score counts nothing."""
+    """Return what each entry of a comment adds to the sums of its tag.
+
+    The reference converts the score to 32 bits. For a negative score that is undefined in C; it counts as 0 here.
+    """
     whole = max(int(trending(row.net_rshares, row.created)), 0) % WORD32
     is_post = row.parent == 0
     return row.net_votes, int(is_post), int(not is_post), whole
 
 
 def added(some: Contribution, more: Contribution) -> Contribution:
-    """Both together."""
+    """Return the sum of two contributions."""
     return some[0] + more[0], some[1] + more[1], some[2] + more[2], some[3] + more[3]
 
 
 def less(some: Contribution, other: Contribution) -> Contribution:
-    """One without the other."""
+    """Return the difference of two contributions."""
     return some[0] - other[0], some[1] - other[1], some[2] - other[2], some[3] - other[3]

@@ -1,5 +1,7 @@
-"""The entries of tags in all their orders, and the tags by what they count. It is made from the rows of the tags plugin, brought up to
-date when it is read, and changes nothing of them; undoing is no concern of it, because what was undone is noted as changed.
+"""The view in which the plugin `tags` is read: the entries of all tags in all orders, and the sums of tags.
+
+It is derived from the rows of the plugin, which it never changes, and is brought up to date when it is read: a chain that only replays
+pays nothing for it. It isn't undone: undoing a change notes the comment or tag as changed once more.
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
@@ -23,7 +25,7 @@ from state.store import Journal, Ordered, Row, Table, Unique
 
 
 class TagEntry(Row):
-    """A comment under one of its tags. Money in SBD."""
+    """The entry of a comment under one of its tags. `promoted` is in SBD."""
 
     number: int = 0
     tag: str = ""
@@ -42,7 +44,7 @@ class TagEntry(Row):
 
 
 class TagEntries(Table[TagEntry]):
-    """All entries. Those that agree in what they are sorted by follow each other by their numbers."""
+    """All entries. Ties in an order are broken by number: the reference has an index of rows, whose ids these numbers are."""
 
     by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
     by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
@@ -56,7 +58,7 @@ class TagEntries(Table[TagEntry]):
 
 
 class TagStats(Row):
-    """What a tag counts: payouts in SBD, votes, root posts, replies, and the whole parts of trending scores."""
+    """The sums of a tag: payouts in SBD, net votes, root posts, replies, and the whole parts of trending scores."""
 
     tag: str = ""
     total_payout: int = 0
@@ -67,7 +69,7 @@ class TagStats(Row):
 
 
 class TagStatsTable(Table[TagStats]):
-    """All tags that were ever used."""
+    """All tags that are or were used."""
 
     by_tag = Unique("tag")
     by_name = Ordered("tag", lazy=True)
@@ -75,7 +77,7 @@ class TagStatsTable(Table[TagStats]):
 
 
 class View:
-    """Entries and counts. It has a journal of its own, of which nothing is kept: it is never undone."""
+    """Entries and sums. Their tables need a journal; this one is emptied after each update."""
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
@@ -99,12 +101,12 @@ class View:
         return self._stats
 
     def entry(self, tag: str, comment: int) -> TagEntry | None:
-        """A comment's entry under a tag."""
+        """Return a comment's entry under a tag."""
         self._settle()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
     def _settle(self) -> None:
-        """Take over what has changed."""
+        """Bring entries and sums up to date with all noted changes."""
         notes = self._notes
         if not notes.comments and not notes.tags:
             return
@@ -117,7 +119,7 @@ class View:
         self._journal.cut(self._journal.mark())
 
     def _take_over(self, comment: int) -> None:
-        """Make a comment's entries what its row says; its tags are summed up anew then."""
+        """Bring the entries of a comment up to date with its row, and note its tags, old and new, for their sums."""
         row = self._tagged.by_comment.get(comment)
         old = self._by_comment.pop(comment, ())
         counted = self._counted.pop(comment, NOTHING)
@@ -125,6 +127,8 @@ class View:
             self._live[entry.tag] = less(self._live[entry.tag], counted)
             self._notes.tags.add(entry.tag)
         if row is not None:
+            # Entries are found again by number, so that one that stays is modified in place: its indices then move it only in
+            # the orders in which something has changed.
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
             for tag, _, _ in row.tags:
@@ -136,7 +140,7 @@ class View:
                 self._entries.remove(entry)
 
     def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
-        """The entries of a row, those that were there already with other values."""
+        """Return the entries of a row; one that was there already, by its number, is modified."""
         values: dict[str, Any] = {
             "comment": row.comment,
             "parent": row.parent,
@@ -160,9 +164,10 @@ class View:
         return old
 
     def _sum_up(self, tag: str) -> None:
-        """Count a tag anew: its entries, and what it counts beyond them."""
+        """Sum up a tag: its entries, and what it counts beyond them."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
+            # The first use of the tag was undone.
             assert self._live.get(tag, NOTHING) == NOTHING, "entries of a tag that was never used"
             if stats is not None:
                 self._stats.remove(stats)

@@ -6,14 +6,15 @@ without one are the program's own. It knows no chain.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds import AssetKind, CoinFee, CoinFeeKind, Kind, Maybe, PriceKind
-from state.protocol.codec.shown import At, MaybeAt
+from state.protocol.codec.kinds import AssetKind, Codecs, CoinFee, CoinFeeKind, Kind, Maybe, PriceKind
 from state.protocol.values.asset import Asset, Price
 
+MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
 BUILT_IN: dict[Any, Kind] = {Asset: AssetKind(), Price: PriceKind(), CoinFee: CoinFeeKind()}
 
 
@@ -26,7 +27,7 @@ class Field(Struct, frozen=True):
 
 
 def wire_fields(cls: type) -> list[Field]:
-    """The fields of a declared type that go over the wire, in order."""
+    """Return the fields of a declared type that go over the wire, in wire order."""
     hints = get_type_hints(cls, include_extras=True)
     out = []
     for name in cls.__struct_fields__:  # type: ignore[attr-defined]
@@ -37,23 +38,30 @@ def wire_fields(cls: type) -> list[Field]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """The wire fields of a declared type that one of the JSON forms has; a class names what is absent from either."""
+    """Return the wire fields that one of the two JSON forms shows; LEGACY_ABSENT and APPBASE_ABSENT of a class name the others."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
 
-def place_of(cls: type, field: Field) -> str:
-    """Where a dumper reads a field of `v`: its attribute, below the attribute `ROOT` if the class has one, or at its path."""
-    if isinstance(field.kind, At | MaybeAt):
-        path = field.kind.path
-    else:
-        root = getattr(cls, "ROOT", "")
-        path = f"{root}.{field.name}" if root else field.name
-    return f"v.{path}" if path else "v"
+def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
+    """The declared default of a field, or else that of its kind; a factory (`default_factory`) counts as no default."""
+    position = cls.__struct_fields__.index(field.name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
+    declared = cls.__struct_defaults__[position] if position >= 0 else MISSING
+    return declared if isinstance(declared, (int, str, bytes, tuple, Struct, type(None))) else codecs.default(field.kind)
+
+
+def kind_of_field(cls: type, name: str) -> Any:
+    """The kind of one field, None for a field of the program's own.
+
+    It resolves the annotation of this field alone, in the module of the class. So it can be asked while that module is still being
+    loaded, when the names in other annotations may not be there yet, and costs little at import.
+    """
+    hint = cls.__annotations__[name]
+    return kind_of_hint(eval(hint, vars(sys.modules[cls.__module__])) if isinstance(hint, str) else hint)
 
 
 def kind_of_hint(hint: Any) -> Any:
-    """The kind of an annotation: that of an `Annotated`, a declared class itself, `Maybe` of an optional one, or None."""
+    """Return the kind of an annotation: the one in an `Annotated`, a declared class itself, `Maybe` of an optional one, otherwise None."""
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Kind):
             return extra

@@ -1,27 +1,65 @@
-"""Functions that read and write declared classes, made from their fields as straight-line code.
+"""Functions that read and write declared classes, generated from their fields as straight-line Python.
 
-Neighbouring fields of fixed size share one call of struct; short texts, bools and the chain's own symbols are handled in
-line; everything else is a call per field. Whatever the fast code doesn't expect is done again by the kinds of the fields,
-one after the other, which also say what is wrong. Only `Codecs` calls this; it knows no operation.
+A loop over the fields of a class calls a function for each, and each of these calls others. That is most of the time that a small
+field takes. The generator writes the loop out instead, once per class and chain, as source text that is compiled. Of
+
+    class Payment(Struct, frozen=True):
+        to: AccountName
+        amount: Asset
+        due: Time
+
+it makes this packer:
+
+    def pack_Payment(v):
+        try:
+            t0 = v.to.encode('utf-8', 'surrogateescape')
+            n0 = len(t0)
+            a1 = v.amount
+            return join(((L[n0] if n0 < 128 else pack_length(n0)), t0, fixed2(a1.amount, symbols[a1.symbol], v.due)))
+        except (KeyError, UnicodeEncodeError):
+            return by_fields(v)
+
+and this unpacker:
+
+    def unpack_Payment(b, i):
+        start = i
+        try:
+            n, = fixed4(b, i)
+            i += 1
+            if n > 16: raise Unexpected
+            e = i + n
+            f0 = b[i:e].decode('utf-8', 'surrogateescape')
+            i = e
+            if '\\0' in f0: raise Unexpected
+            f1, f1s, f2, = fixed5(b, i)
+            i += 20
+            f1 = Asset(f1, symbols[f1s])
+            return cls(f0, f1, f2), i
+        except (KeyError, StructError):
+            return by_fields(b, start)
+
+Neighbouring fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
+symbols are handled in line, every other kind by a call of its function.
+
+The fast lines know only what nearly all values are like. For anything else (an SMT, a name that is cut, bytes that are wrong) they
+give up, and `by_fields` starts again with the functions of the kinds, one field after the other. So each rule and each text of a
+refusal stands once, in the kinds. Only the codec calls this module; it knows no operation.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from state.protocol.codec.fields import Field, place_of, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Dump, Fixed, Flag, Maybe, Pack, Parse, String, Unpack, pack_length
+from msgspec import Struct
+
+from state.protocol.codec.fields import MISSING, Field, field_default, shown_fields, wire_fields
+from state.protocol.codec.kinds import AssetKind, Bounded, Codecs, Dump, Fixed, Flag, Maybe, Pack, Parse, String, Unpack, pack_length
 from state.protocol.codec.kinds.base import LENGTHS
-from state.protocol.codec.shown import Always
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_object
 
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
-
 SHORT_BYTES_MAX = len(LENGTHS) - 1
-MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
 
 
 def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
@@ -32,7 +70,7 @@ def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str
 
 
 def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:
-    """Lines that are left for another expression when one of these errors shows that they don't fit."""
+    """The lines, guarded: when one of these errors shows that a value is not what they expect, `otherwise` is returned."""
     return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {otherwise}"]
 
 
@@ -51,7 +89,7 @@ class PackCode:
         self.errors: set[str] = set()
 
     def flush(self) -> None:
-        """Turn the fixed fields that wait into one call of struct."""
+        """Write one call of struct for the neighbouring fields of fixed size that have been collected."""
         if self.layout:
             name = f"fixed{len(self.parts)}"
             self.names[name] = struct.Struct("<" + self.layout).pack
@@ -59,7 +97,7 @@ class PackCode:
             self.layout, self.values = "", []
 
     def add(self, index: int, field: Field) -> None:
-        """The code for one field."""
+        """Write the code that packs one field."""
         kind, value = field.kind, f"v.{field.name}"
         if isinstance(kind, Fixed) and kind.layout:
             self.layout += kind.layout
@@ -92,7 +130,7 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
     code.flush()
     parts = code.parts
     lines = [*code.lines, f"return {' + '.join(parts) or repr(b'')}" if len(parts) < 3 else f"return join(({', '.join(parts)}))"]
-    if code.errors:
+    if code.errors:  # without any, the lines can't fail, and need no second way
         packers = [(field.name, codecs.packer(field.kind)) for field in fields]
         code.names["by_fields"] = lambda value: prefix + b"".join([pack(getattr(value, name)) for name, pack in packers])
         lines = attempt(lines, f"({', '.join(sorted(code.errors))})", "by_fields(v)")
@@ -114,7 +152,7 @@ class UnpackCode:
         self.after: list[str] = []
 
     def flush(self) -> None:
-        """Turn the fixed fields that wait into one call of struct, and into what has to be done with them."""
+        """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results."""
         if self.waiting:
             layout = struct.Struct("<" + "".join(code for _, code in self.waiting))
             name = f"fixed{len(self.names)}"
@@ -125,7 +163,7 @@ class UnpackCode:
             self.waiting, self.after = [], []
 
     def add(self, target: str, kind: Any) -> None:
-        """The code that reads one field into `target`."""
+        """Write the code that reads one field into the variable `target`."""
         if isinstance(kind, Fixed) and type(kind).unpacker is Fixed.unpacker:
             self.waiting.append((target, kind.layout))
         elif type(kind) is Flag:
@@ -142,7 +180,11 @@ class UnpackCode:
             self.lines.append(f"{target}, i = read_{target}(b, i)")
 
     def add_text(self, target: str, kind: String) -> None:
-        """A text whose length fits into one byte, which is read together with the fixed fields in front of it."""
+        """Write the code for a text whose length fits into one byte.
+
+        The length is read by the same call of struct as the fields of fixed size in front of it. A longer text is rare: it is left to
+        the kind, or, where the kind cuts it (`Bounded`), to `by_fields`.
+        """
         self.waiting.append(("n", "B"))
         self.flush()
         plain = ["e = i + n", f"{target} = b[i:e].decode('utf-8', 'surrogateescape')", "i = e"]
@@ -162,6 +204,7 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
         code.add(f"f{index}", field.kind)
     code.flush()
     names = [field.name for field in fields]
+    # Arguments by position are faster; a class with fields of the program's own in between needs them by name.
     in_order = names == list(cls.__struct_fields__)[: len(names)]
     arguments = ", ".join(f"f{index}" if in_order else f"{name}=f{index}" for index, name in enumerate(names))
     lines = [*code.lines, f"return cls({arguments}), i"]
@@ -183,29 +226,46 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 # ------------------------------------------------------------------ JSON
 
 
+class Member(Struct, frozen=True):
+    """A member of a JSON object: its name, the expression over `v` that gives its value, and the function that writes the value.
+
+    `dump` is None for a value that is its own JSON form. An optional member is left out while the expression gives None.
+    """
+
+    key: str
+    source: str
+    dump: Dump | None = None
+    optional: bool = False
+
+
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
     """The dumper of a declared class: a dictionary in the order of the fields, without the optional ones that are unset."""
-    names: dict[str, Any] = {}
-    items = []
-    optional = False
-    for i, field in enumerate(shown_fields(cls, legacy)):
-        key = codecs.spec.spell(field.json)
-        if isinstance(field.kind, Always):
-            items.append((key, repr(field.kind.value), ""))
-            continue
-        place, dump = place_of(cls, field), codecs.dumper(field.kind, legacy)
-        names[f"dump{i}"] = dump
-        maybe = isinstance(field.kind, Maybe)
-        optional |= maybe
-        items.append((key, place if dump is None else f"dump{i}({place})", place if maybe else ""))
+    members = [
+        Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
+        for field in shown_fields(cls, legacy)
+    ]
+    return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
+
+
+def extra_members(codecs: Codecs, cls: type, legacy: bool) -> list[Member]:
+    """The constants that a class adds in the condenser's dialect."""
     extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
-    items += [(codecs.spec.spell(key), repr(value), "") for key, value in extra.items()]
-    if optional:
-        lines = [f"if {test} is not None: out[{key!r}] = {value}" if test else f"out[{key!r}] = {value}" for key, value, test in items]
-        lines = ["out = {}", *lines, "return out"]
+    return [Member(codecs.spec.spell(key), repr(value)) for key, value in extra.items()]
+
+
+def object_dumper(name: str, members: list[Member]) -> Dump:
+    """The function that writes a value `v` as a JSON object with these members, in their order."""
+    names: dict[str, Any] = {f"dump{i}": member.dump for i, member in enumerate(members)}
+    values = [member.source if member.dump is None else f"dump{i}({member.source})" for i, member in enumerate(members)]
+    if any(member.optional for member in members):
+        lines = ["out = {}"]
+        for member, value in zip(members, values, strict=True):
+            test = f"if {member.source} is not None: " if member.optional else ""
+            lines.append(f"{test}out[{member.key!r}] = {value}")
+        lines.append("return out")
     else:
-        lines = [f"return {{{', '.join(f'{key!r}: {value}' for key, value, _ in items)}}}"]
-    made: Dump = compiled(f"dump_{cls.__name__}", ["v"], lines, names)
+        lines = [f"return {{{', '.join(f'{member.key!r}: {value}' for member, value in zip(members, values, strict=True))}}}"]
+    made: Dump = compiled(f"dump_{name}", ["v"], lines, names)
     return made
 
 
@@ -216,8 +276,9 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
     arguments = []
     for i, field in enumerate(wire_fields(cls)):
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
-        names[f"default{i}"] = codecs.field_default(cls, field)
+        names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
+        # What the condenser doesn't write it doesn't read either: the field has its default, whatever the object holds.
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")
             continue

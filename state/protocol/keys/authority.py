@@ -23,11 +23,11 @@ class Authority(Struct, frozen=True):
 
     @property
     def members(self) -> int:
-        """How many accounts and keys it names."""
+        """Return the number of accounts and keys in the authority."""
         return len(self.account_auths) + len(self.key_auths)
 
     def validate(self) -> None:
-        """Every account that it names has a valid name."""
+        """Refuse an authority that holds an invalid account name."""
         for name, _ in self.account_auths:
             require(is_valid_account_name(name), condition="is_valid_account_name( item.first )")
 

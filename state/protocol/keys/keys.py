@@ -176,7 +176,7 @@ def _double_sha256(data: bytes) -> bytes:
 
 
 def _key_too_short(length: int) -> OutOfRange:
-    """The reference's report of running out of bytes inside the key, or inside the checksum behind it."""
+    """The reference's report of running out of bytes inside the key, or inside the checksum after it."""
     if length < KEY_SIZE:
         place, left = "fc::array<type,length>Error unpacking field data", length
     else:

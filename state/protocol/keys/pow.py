@@ -71,7 +71,7 @@ def require_pow2(packed_input: bytes, pow_summary: int) -> None:
 
 
 def pow2_summary(packed_input: bytes) -> int:
-    """The work behind a packed `pow2_input` (account, block id, nonce), as `log32` sums it up."""
+    """Return the work of a packed `pow2_input` (account, block id, nonce), as `log32` sums it up."""
     secret = sha256(packed_input).digest()
     digest = sha256(secret).digest()
     signature = sign_deterministic(secret, digest, Canonical.fc_canonical)

@@ -1,4 +1,4 @@
-"""Signatures of 65 bytes: recovering the key behind one, and making them. Stateless: which canonical rule is in force is
+"""Signatures of 65 bytes: making one, and recovering the key that made one. Stateless: which canonical rule is in force is
 the caller's business. Source: wire-format.md §1.8.
 """
 
@@ -19,7 +19,7 @@ DIGEST_SIZE = 32
 HEADER_MIN = 27
 HEADER_MAX = 34
 HEADER_WRITTEN = 31
-"""What a writer adds to the recovery id."""
+"""Added to the recovery id in the first byte: 27, and 4 for a compressed key."""
 
 BIP_0062_S_MAX = bytes.fromhex("a0201b68462fe9df1d50a457736e575dffffffffffffffffffffffffffffff7f")
 """Half of the curve order in the wrong byte order: the reference compares with a number's memory."""

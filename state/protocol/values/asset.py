@@ -39,7 +39,7 @@ class Asset(Struct, frozen=True):
 
 
 class Price(Struct, frozen=True):
-    """How much of `quote` one gets for `base`; null while both are 0 COIN."""
+    """An exchange rate: `base` is worth `quote`. It is null while both are 0 COIN."""
 
     base: Asset = Asset()
     quote: Asset = Asset()
@@ -50,7 +50,7 @@ class Price(Struct, frozen=True):
         return self == NULL_PRICE
 
     def validate(self) -> None:
-        """Both amounts positive and different symbols, or it is refused."""
+        """Refuse a price unless both amounts are positive and the symbols differ."""
         require(self.base.amount > 0, condition="base.amount > share_type(0)")
         require(self.quote.amount > 0, condition="quote.amount > share_type(0)")
         require(self.base.symbol != self.quote.symbol, condition="base.symbol != quote.symbol")
@@ -70,7 +70,7 @@ def is_vesting(symbol: int) -> bool:
 
 
 def decimals(symbol: int) -> int:
-    """Digits behind the point."""
+    """Return the number of digits after the point."""
     return symbol & DECIMALS_MASK
 
 
@@ -81,7 +81,7 @@ def nai_digits(symbol: int) -> int:
 
 
 def paired(symbol: int) -> int:
-    """The vesting variant of a liquid symbol and the other way round; SBD pairs with itself."""
+    """Return the vesting variant of a liquid symbol, or the liquid one of a vesting symbol; SBD pairs with itself."""
     if symbol == COIN:
         return VESTS
     if symbol == VESTS:
@@ -90,7 +90,7 @@ def paired(symbol: int) -> int:
 
 
 def check_digit(digits: int) -> int:
-    """Damm check digit over 8 data digits."""
+    """Return the Damm check digit of 8 data digits."""
     state = 0
     for digit in f"{digits:08d}":
         state = _DAMM[state][int(digit)]
@@ -99,13 +99,13 @@ def check_digit(digits: int) -> int:
 
 @lru_cache(maxsize=4096)
 def nai_text(symbol: int) -> str:
-    """`@@` and nine digits."""
+    """Return the NAI of a symbol: `@@`, 8 data digits and the check digit."""
     digits = nai_digits(symbol)
     return f"@@{digits:08d}{check_digit(digits)}"
 
 
 def symbol_from_digits(digits: int, precision: int) -> int:
-    """The symbol with these NAI data digits; of the three fixed ones the precision must be theirs."""
+    """Return the symbol with these NAI data digits; the three fixed symbols take no precision but their own."""
     if digits <= 3:
         symbol = LEGACY_SYMBOLS[digits - 1]
         name = ("SBD", "COIN", "VESTS")[digits - 1]
@@ -120,7 +120,7 @@ def symbol_from_digits(digits: int, precision: int) -> int:
 
 
 def require_symbol(symbol: int) -> None:
-    """The reference's `asset_symbol_type::validate`, for symbols in SMT space."""
+    """Refuse a symbol that is neither fixed nor a possible SMT: the reference's `asset_symbol_type::validate`."""
     if symbol in LEGACY_SYMBOLS:
         return
     digits = symbol >> NAI_SHIFT

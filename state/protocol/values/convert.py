@@ -18,12 +18,12 @@ U128 = 1 << 128
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
 
-# The reference's names, which bad casts tell. A number without a sign is unsigned.
+# The reference's names of types, which the messages of bad casts hold. A number without a sign is unsigned.
 KINDS = {type(None): "null_type", float: "double_type", bool: "bool_type", str: "string_type", list: "array_type", dict: "object_type"}
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a JSON value in the reference's words."""
+    """Return the type of a JSON value in the reference's words."""
     if type(value) is int:
         return "uint64_type" if value >= 0 else "int64_type"
     return KINDS[type(value)]
@@ -76,14 +76,14 @@ def to_text(value: Any) -> str:
 
 
 def to_array(value: Any) -> list[Any]:
-    """An array; nothing else is one."""
+    """Return a JSON array; refuse anything else."""
     if type(value) is list:
         return value
     raise BadCast("Invalid cast from ${type} to Array", type=kind_of(value))
 
 
 def to_object(value: Any) -> dict[str, Any]:
-    """An object; nothing else is one."""
+    """Return a JSON object; refuse anything else."""
     if type(value) is dict:
         return value
     raise BadCast("Invalid cast from type '${type}' to Object", type=kind_of(value))

@@ -39,7 +39,7 @@ ESCAPED = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 WORDS = {b"null": None, b"true": True, b"false": False}
 SPACE_CHARACTERS = (" ", "\t", "\r", "\n")
 
-# Where the reference's errors are told to come from, as their long form says it.
+# The places that the long form of the reference's errors names.
 PEEK, PEEK_PLACE = "stringstream", "sstream.cpp:109 peek"
 END, END_PLACE = "unexpected end of file", "json.cpp:439 variant_from_stream"
 ESCAPE_PLACE = "json.cpp:63 parseEscape"
@@ -154,7 +154,7 @@ class _Reader:
         self.trail: list[str] = []
 
     def value(self) -> Any:
-        """The next value; the reader stands behind it then."""
+        """Read the next value and stop after it."""
         try:
             return self._value()
         except ChainError as error:
@@ -188,7 +188,7 @@ class _Reader:
             container.setdefault(key, value)
 
     def _next(self) -> bytes:
-        """Go to the next value of the innermost container, past its key, and return its first byte; nothing behind the last one."""
+        """Go to the next value of the innermost container, past its key, and return its first byte; empty after the last one."""
         container, _ = self.open[-1]
         first = self._peek(SEPARATORS)
         if first == (b"]" if type(container) is list else b"}"):
@@ -244,7 +244,7 @@ class _Reader:
         raise self._more(error, "while parsing token '${token}'", STRING_PLACE, token=token)
 
     def _token(self) -> str:
-        """What an unquoted text goes on with; one blank, TAB, LF or NUL behind it is swallowed."""
+        """What an unquoted text goes on with; one blank, TAB, LF or NUL after it is swallowed."""
         match = TOKEN.match(self.data, self.at)
         assert match
         self.at = match.end()

@@ -6,16 +6,13 @@ Source: wire-format.md §1.9, §1.10; rpc-api.md §4.1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from state.protocol.errors import OutOfRange, ParseError, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import read_integer
-
-if TYPE_CHECKING:
-    from state.protocol.spec import ChainSpec
 
 SYMBOL_BYTES = 8
 SMT_BYTES = 4
@@ -28,8 +25,8 @@ SYMBOL_UNKNOWN = "UNKN"
 class Symbols:
     """The letters of a chain's fixed symbols, and their bytes: precision, letters, zeros."""
 
-    def __init__(self, spec: ChainSpec) -> None:
-        self.letters = {assets.COIN: spec.coin_symbol, assets.SBD: spec.debt_symbol, assets.VESTS: spec.vests_symbol}
+    def __init__(self, coin: str, debt: str, vests: str) -> None:
+        self.letters = {assets.COIN: coin, assets.SBD: debt, assets.VESTS: vests}
         self.packed = {symbol: packed_symbol(symbol, letters) for symbol, letters in self.letters.items()}
         self.by_bytes = {packed: symbol for symbol, packed in self.packed.items()}
         self._by_letters = {letters: symbol for symbol, letters in self.letters.items()}

@@ -111,7 +111,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def fixed_hex(text: str, size: int) -> bytes:
-    """Exactly `size` bytes from hex digits: zeros are added on the right, what is too much is not looked at."""
+    """Exactly `size` bytes from hex digits: zeros are added on the right, digits beyond the size are ignored."""
     digits = text if len(text) == 2 * size else text[: 2 * size].ljust(2 * size, "0")
     try:
         return a2b_hex(digits)
@@ -225,7 +225,7 @@ def _delimited_clock(text: str) -> int:
 
 
 def _compact_clock(text: str) -> int:
-    """Microseconds from two, two and two bytes and a fraction behind any separator; a negative part makes all of it negative."""
+    """Microseconds from two, two and two bytes and a fraction after any separator; a negative part makes all of it negative."""
     _require_clock(text)
     digits = text.removeprefix("-")
     hour, minute, second = (_lexical(digits[i : i + 2], bits, signed=True) if digits[i:] else 0 for i, bits in ((0, 32), (2, 16), (4, 16)))
@@ -244,7 +244,7 @@ def _microseconds(hour: int, minute: int, second: int, fraction: int) -> int:
 
 
 def _fraction(text: str) -> int:
-    """Microseconds from the digits behind the point, of which only six are looked at."""
+    """Return the microseconds of the digits after the point; digits after the sixth don't count."""
     digits = text[:FRACTION_DIGITS]
     return _lexical(digits, 64, signed=True) * FRACTION_UNITS[len(digits)]
 

@@ -6,7 +6,8 @@ import pytest
 
 from state.operations.smt.tokens import SmtCreate
 from state.operations.transfers import Transfer
-from state.plugins import account_by_key, account_history
+from state.plugins.account_by_key import ACCOUNT_BY_KEY
+from state.plugins.account_history import ACCOUNT_HISTORY
 from state.protocol.keys.keys import public_key, public_key_text
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
@@ -18,7 +19,7 @@ NOT_IN_A_TRANSACTION = 2**32 - 1
 @pytest.fixture
 def site() -> Site:
     """Two blocks, and an account."""
-    site = Site(plugins=[account_history.NAME, account_by_key.NAME])
+    site = Site(plugins=[ACCOUNT_HISTORY.name, ACCOUNT_BY_KEY.name])
     site.start(2)
     site.account("alice")
     return site
@@ -111,7 +112,7 @@ def test_transactions(site: Site) -> None:
 def test_the_condenser_leaves_operations_on_tokens_out(site: Site) -> None:
     """They have no form there; the numbers of the others stay."""
     push(site, 1)
-    plugin = site.state.plugins[account_history.NAME]
+    plugin = ACCOUNT_HISTORY.of(site.state)
     plugin.record(site.state, SmtCreate(control_account="alice"))
     push(site, 2)
     assert amounts(site.call("condenser_api.get_account_history", "alice", -1, 9)) == ["1 0.001 COIN", "3 0.002 COIN"]
@@ -123,7 +124,7 @@ def test_the_condenser_leaves_operations_on_tokens_out(site: Site) -> None:
 
 
 def test_accounts_by_key() -> None:
-    site = Site("dev", plugins=[account_by_key.NAME])
+    site = Site("dev", plugins=[ACCOUNT_BY_KEY.name])
     prefix = site.wire.spec.key_prefix
     unknown = public_key_text(public_key(secret("nobody")), prefix)
     alice = site.call("condenser_api.get_accounts", ["alice"])[0]

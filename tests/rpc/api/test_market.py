@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from state.plugins import market_history
+from state.plugins.market_history import MARKET_HISTORY
 from state.protocol.values.asset import COIN, SBD, Asset, Price, symbol_from_digits
 from state.protocol.values.text import time_text
 from state.protocol.virtual import FillOrder
@@ -19,7 +19,7 @@ GROUPS = ["condenser_api", "market_history_api"]
 @pytest.fixture
 def site() -> Site:
     """A chain whose head time is NOW."""
-    site = Site(plugins=[market_history.NAME])
+    site = Site(plugins=[MARKET_HISTORY.name])
     site.state.set_props(time=NOW)
     return site
 
@@ -28,7 +28,7 @@ def trade(site: Site, coin: int, debt: int, later: int = 0) -> None:
     """Somebody buys COIN, so many seconds later."""
     site.state.set_props(time=site.state.head_time + later)
     trade = FillOrder(current_owner="alice", current_pays=Asset(debt, SBD), open_owner="bob", open_pays=Asset(coin, COIN))
-    site.state.plugins[market_history.NAME].record(site.state, trade)
+    MARKET_HISTORY.of(site.state).record(site.state, trade)
 
 
 def order(site: Site, base: Asset, quote: Asset, for_sale: int | None = None) -> None:
@@ -65,7 +65,7 @@ def test_buckets(site: Site, group: str) -> None:
 
 
 def test_a_chain_without_tokens_names_no_symbol() -> None:
-    site = Site("steem-mainnet", plugins=[market_history.NAME])
+    site = Site("steem-mainnet", plugins=[MARKET_HISTORY.name])
     site.state.set_props(time=NOW)
     trade(site, 1000, 500)
     (bucket,) = site.call("condenser_api.get_market_history", 60, time_text(0), time_text(NOW + 1))

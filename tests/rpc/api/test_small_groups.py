@@ -6,10 +6,14 @@ import pytest
 
 from state.effects.curves import CONTENT_CONSTANT
 from state.operations.transfers import Transfer
-from state.plugins import PLUGINS, reputation, transaction_status
-from state.plugins.follow import plugin as follow
-from state.plugins.rc import plugin as rc
+from state.plugins import reputation
+from state.plugins.follow.lists import known_reputations
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import RESOURCES
+from state.plugins.registry import PLUGINS
+from state.plugins.reputation import REPUTATION
+from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.constants import TIME_MAX
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
@@ -51,7 +55,7 @@ def test_resources(site: Site) -> None:
     assert sizes["resource_state_bytes"]["STATE_BYTES_SCALE"] == 10000
     assert sizes["resource_execution_time"]["vote_operation_exec_time"] == 26500
     assert sizes["resource_execution_time"]["smt_create_operation_exec_time"] == 0
-    of_mainnet = Site("steem-mainnet", plugins=[rc.NAME]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
+    of_mainnet = Site("steem-mainnet", plugins=[RC.name]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
     assert not [name for name in of_mainnet if name.startswith("smt_") or "balance2" in name]
     assert len(of_mainnet) == len(sizes["resource_execution_time"]) - 7
 
@@ -62,7 +66,7 @@ def test_pools_and_credits(site: Site) -> None:
     site.generate()
     pools = site.call("rc_api.get_resource_pool")["resource_pool"]
     assert {name: int(pool["pool"]) for name, pool in pools.items()} == dict(
-        zip([resource.name for resource in RESOURCES], rc.pools(site.state), strict=True)
+        zip([resource.name for resource in RESOURCES], RC.of(site.state).left, strict=True)
     )
     temp, miner = site.call("rc_api.find_rc_accounts", accounts=["temp", "nobody", "initminer"])["rc_accounts"]
     assert (temp["account"], miner["account"]) == ("temp", "initminer")
@@ -78,10 +82,10 @@ def test_pools_and_credits(site: Site) -> None:
 # ------------------------------------------------------------------ reputations
 
 
-@pytest.mark.parametrize("plugin", [follow.NAME, reputation.NAME])
+@pytest.mark.parametrize("plugin", [FOLLOW.name, REPUTATION.name])
 def test_reputations(plugin: str) -> None:
     site = Site(plugins=[plugin])
-    known = reputation.known_reputations(site.state)
+    known = known_reputations(site.state)
     assert known is not None
     known.insert(reputation.Reputation(account="miners", reputation=-(2**33)))
     known.insert(reputation.Reputation(account="temp", reputation=2**40))
@@ -91,7 +95,7 @@ def test_reputations(plugin: str) -> None:
     assert site.call("condenser_api.get_account_reputations", "j", 1) == [{"account": "miners", "reputation": -(2**33)}]
     many = "Assert Exception:args.limit <= 1000: Cannot retrieve more than 1000 account reputations at a time."
     assert site.refused("condenser_api.get_account_reputations", "", 1001) == (-32003, many)
-    if plugin == reputation.NAME:
+    if plugin == REPUTATION.name:
         assert site.call("reputation_api.get_account_reputations") == {"reputations": every}
         named = site.call("reputation_api.get_account_reputations", account_lower_bound="temp", limit=1)
         assert named == {"reputations": every[-1:]}
@@ -107,7 +111,7 @@ def test_reputations_without_both_plugins() -> None:
 
 
 def test_where_a_transaction_is() -> None:
-    site = Site(plugins=[transaction_status.NAME])
+    site = Site(plugins=[TRANSACTION_STATUS.name])
     site.start(2)
     trx = transfer(site)
     find = "transaction_status_api.find_transaction"

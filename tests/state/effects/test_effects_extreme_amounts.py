@@ -353,7 +353,7 @@ def test_a_treasury_that_has_not_paid_for_long(days: int, text: str) -> None:
     state.accounts.modify(treasury, sbd_balance=2**62 + 100, sbd_seconds_last_update=NOW)
     state.accounts.modify(state.account("bob"), sbd_seconds_last_update=NOW)
     state.accounts.modify(state.account("alice"), vesting_shares=1)
-    state.proposals.insert(Proposal(creator="alice", receiver="bob", end_date=2**32 - 1, daily_pay=2**56))
+    state.proposals.insert(Proposal(creator="alice", receiver="bob", end_date=NOW + 86_400, daily_pay=2**56))
     state.proposal_votes.insert(ProposalVote(voter="alice", proposal_id=0))
     state.set_props(last_budget_time=NOW - days * 86_400)
     assert text in refusal(state, lambda: process_proposals(state, SignedBlock(timestamp=NOW)))

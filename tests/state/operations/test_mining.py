@@ -10,8 +10,8 @@ from state.chain.invariants import check_supplies
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction
 from state.effects.mining_rewards import liquidity_reward, part_of_year, pow_reward
+from state.operations.chain_properties import LegacyChainProperties, PowChainProperties
 from state.operations.mining import EquihashPow, Pow, Pow2, Pow2Input, Pow2Work, PowWork, ReportOverProduction
-from state.operations.witnesses import LegacyChainProperties, PowChainProperties
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority

@@ -14,7 +14,7 @@ from node.specs import load_spec
 from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
 from state.operations.custom import CustomBinary, CustomJson
 from state.protocol import virtual
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import Refused
 from state.protocol.keys.authority import Authority
@@ -66,7 +66,7 @@ def test_authorities_and_outcome(example: Any) -> None:
 
 @pytest.mark.parametrize("example", [p for p in vectors("op") if p.values[0]["expect"]["which"] in range(54, 73)])
 def test_without_smt_virtual_operations_move_down(example: Any) -> None:
-    codecs = Codecs(replace(VECTOR_CODECS.spec, smt=False))
+    codecs = ChainCodecs(replace(VECTOR_CODECS.spec, smt=False))
     packed = bytes.fromhex(example["expect"]["hex"])
     moved = bytes((packed[0] - 7,)) + packed[1:]
     operation = VECTOR_CODECS.unpacker(ANY)(packed, 0)[0]
@@ -84,7 +84,7 @@ def test_the_condenser_keeps_the_extensions_of_proposals() -> None:
 def test_vote_assets_do_not_exist_without_smt() -> None:
     with_assets = VECTOR_CODECS.packer(KIND)(sample("comment_options"))
     with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
-        Codecs(replace(VECTOR_CODECS.spec, smt=False)).unpack(KIND, with_assets)
+        ChainCodecs(replace(VECTOR_CODECS.spec, smt=False)).unpack(KIND, with_assets)
 
 
 def test_condenser_copies_allow_votes() -> None:
@@ -257,7 +257,7 @@ def test_missing_fields_have_the_references_defaults() -> None:
 @pytest.mark.parametrize(("chain", "fee"), [("steem-testnet", 0), ("steem-mainnet", 1)])
 @pytest.mark.parametrize("name", ["pow_operation", "pow2_operation"])
 def test_missing_fee_is_the_lowest_of_the_build(chain: str, fee: int, name: str) -> None:
-    read = Codecs(load_spec(chain)).parser(ANY)
+    read = ChainCodecs(load_spec(chain)).parser(ANY)
     bodies: tuple[dict[str, Any], ...] = ({}, {"props": {}})
     for body in bodies:
         assert read({"type": name, "value": body}).props.account_creation_fee == CoinFee(fee)

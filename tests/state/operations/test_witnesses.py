@@ -8,11 +8,11 @@ from msgspec import structs
 
 from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
+from state.operations.chain_properties import LegacyChainProperties
 from state.operations.witnesses import (
     AccountWitnessProxy,
     AccountWitnessVote,
     FeedPublish,
-    LegacyChainProperties,
     WitnessSetProperties,
     WitnessUpdate,
 )

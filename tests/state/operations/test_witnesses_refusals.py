@@ -7,14 +7,15 @@ from msgspec.structs import replace
 
 from node.specs import load_spec
 from state.operations import witnesses
-from state.operations.witnesses import LegacyChainProperties, WitnessSetProperties, WitnessUpdate
-from state.protocol.codec.codecs import Codecs
+from state.operations.chain_properties import LegacyChainProperties
+from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.values.asset import SBD, VESTS, Asset, Price
 from tests.helpers.operations import CODECS, KEY, sample
 from tests.helpers.refused import NULL_BASE, NULL_QUOTE, ODD, Change, Rows, full_refusal, require_accepted, rows
 
-MAIN = Codecs(load_spec("steem-mainnet"))
+MAIN = ChainCodecs(load_spec("steem-mainnet"))
 
 
 def props(**changes: Any) -> dict[str, Any]:

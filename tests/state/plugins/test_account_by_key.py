@@ -9,8 +9,9 @@ from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate, CreateClaimedAccount
 from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
 from state.operations.mining import Pow, Pow2, Pow2Input, Pow2Work
-from state.plugins import account_by_key, enable
-from state.plugins.account_by_key import AccountByKey, references
+from state.plugins import account_by_key
+from state.plugins.account_by_key import ACCOUNT_BY_KEY, AccountByKey, references
+from state.plugins.registry import enable
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.operation import Operation
@@ -27,12 +28,12 @@ ONE, TWO, THREE, FOUR = KEYS[:4]
 
 def fresh_state(chain: str = "steem-testnet") -> State:
     """A chain at genesis with this plugin alone."""
-    return new_state(load_spec(chain), prepare=lambda state: enable(state, [account_by_key.NAME]))
+    return new_state(load_spec(chain), prepare=lambda state: enable(state, [ACCOUNT_BY_KEY.name]))
 
 
 def kept(state: State) -> AccountByKey:
     """What the plugin keeps."""
-    plugin: AccountByKey = state.plugins[account_by_key.NAME]
+    plugin: AccountByKey = ACCOUNT_BY_KEY.of(state)
     return plugin
 
 

@@ -8,8 +8,10 @@ from node.specs import load_spec
 from state.chain.blocks import NO_TRANSACTION
 from state.chain.genesis import new_state
 from state.operations.transfers import Transfer
-from state.plugins import account_by_key, account_history, enable, transaction_status
+from state.plugins import account_history
+from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.plugins.account_history import (
+    ACCOUNT_HISTORY,
     KEPT_ENTRIES,
     KEPT_SECONDS,
     OperationRecord,
@@ -18,6 +20,8 @@ from state.plugins.account_history import (
     operations_in_block,
     virtual_operations,
 )
+from state.plugins.registry import enable
+from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.operation import OPERATIONS, SMT_TAGS, OperationKind
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import Interest, ProposalPay, SpsFund
@@ -41,12 +45,12 @@ NEWEST = 2**64 - 1
 
 def fresh_state() -> State:
     """A chain at genesis with this plugin alone."""
-    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [account_history.NAME]))
+    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name]))
 
 
 def kept(state: State) -> account_history.AccountHistory:
     """What the plugin keeps."""
-    plugin: account_history.AccountHistory = state.plugins[account_history.NAME]
+    plugin: account_history.AccountHistory = ACCOUNT_HISTORY.of(state)
     return plugin
 
 
@@ -141,7 +145,7 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
     assert pieces(snapshot(plugin)) == 3
 
 
-@pytest.mark.parametrize("name", [account_by_key.NAME, account_history.NAME, transaction_status.NAME])
+@pytest.mark.parametrize("name", [ACCOUNT_BY_KEY.name, ACCOUNT_HISTORY.name, TRANSACTION_STATUS.name])
 def test_after_forks_it_is_what_the_main_branch_alone_makes(name: str) -> None:
     player = Player(CASES / "block_feed", [name])
     switches = 0

@@ -7,11 +7,11 @@ import pytest
 
 from node.specs import load_spec
 from state.chain.genesis import new_state
-from state.plugins import enable, market_history
 from state.plugins.market_history import (
     BUCKET_SIZES,
     BUCKETS_PER_SIZE,
     DAY,
+    MARKET_HISTORY,
     Bucket,
     MarketHistory,
     Side,
@@ -23,6 +23,7 @@ from state.plugins.market_history import (
     trade_history,
     volume,
 )
+from state.plugins.registry import enable
 from state.protocol.values.asset import COIN, SBD, Asset, Price, decimals, nai_text, symbol_from_digits
 from state.protocol.values.text import time_from_text, time_text
 from state.protocol.virtual import FillOrder
@@ -38,12 +39,12 @@ TOKEN = symbol_from_digits(12_345_678, 0)
 
 def fresh_state() -> State:
     """A chain at genesis with this plugin alone."""
-    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [market_history.NAME]))
+    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [MARKET_HISTORY.name]))
 
 
 def kept(state: State) -> MarketHistory:
     """What the plugin keeps."""
-    plugin: MarketHistory = state.plugins[market_history.NAME]
+    plugin: MarketHistory = MARKET_HISTORY.of(state)
     return plugin
 
 

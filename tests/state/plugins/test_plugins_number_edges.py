@@ -10,9 +10,13 @@ from state.operations.custom import Custom
 from state.operations.market import LimitOrderCreate
 from state.operations.vesting import TransferToVesting
 from state.plugins import market_history, reputation
-from state.plugins.market_history import Bucket, MarketHistory, Side
-from state.plugins.rc import plugin as rc
+from state.plugins.market_history import MARKET_HISTORY, Bucket, MarketHistory, Side
+from state.plugins.rc.accounts import regenerate_before
+from state.plugins.rc.plugin import RC, after_block, take
 from state.plugins.rc.prices import cost
+from state.plugins.rc.rows import RcAccount, maximum_rc
+from state.plugins.rc.usage import usage_of
+from state.plugins.reputation import REPUTATION
 from state.protocol.errors import ChainError, DivisionByZero, IntegerOverflow
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, Asset
@@ -28,16 +32,16 @@ DAY = 86_400
 
 def chain_with_credits(vests: int, hardfork: int = NEWEST) -> Chain:
     """A chain on which credits have just started; Alice has VESTS."""
-    chain = chain_at(hardfork, plugins=[rc.NAME])
+    chain = chain_at(hardfork, plugins=[RC.name])
     add_account(chain.state, "alice", balance=1000, vesting_shares=vests)
     chain.state.set_props(head_block_number=chain.state.spec.constants.RC_START_BLOCK)
-    rc.after_block(chain.state, BLOCK)
+    after_block(chain.state, RC.of(chain.state), BLOCK)
     return chain
 
 
-def bar(state: State) -> rc.RcAccount:
+def bar(state: State) -> RcAccount:
     """The bar of Alice."""
-    row = rc.find_rc_account(state, "alice")
+    row = RC.of(state).accounts.by_account.get("alice")
     assert row is not None
     return row
 
@@ -55,21 +59,21 @@ def bar(state: State) -> rc.RcAccount:
     ],
 )
 def test_the_size_of_a_bar(fields: dict[str, Any], adjustment: int, most: int) -> None:
-    assert rc.maximum_rc(add_account(chain_at().state, "alice", **fields), adjustment) == most
+    assert maximum_rc(add_account(chain_at().state, "alice", **fields), adjustment) == most
 
 
 def test_a_bar_that_regenerates_more_than_64_bits_hold() -> None:
     """After ten days with three quarters of 2^63: nobody pays, and the bar stays where it was."""
     chain = chain_with_credits(3 * 2**61, hardfork=20)
     state, row = chain.state, bar(chain.state)
-    rc.plugin(state).accounts.modify(row, mana=5, mana_time=NOW)
+    RC.of(state).accounts.modify(row, mana=5, mana_time=NOW)
     move_to(state, NOW + 10 * DAY)
     for by in (push, apply):
         by(chain, Custom(("alice",), 1, b""))
         assert (row.mana, row.mana_time) == (5, NOW)
     # Before an operation on VESTS the bar is looked at in a notice, which ends with that.
     with pytest.raises(ChainError) as caught:
-        rc.regenerate_before(state, TransferToVesting("alice", "", Asset(1)))
+        regenerate_before(state, RC.of(state), TransferToVesting("alice", "", Asset(1)))
     assert caught.value.message() == "Assert Exception:u_regen <= std::numeric_limits< int64_t >::max(): rethrow"
     apply(chain, TransferToVesting("alice", "", Asset(1)))
     assert row.mana_time == NOW
@@ -93,10 +97,10 @@ def test_costs_that_leave_64_bits() -> None:
 def test_a_price_that_leaves_64_bits(by: Any) -> None:
     """A resource that can't be priced makes the transaction free."""
     chain = chain_with_credits(10**12)
-    kept, row = rc.plugin(chain.state), bar(chain.state)
+    kept, row = RC.of(chain.state), bar(chain.state)
     mana = row.mana
-    assert rc.transaction_cost(chain.state, SignedTransaction(operations=(Custom(("alice",), 1, b""),), size=1)) > 0
-    kept.rates = ((2**64, 1),)
+    assert kept.price(chain.state, usage_of(SignedTransaction(operations=(Custom(("alice",), 1, b""),), size=1))) > 0
+    kept._rates = ((2**64, 1),)
     by(chain, Custom(("alice",), 1, b""))
     assert row.mana == mana
 
@@ -105,14 +109,14 @@ def test_a_price_that_has_wrapped_below_zero() -> None:
     """It can always be paid, and brings credits, as many as 64 bits hold."""
     chain = chain_with_credits(10**12)
     state, row, alice = chain.state, bar(chain.state), chain.state.account("alice")
-    kept, most = rc.plugin(state), rc.maximum_rc(alice, row.adjustment)
+    kept, most = RC.of(state), maximum_rc(alice, row.adjustment)
     with state.pushing():
-        rc.take(state, kept, row, alice, -5)
+        take(state, kept, row, alice, -5)
         assert row.mana == most + 5
-        rc.take(state, kept, row, alice, -(2**63))
+        take(state, kept, row, alice, -(2**63))
         assert row.mana == MOST
         kept.accounts.modify(row, mana=-10)
-        rc.take(state, kept, row, alice, -7)
+        take(state, kept, row, alice, -7)
         assert row.mana == -3
 
 
@@ -121,8 +125,8 @@ def test_a_price_that_has_wrapped_below_zero() -> None:
 
 def market() -> tuple[State, MarketHistory]:
     """A market without trades."""
-    state = chain_at(plugins=[market_history.NAME]).state
-    kept: MarketHistory = state.plugins[market_history.NAME]
+    state = chain_at(plugins=[MARKET_HISTORY.name]).state
+    kept = MARKET_HISTORY.of(state)
     return state, kept
 
 
@@ -175,7 +179,7 @@ def test_a_price_with_a_side_of_nothing(first: tuple[int, int], second: tuple[in
 
 
 def test_orders_are_filled_all_the_same() -> None:
-    chain = chain_at(plugins=[market_history.NAME])
+    chain = chain_at(plugins=[MARKET_HISTORY.name])
     state = chain.state
     alice, bob = add_account(state, "alice", balance=2**62), add_account(state, "bob", sbd_balance=2**62)
     for account in (alice, bob):
@@ -190,20 +194,19 @@ def test_orders_are_filled_all_the_same() -> None:
         )
         assert bucket(state, 15).coin.volume == 2**62  # that of the first: two are 2^63
     assert (alice.balance, alice.sbd_balance, bob.balance, bob.sbd_balance) == (0, 2**62, 2**62, 0)
-    assert len(state.plugins[market_history.NAME].trades) == 3
+    assert len(MARKET_HISTORY.of(state).trades) == 3
 
 
 # ------------------------------------------------------------------ reputations
 
 
 def test_a_reputation_at_the_edge_stays() -> None:
-    chain = chain_at(plugins=[reputation.NAME])
+    chain = chain_at(plugins=[REPUTATION.name])
     state = chain.state
     alice = add_account(state, "alice", vesting_shares=10**15, voting_mana=10**15, voting_mana_time=NOW)
     add_account(state, "bob")
     comment = add_comment(state, "bob", "post")
-    table = reputation.known_reputations(state)
-    assert table is not None
+    table = REPUTATION.of(state)
     row = table.insert(reputation.Reputation(account="bob", reputation=MOST))
     apply(chain, Vote("alice", "bob", "post", 10_000))
     assert row.reputation == MOST

@@ -7,7 +7,8 @@ import pytest
 from state.chain.chain import Chain
 from state.operations.content import Vote
 from state.plugins import reputation
-from state.plugins.reputation import Reputation, Reputations, account_reputations, known_reputations, reputation_of
+from state.plugins.follow.lists import known_reputations
+from state.plugins.reputation import REPUTATION, Reputation, Reputations, account_reputations, reputation_of
 from state.protocol.constants import TIME_MAX
 from state.tables import State
 from state.tables.content import CommentVote
@@ -27,7 +28,7 @@ def kept(state: State) -> Reputations:
 
 def chain_with_post() -> Chain:
     """A chain with this plugin, three accounts, and a post of `amy`."""
-    chain = chain_at(plugins=[reputation.NAME])
+    chain = chain_at(plugins=[REPUTATION.name])
     for name in ("amy", "bob", "cid"):
         add_account(chain.state, name)
     add_comment(chain.state, "amy", "post")

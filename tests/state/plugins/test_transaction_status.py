@@ -1,9 +1,8 @@
-"""Plugin transaction_status: recorded answers, every status, what lies too deep, a late start, undo."""
+"""Plugin transaction_status: recorded answers, every status, what lies too deep, undo."""
 
 import pytest
 
-from state.plugins import transaction_status
-from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, Status, TransactionStatus, find_transaction
+from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, TRANSACTION_STATUS, Status, TransactionStatus, find_transaction
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.snapshots import pieces, snapshot
@@ -14,7 +13,7 @@ HOUR = 3600
 
 def kept(player: Player) -> TransactionStatus:
     """What the plugin keeps."""
-    plugin: TransactionStatus = player.chain.state.plugins[transaction_status.NAME]
+    plugin: TransactionStatus = TRANSACTION_STATUS.of(player.chain.state)
     return plugin
 
 
@@ -111,31 +110,7 @@ def test_what_lies_too_deep_is_forgotten() -> None:
     assert plugin.earliest(player.chain.state) == len(player.places) - 19
 
 
-def test_tracking_may_begin_late() -> None:
-    player = Player(CASES / "tx_validity")
-    plugin, state = kept(player), player.chain.state
-    plugin.track_after = 26
-    blocks = {block.number: block for block in player.blocks()}
-    assert all(blocks[number].transactions for number in (26, 27, 28))
-    for number in range(1, 27):
-        player.chain.push_block(blocks[number])
-        assert not plugin.block_of
-        assert not plugin.by_block
-    waiting = blocks[27].transactions[0]
-    assert find(player, waiting.id) == (Status.UNKNOWN, None)
-    player.chain.push_transaction(waiting)
-    # It is known, but nothing is said before the first block is.
-    assert plugin.block_of == {waiting.id: transaction_status.WAITING}
-    assert find(player, waiting.id) == (Status.UNKNOWN, None)
-    player.chain.push_block(blocks[27])
-    assert find(player, waiting.id) == (Status.WITHIN_REVERSIBLE_BLOCK, 27)
-    assert find(player, blocks[26].transactions[0].id) == (Status.UNKNOWN, None)
-    assert plugin.earliest(state) == 27
-
-
-def test_an_hour_of_blocks_is_added_to_the_options() -> None:
+def test_an_hour_of_blocks_is_added_to_the_depth() -> None:
     state = Player(CASES / "tx_validity").chain.state
     assert MARGIN == 1200
     assert TransactionStatus(state).depth == BLOCK_DEPTH + MARGIN == 65_200
-    assert TransactionStatus(state, track_after=1199).track_after == 0
-    assert TransactionStatus(state, track_after=1500).track_after == 300

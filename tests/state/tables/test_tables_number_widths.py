@@ -17,9 +17,9 @@ from state.effects import balances, smt_balances
 from state.effects.delegations import lend
 from state.operations.content import Beneficiary
 from state.plugins import market_history, reputation
-from state.plugins.follow import plugin as follow
-from state.plugins.follow import posts as follow_posts
-from state.plugins.rc import plugin as rc
+from state.plugins.follow import feeds
+from state.plugins.follow import rows as follow
+from state.plugins.rc import rows as rc
 from state.plugins.social import rows as communities_rows
 from state.plugins.tags import rows as tags_rows
 from state.plugins.tags import view as tags_view
@@ -309,9 +309,9 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (reputation.Reputation, "reputation"): ("share", both(checked(judged), judged_anew)),
     (market_history.Bucket, "coin"): ("share", traded("coin")),
     (market_history.Bucket, "non_coin"): ("share", traded("non_coin")),
-    (follow_posts.BlogEntry, "number"): ("uint32", EVENTS),
-    (follow_posts.Span, "oldest"): ("uint32", EVENTS),
-    (follow_posts.Span, "newest"): ("uint32", EVENTS),
+    (feeds.BlogEntry, "number"): ("uint32", EVENTS),
+    (feeds.Span, "oldest"): ("uint32", EVENTS),
+    (feeds.Span, "newest"): ("uint32", EVENTS),
     (follow.FollowCount, "follower_count"): ("uint32", "counts accounts, and falls only for who was counted"),
     (follow.FollowCount, "following_count"): ("uint32", "counts accounts, and falls only for who was counted"),
     (follow.BlogAuthor, "count"): ("uint32", EVENTS),

@@ -1,0 +1,1 @@
+"""Communities: `payloads` checks what an operation holds, `actions` applies it, `lists` reads."""

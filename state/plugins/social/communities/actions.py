@@ -1,4 +1,5 @@
-"""What community operations do, and who may do it. What is refused changes nothing, and the actor is told.
+"""The effects of community operations, and who may do them. An operation that may not be done changes nothing, and its actor gets an error
+notification.
 Source: social.md §1.4, §1.7-§1.9.
 """
 
@@ -19,8 +20,8 @@ from state.plugins.social.communities.payloads import (
     read_json,
     read_payload,
 )
-from state.plugins.social.index import Social, moment, plugin
-from state.plugins.social.notifications.writing import COMMUNITY_SCORE, STRANGER_SCORE, Type, is_told, notify, notify_error, remember
+from state.plugins.social.index import Social
+from state.plugins.social.notifications.writing import COMMUNITY_SCORE, STRANGER_SCORE, Type, is_sent, notify, notify_error, remember
 from state.plugins.social.posts.placement import apply_reblog
 from state.plugins.social.rows import LastRead as LastReadRow
 from state.plugins.social.rows import Role, SocialPost, Subscription
@@ -33,11 +34,11 @@ DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 PLAIN_PROPS = ("title", "about", "lang", "is_nsfw", "description", "flag_text")
 
 
-def follow_custom_json(state: State, operation: CustomJson) -> None:
-    """A custom operation with one of the index's ids, signed by one posting authority."""
+def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
+    """After a custom operation: apply it if it has an id of the index and needs the posting authority of one account, its actor."""
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
-    kept, actor = plugin(state), operation.required_posting_auths[0]
+    actor = operation.required_posting_auths[0]
     value = read_json(operation.json)
     if operation.id == COMMUNITY:
         apply_community(state, kept, actor, value)
@@ -51,7 +52,7 @@ def follow_custom_json(state: State, operation: CustomJson) -> None:
 
 
 def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, Any]) -> None:
-    """Note up to when an account has read its notifications; not later than now."""
+    """Note the time up to which an account has read its notifications; a later one than now is passed over."""
     date = members.get("date")
     if members.keys() != {"date"} or not isinstance(date, str) or not DATE.fullmatch(date):
         return
@@ -59,7 +60,7 @@ def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, A
         time = time_from_text(date)
     except ChainError:
         return
-    if time > moment(state):
+    if time > kept.moment(state):
         return
     row = kept.last_reads.by_account.get(actor)
     if row is None:
@@ -72,7 +73,10 @@ def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, A
 
 
 def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
-    """Do what a payload says, or write down why not."""
+    """Do what a payload says, or notify the actor why not.
+
+    An error in the structure of a payload comes before its actor is known to the reference, which stores a notification without receiver.
+    """
     try:
         action = named_action(value)
     except ChainError as error:
@@ -89,7 +93,10 @@ def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
 
 
 def require_permission(kept: Social, actor: str, payload: Payload) -> None:
-    """Whether it would change anything, and whether the actor may."""
+    """Require that an operation would change something, and that its actor may do it.
+
+    The order of the two checks decides which text the actor gets: in most actions the former comes first.
+    """
     community, post = payload.community.name, payload.post
     role = kept.role(community, actor)
     match payload.action:
@@ -109,7 +116,7 @@ def require_permission(kept: Social, actor: str, payload: Payload) -> None:
 
 
 def require_post_action(kept: Social, actor: str, role: int, payload: Payload, post: SocialPost) -> None:
-    """Whether something may be done to a post."""
+    """Require that an action on a post would change something, and that its actor may do it."""
     match payload.action:
         case "mutePost":
             require(not post.is_muted, "post is already muted")
@@ -126,17 +133,20 @@ def require_post_action(kept: Social, actor: str, role: int, payload: Payload, p
             require(role >= MOD, "only mods can unpin posts")
         case "flagPost":
             require(role > MUTED, "muted users cannot flag posts")
-            require(not is_told(kept, Type.flag_post, post, actor), "user already flagged this post")
+            require(not is_sent(kept, Type.flag_post, post, actor), "user already flagged this post")
 
 
 def is_parent_muted(kept: Social, post: SocialPost) -> bool:
-    """Whether what a reply replies to is muted."""
+    """Whether the parent of a reply is muted."""
     parent = kept.posts.get(post.parent)
     return parent is not None and parent.is_muted
 
 
 def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> None:
-    """Nobody gives a role as high as his own, nor takes one from somebody as high; everybody from mod up may lower himself."""
+    """Require that the actor may give this role to this account: both the role and the account's present one must be below his own.
+
+    For himself only the former is required, so anyone from mod up may lower himself; an owner can't come back then.
+    """
     require(role >= MOD, "only mods and up can alter roles")
     require(role > payload.role, "cannot promote to or above own rank")
     if actor != payload.account:
@@ -146,16 +156,16 @@ def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> N
 
 
 def act(state: State, kept: Social, actor: str, payload: Payload) -> None:
-    """Change what an allowed operation changes, and tell of it."""
+    """Apply an operation that is allowed, and write its notification."""
     match payload.action:
         case "subscribe" | "unsubscribe":
             subscribe(state, kept, actor, payload)
         case "setRole":
             set_role(kept, payload, role=payload.role)
-            tell_target(state, kept, Type.set_role, actor, payload, ROLE_NAMES[payload.role])
+            notify_target(state, kept, Type.set_role, actor, payload, ROLE_NAMES[payload.role])
         case "setUserTitle":
             set_role(kept, payload, title=payload.text)
-            tell_target(state, kept, Type.set_label, actor, payload, payload.text)
+            notify_target(state, kept, Type.set_label, actor, payload, payload.text)
         case "updateProps":
             update_props(kept, payload)
             notify(state, kept, Type.set_props, src=actor, community=payload.community.name, payload=compact(payload.props))
@@ -167,11 +177,12 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
     """Add or remove a subscription."""
     community, subscriptions = payload.community, kept.subscriptions
     row = subscriptions.by_pair.get(community.name, actor)
+    # The permissions were checked: with a row this is `unsubscribe`, without one `subscribe`.
     if row is not None:
         subscriptions.remove(row)
         kept.communities.modify(community, subscribers=community.subscribers - 1)
         return
-    subscriptions.insert(Subscription(community=community.name, account=actor, created=moment(state)))
+    subscriptions.insert(Subscription(community=community.name, account=actor, created=kept.moment(state)))
     kept.communities.modify(community, subscribers=community.subscribers + 1)
     notify(state, kept, Type.subscribe, src=actor, community=community.name)
 
@@ -186,15 +197,15 @@ def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
         kept.roles.modify(row, **changes)
 
 
-def tell_target(state: State, kept: Social, kind: Type, actor: str, payload: Payload, text: str) -> None:
-    """Tell an account what was done to it; it matters less to somebody who doesn't subscribe."""
+def notify_target(state: State, kept: Social, kind: Type, actor: str, payload: Payload, text: str) -> None:
+    """Notify an account of a new role or title. The score is below what clients ask for if it doesn't subscribe to the community."""
     community, account = payload.community.name, payload.account
     score = COMMUNITY_SCORE if kept.is_subscribed(community, account) else STRANGER_SCORE
     notify(state, kept, kind, score, src=actor, dst=account, community=community, payload=text)
 
 
 def update_props(kept: Social, payload: Payload) -> None:
-    """Write properties; the picture of the settings is kept beside them, too."""
+    """Write properties; the address of the picture is copied out of the settings."""
     props = payload.props
     changes = {name: props[name] for name in PLAIN_PROPS if name in props}
     if "settings" in props:
@@ -214,7 +225,7 @@ POST_CHANGES: dict[str, tuple[Type, dict[str, bool]]] = {
 
 
 def act_on_post(state: State, kept: Social, actor: str, payload: Payload) -> None:
-    """Mute, pin or flag a post; of a flag there is nothing but the notification."""
+    """Mute, pin or flag a post, or undo that. A flag changes nothing: its notification is its only trace."""
     kind, changes = POST_CHANGES[payload.action]
     post = payload.post
     assert post is not None, "these actions are about posts"

@@ -1,5 +1,5 @@
-"""Communities as they are read: what waits for payout in them, how they rank, and lists of who is what there. Nothing here changes
-anything. Source: social.md §2.7, §3.5-§3.8.
+"""Lists of communities, with pending payouts and ranks, and lists of their roles and subscribers. Nothing here changes anything.
+Source: social.md §2.7, §3.5-§3.8.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ ADMINS_MAX = 1000
 
 
 class Figure(Struct):
-    """What waits for payout in one place, in SBD, and who waits."""
+    """The pending payouts in a community, or of an author outside communities: their sum in SBD, their posts, and the posts' authors."""
 
     payout: int = 0
     posts: int = 0
@@ -32,12 +32,12 @@ class Figure(Struct):
 
     @property
     def rounded(self) -> int:
-        """Whole SBD, halves up."""
+        """The sum rounded to whole SBD, halves up."""
         return (self.payout + SBD_UNIT // 2) // SBD_UNIT
 
 
 class Figures(Struct):
-    """What waits for payout in each community, and what of each author outside of them."""
+    """The figures of each community, and those of each author outside communities."""
 
     communities: dict[str, Figure]
     authors: dict[str, Figure]
@@ -52,7 +52,8 @@ class Standing(Struct):
 
 
 def figures(state: State, kept: Social) -> Figures:
-    """The figures of now; they are counted again only when posts or what they are worth have changed."""
+    """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
+    # Reading the view brings its version up to date. Price and fund are in the key as well: with them all payouts change.
     kept.view.ranked(kept.facts)
     key = (kept.view.version, content_pot(state))
     if kept.counted is None or kept.counted[0] != key:
@@ -62,7 +63,7 @@ def figures(state: State, kept: Social) -> Figures:
 
 
 def count(state: State, kept: Social) -> Figures:
-    """Add up all that is unpaid."""
+    """Add up all unpaid posts and replies."""
     worth = kept.facts.worth(state)
     found = Figures({}, {})
     authors: set[tuple[str, str]] = set()
@@ -77,39 +78,39 @@ def count(state: State, kept: Social) -> Figures:
 
 
 def place_of(found: Figures, post: Ranked) -> Figure:
-    """The figure that a post counts in."""
+    """Return the figure that a post counts in, which is made at its first post."""
     if post.community:
         return found.communities.setdefault(post.community, Figure())
     return found.authors.setdefault(post.author, Figure())
 
 
 def standings(state: State, kept: Social) -> list[Standing]:
-    """All communities in the order of their ranks."""
+    """Return all communities by rank."""
     counted = figures(state, kept).communities
     ordered = sorted(((row, counted.get(row.name, Figure())) for row in kept.communities), key=lambda pair: standing_key(*pair))
     return [Standing(row, figure, rank) for rank, (row, figure) in enumerate(ordered, 1)]
 
 
 def standing_key(row: Community, figure: Figure) -> tuple[int, int, int, int, bool, int]:
-    """What ranks go by."""
+    """Return the sorting key of ranks: rounded payouts, authors, posts, subscribers, whether it has a title, age."""
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 
 def figure_of(state: State, kept: Social, row: Community) -> Figure:
-    """The figures of one community."""
+    """Return the figures of one community."""
     return figures(state, kept).communities.get(row.name, Figure())
 
 
-# ------------------------------------------------------------------ who is what
+# ------------------------------------------------------------------ roles and subscriptions
 
 
 def roles(kept: Social, community: str) -> Iterator[Role]:
-    """All who are more or less than guests, by role and name."""
+    """Yield all roles above or below guest, by role and name."""
     return (row for row in kept.roles.by_rank.equal(community) if row.role != GUEST)
 
 
 def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
-    """The same behind one of them."""
+    """Yield the roles after one of them, or all, by role and name."""
     if last is None:
         return roles(kept, community)
     rows = kept.roles.by_rank.after(community, last.role, last.account)
@@ -117,37 +118,37 @@ def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Rol
 
 
 def team(kept: Social, community: str) -> list[Role]:
-    """Who runs a community, by role and name."""
+    """Return the roles from mod up, by role and name."""
     return list(islice(takewhile(lambda row: row.role >= MOD, kept.roles.by_rank.equal(community)), TEAM_MAX))
 
 
 def admins(kept: Social, community: str) -> list[str]:
-    """The admins of a community, by name."""
+    """Return the admins of a community, by name."""
     return [row.account for row in islice(kept.roles.by_rank.equal(community, ADMIN), ADMINS_MAX)]
 
 
 def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
-    """Who has a title in a community, by name, behind a name."""
+    """Yield the titles in a community by the names of their accounts, after the name `last`."""
     rows = takewhile(lambda row: row.community == community, kept.roles.by_name.after(community, last))
     return (row for row in rows if row.title)
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """The newest 250 subscribers of a community, behind one of them."""
+    """Yield those of the newest 250 subscribers of a community that come after the account `last`, newest first."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)
 
 
 def subscriptions(state: State, kept: Social, account: str) -> list[Community]:
-    """The communities that an account subscribes to: by what it is there, by rank."""
+    """Return the communities that an account subscribes to, by its role there and then by rank."""
     mine = {row.community for row in kept.subscriptions.by_account.equal(account)}
     ranked = [standing.row for standing in standings(state, kept) if standing.row.name in mine]
     return sorted(ranked, key=lambda row: -kept.role(row.name, account))
 
 
 def popular(state: State, kept: Social, limit: int) -> list[Community]:
-    """The communities with most new subscribers of a month."""
+    """Return the communities with most new subscribers within a month."""
     since = state.head_time - POPULAR_SECONDS
     rows = takewhile(lambda row: row.created > since, kept.subscriptions.by_created)
     counts = Counter(row.community for row in rows)
@@ -159,7 +160,7 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 
 
 def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[Standing]:
-    """Communities by rank, by age (`new`), or by subscribers (`subs`), behind one; with all words of a query in title or about."""
+    """Yield communities after `last`, by rank, by age (`new`) or by subscribers (`subs`); only those with all words of a query."""
     found = standings(state, kept)
     if sort == "new":
         found.sort(key=lambda one: (-one.row.created, one.row.account))
@@ -171,7 +172,7 @@ def community_list(state: State, kept: Social, sort: str, query: str, last: Comm
 
 
 def has_words(row: Community, words: list[str]) -> bool:
-    """Whether all words stand in what a community says of itself."""
+    """Whether a community's title and `about` hold all of these words."""
     if not words:
         return True
     text = f"{row.title} {row.about}".lower()
@@ -179,7 +180,7 @@ def has_words(row: Community, words: list[str]) -> bool:
 
 
 class PayoutRow(Struct):
-    """What waits for payout in a community, or of an author (`authors` is None)."""
+    """The pending payouts of a community, or of an author outside communities (`authors` is None)."""
 
     url: str
     label: str
@@ -189,7 +190,7 @@ class PayoutRow(Struct):
 
 
 def payout_rows(state: State, kept: Social) -> list[PayoutRow]:
-    """All places where something is unpaid, by what it will be."""
+    """Return a row for each community and author with unpaid posts, the largest payout first."""
     counted = figures(state, kept)
     rows = [PayoutRow(f"@{name}", f"@{name}", one.payout, one.posts, None) for name, one in counted.authors.items()]
     for name, one in counted.communities.items():

@@ -1,5 +1,6 @@
-"""The payloads of community operations: their keys and values, checked in the reference's order and with its texts. What they do
-is not known here. Source: social.md §1.6.
+"""The payloads of community operations: their keys and values, checked in the order and with the texts of the reference.
+
+Effects and permissions are in actions.py. Source: social.md §1.6.
 """
 
 import json
@@ -44,7 +45,7 @@ LANGUAGES = frozenset(LANGUAGE_CODES.split())
 
 
 class Known(Struct, frozen=True):
-    """How the things that payloads name are found."""
+    """Functions that look up what payloads name: communities, accounts, and posts by author and permlink."""
 
     community: Callable[[str], Community | None]
     is_account: Callable[[str], bool]
@@ -52,7 +53,7 @@ class Known(Struct, frozen=True):
 
 
 class Payload(Struct):
-    """A community operation whose values are valid; members that its action doesn't have are empty."""
+    """A community operation with valid values; fields that its action doesn't have are empty."""
 
     action: str
     community: Community
@@ -64,7 +65,7 @@ class Payload(Struct):
 
 
 def read_json(text: str) -> Any:
-    """What a custom operation holds; an empty object when it can't be read."""
+    """Read JSON text; text that can't be read is an empty object."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -72,12 +73,12 @@ def read_json(text: str) -> Any:
 
 
 def compact(value: Any) -> str:
-    """JSON text of a value without blanks, keys in their order."""
+    """Write a value as JSON text without blanks, keys in their order."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def named_action(value: Any) -> str:
-    """The action that a payload names. What is refused here has no actor yet."""
+    """Return the action that a payload names. A refusal here is of its structure, and its notification has no receiver."""
     require(isinstance(value, list), "op json must be list")
     require(len(value) == 2, "op json must have 2 elements")
     action, members = value
@@ -88,7 +89,7 @@ def named_action(value: Any) -> str:
 
 
 def read_payload(known: Known, action: str, members: dict[str, Any]) -> Payload:
-    """The members of an action, checked one after another."""
+    """Return the payload of an action with its values looked up, after checking members in the order of the reference."""
     keys = ACTIONS[action]
     require_exactly(members, keys)
     name = read_text(members, "community", NAME_MAX)
@@ -119,25 +120,25 @@ def read_payload(known: Known, action: str, members: dict[str, Any]) -> Payload:
 
 
 def require_exactly(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """All keys, and no others."""
+    """Require all of these keys and no others."""
     missing = [key for key in keys if key not in members]
     require(not missing, f"missing keys: {shown_set(missing)}")
     require_no_others(members, keys)
 
 
 def require_no_others(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """No key that nobody knows."""
+    """Require no others than these keys."""
     extra = [key for key in members if key not in keys]
     require(not extra, f"extraneous keys: {shown_set(extra)}")
 
 
 def shown_set(keys: list[str]) -> str:
-    """Keys as the reference's sets print."""
+    """Return keys in the form in which the reference, a Python program, prints a set."""
     return "{" + ", ".join(map(repr, keys)) + "}"
 
 
 def read_text(members: dict[str, Any], key: str, most: int, *, may_be_blank: bool = False) -> str:
-    """A text of at most so many characters, without blanks around it."""
+    """Return a text, after requiring that it has no blanks around it and at most `most` characters."""
     value = members[key]
     require(isinstance(value, str), f"key `{key}` was not str")
     text = str(value)
@@ -148,7 +149,7 @@ def read_text(members: dict[str, Any], key: str, most: int, *, may_be_blank: boo
 
 
 def read_object(members: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object that isn't empty."""
+    """Return an object, after requiring that it isn't empty."""
     value = members[key]
     require(value, f"key `{key}` was blank")
     require(isinstance(value, dict), f"key `{key}` not a dict")
@@ -157,7 +158,7 @@ def read_object(members: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def read_props(members: dict[str, Any]) -> dict[str, Any]:
-    """Properties of a community."""
+    """Return the properties of a community, after checking each that is given."""
     props = read_object(members, "props")
     require_no_others(props, PROPS)
     if "title" in props:
@@ -179,7 +180,7 @@ def read_props(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_settings(settings: dict[str, Any]) -> None:
-    """Of settings only the picture is looked at."""
+    """Check the address of the picture; other settings are for front ends, and may be anything."""
     if "avatar_url" not in settings:
         return
     url = settings["avatar_url"]

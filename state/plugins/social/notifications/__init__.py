@@ -1,0 +1,1 @@
+"""Notifications: `writing` adds them, `lists` and `texts` read them."""

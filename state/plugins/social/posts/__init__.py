@@ -1,0 +1,1 @@
+"""Posts: `placement` takes them in, `texts` reads their metadata, `view` ranks them, `lists` reads."""

@@ -1,16 +1,18 @@
-"""Lists of posts as they are read: ranked ones, those of an account, discussions. Nothing here changes anything.
+"""Lists of posts: ranked ones, those of an account, and discussions. Nothing here changes anything.
 Source: social.md §3.3, §3.8.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice, takewhile
 
 from msgspec import Struct
 
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.lists import followed as relations_of
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.follow.rows import BLOG
 from state.plugins.social.facts import Worth, payout_of
 from state.plugins.social.index import Social
 from state.plugins.social.posts.view import (
@@ -27,7 +29,7 @@ from state.plugins.social.rows import Reblog, SocialPost
 from state.tables import State
 from state.tables.content import Comment
 
-DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # from now; whose payout is due then stands in the lists of payouts
+DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout hold the posts whose payout is due in between
 PINNED_ORDERS = ("trending", "created")
 PINS_MAX = 100
 FEED_SECONDS = 30 * 86400
@@ -36,7 +38,10 @@ DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
 
 
 class Scope(Struct, frozen=True):
-    """Whose posts a list holds: those of all scopes named, in the orders of tags or of communities."""
+    """The posts among which a list is made: those of all scopes named, in the orders of tags or of communities.
+
+    `community` is set if the list is of this one community, whose pinned posts come first.
+    """
 
     names: tuple[str, ...]
     of_communities: bool
@@ -44,12 +49,14 @@ class Scope(Struct, frozen=True):
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The orders that there are."""
+        """The orders that lists of these posts can have."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
 
 def scope_of(kept: Social, tag: str, observer: str) -> Scope:
-    """What a tag stands for: nothing for everything, `my`, `all`, a community, or a tag."""
+    """Return the posts that a `tag` argument stands for: "" is all posts, `my` the observer's communities, `all` every community; otherwise
+    it is the name of a community, or a tag.
+    """
     if tag == "my":
         mine = kept.subscriptions.by_account.equal(observer) if observer else ()
         return Scope(tuple([community_scope(row.community) for row in mine]), True)
@@ -61,8 +68,10 @@ def scope_of(kept: Social, tag: str, observer: str) -> Scope:
 
 
 def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
-    """The ids of the posts of a scope in an order, from behind a post on. The first page of a community begins with its pins,
-    which don't count.
+    """Return the ids of the posts of a scope in an order, after the post `start` if there is one.
+
+    The lists of several scopes are merged as they are walked. The first page of a community begins with its pinned posts, which
+    don't count towards the limit.
     """
     order, worth = scope.orders[sort], kept.facts.worth(state)
     first = None if start is None else start_entry(state, kept, order, start, worth)
@@ -71,11 +80,14 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
     ranked = kept.view.ranked(kept.facts)
     if sort == "muted" and not scope.of_communities:
+        # Entries hold negated payouts, and this list wants payouts above zero. Earnings above zero, by which it was filled, may be
+        # worth less than the smallest unit.
         entries = takewhile(lambda entry: entry[0] < 0, entries)
     found = (comment for _, comment in entries)
     if order.by_due:
         earliest, latest = state.head_time + DUE_FROM, state.head_time + DUE_TO
         found = (comment for comment in found if earliest <= ranked[comment].payout_at <= latest)
+    # On later pages pinned posts stand at their normal places, so a reader meets them twice; the reference does the same.
     if start is not None or not scope.community or sort not in PINNED_ORDERS:
         return list(islice(found, limit))
     pins = [row.comment for row in islice(kept.posts.by_pin.equal(scope.community), PINS_MAX)]
@@ -83,12 +95,12 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
 
 
 def due_buckets(now: int) -> range:
-    """The stretches of time in which payouts are due soon."""
+    """Return the stretches of time that hold the payouts which are due soon; each has a list of its own (view.py)."""
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
 def start_entry(state: State, kept: Social, order: Order, start: Comment, worth: Worth) -> Entry:
-    """Where a post stands in an order, whether it is listed or not."""
+    """Return the entry that a post has in an order, or would have if it isn't listed."""
     post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
         return -payout_of(state, kept.facts, start, worth).total, start.id
@@ -100,40 +112,48 @@ def start_entry(state: State, kept: Social, order: Order, start: Comment, worth:
 # ------------------------------------------------------------------ walking through a list
 
 
-def walk(entries: list[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
-    """The entries of a list behind a place."""
+def walk(entries: Sequence[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
+    """Yield the entries of a list after the entry `start`."""
     if order.in_payouts:
         return by_payout(entries, worth, start)
     return from_place(entries, 0 if start is None else bisect_right(entries, start))
 
 
-def from_place(entries: list[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
-    """Entries between two places."""
+def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
+    """Yield the entries between two places."""
     return (entries[i] for i in range(place, len(entries) if end is None else end))
 
 
-def by_payout(entries: list[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
-    """Entries by earnings as entries by payout: those that earn nearly the same are paid the same, and come by their ids."""
+def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
+    """Yield the entries of a list by earnings as entries by payout.
+
+    The lists are kept by earnings, in rshares, since payouts change with the fund in every block. A payout never falls as earnings
+    grow, but is rounded: posts that earn nearly the same are paid the same, and posts of one payout come by their ids. So the list is
+    read in stretches of one payout, each found by bisection and sorted by id.
+    """
 
     def payout(entry: Entry) -> int:
         return -worth(int(-entry[0]))
 
-    place, behind = 0, None
+    place, after = 0, None
     if start is not None:
-        place, behind = bisect_left(entries, start[0], key=payout), start
+        place, after = bisect_left(entries, start[0], key=payout), start
     while place < len(entries):
         paid = payout(entries[place])
         end = place + 1
         if end < len(entries) and payout(entries[end]) == paid:
             end = bisect_right(entries, paid, lo=end, key=payout)
         for entry in same_payout(entries, place, end):
-            if behind is None or (paid, entry[1]) > behind:
+            if after is None or (paid, entry[1]) > after:
                 yield paid, entry[1]
         place = end
 
 
-def same_payout(entries: list[Entry], place: int, end: int) -> Iterable[Entry]:
-    """Entries of one payout by their ids. Most of what is paid nothing earns nothing, and is in order already."""
+def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
+    """Yield the entries of one payout by id.
+
+    Entries that earn nothing are by id already, and by far the most of those that are paid nothing. So only the others are sorted.
+    """
     unearned = bisect_left(entries, (0, -1), place, end)
     if unearned == place:
         return from_place(entries, place, end)
@@ -142,7 +162,7 @@ def same_payout(entries: list[Entry], place: int, end: int) -> Iterable[Entry]:
 
 
 def by_id(entry: Entry) -> int:
-    """The post of an entry."""
+    """Return the post of an entry."""
     return entry[1]
 
 
@@ -150,7 +170,7 @@ def by_id(entry: Entry) -> int:
 
 
 class Shown(Struct):
-    """A post, when it came into a blog or a feed, and who has reblogged it."""
+    """A post in a blog or a feed, with the time at which it came there and the accounts that have reblogged it."""
 
     comment: Comment
     created: int
@@ -158,14 +178,14 @@ class Shown(Struct):
 
 
 def own_posts(state: State, kept: Social, account: str, *, is_reply: bool, start: Comment | None) -> Iterator[Comment]:
-    """An account's posts, or replies, newest first, from one on."""
+    """Yield an account's posts, or its replies, newest first, from `start` on."""
     index = kept.posts.by_author
     rows = index.equal(account, is_reply) if start is None else index.starting(account, is_reply, start.id)
     return (state.comments.find(row.comment) for row in takewhile(lambda row: (row.author, row.is_reply) == (account, is_reply), rows))
 
 
 def replies_to(state: State, kept: Social, account: str, start: Comment | None) -> Iterator[Comment]:
-    """What others have replied to an account's newest 10,000 posts and replies, newest first, from one on."""
+    """Yield the replies to an account's newest 10,000 posts and replies, newest first, from `start` on."""
     index = kept.posts.by_parent_author
     rows = index.equal(account) if start is None else index.starting(account, start.id)
     oldest = oldest_answered(state, kept, account)
@@ -179,8 +199,9 @@ def replies_to(state: State, kept: Social, account: str, start: Comment | None) 
 
 
 def oldest_answered(state: State, kept: Social, account: str) -> int:
-    """The last of an account's newest 10,000 posts and replies; 0 when it has fewer."""
+    """Return the id of the last of an account's newest 10,000 posts and replies, 0 when it has fewer."""
     row = state.accounts.by_name.get(account)
+    # The chain's count never falls, so it spares all but the busiest accounts the walk.
     if row is None or row.post_count < ANSWERED_MAX:
         return 0
     kinds = [(-row.comment for row in kept.posts.by_author.equal(account, is_reply)) for is_reply in (False, True)]
@@ -188,12 +209,10 @@ def oldest_answered(state: State, kept: Social, account: str) -> int:
 
 
 def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None) -> list[Comment]:
-    """An account's unpaid posts and replies by payout, behind one."""
-    ranked, worth = kept.view.ranked(kept.facts), kept.facts.worth(state)
-    found: list[tuple[int, int]] = []
-    for is_reply in (False, True):
-        rows = takewhile(lambda row: ranked[row.comment].is_unpaid, kept.posts.by_author.equal(account, is_reply))
-        found += [(-payout_of(state, kept.facts, state.comments.find(row.comment), worth).total, row.comment) for row in rows]
+    """Return an account's unpaid posts and replies by payout, after `start`."""
+    worth = kept.facts.worth(state)
+    unpaid = kept.view.unpaid_of(kept.facts, account)
+    found = [(-payout_of(state, kept.facts, state.comments.find(comment), worth).total, comment) for comment in unpaid]
     if start is not None:
         place = (-payout_of(state, kept.facts, start, worth).total, start.id)
         found = [entry for entry in found if entry > place]
@@ -201,14 +220,14 @@ def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None
 
 
 def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost, Comment] | None:
-    """The post of a reblog, unless it has been deleted since then."""
+    """Return the post of a reblog, None if it has been deleted since, even if there is a new post with its permlink."""
     post = kept.posts.find(reblog.post)
     comment = None if post.is_deleted else state.comments.get(post.comment)
     return None if comment is None or comment.created > reblog.created else (post, comment)
 
 
 def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) -> Iterator[Shown]:
-    """An account's own posts, newest first; those in communities are left out of its blog."""
+    """Yield an account's own posts, newest first; only those outside communities unless `of_communities` is set."""
     for row in kept.posts.by_author.equal(account, False):
         if of_communities or not row.community:
             comment = state.comments.find(row.comment)
@@ -216,7 +235,7 @@ def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) 
 
 
 def reblogs_of(state: State, kept: Social, account: str) -> Iterator[Shown]:
-    """What an account has reblogged, newest first."""
+    """Yield what an account has reblogged, newest first."""
     for reblog in kept.reblogs.by_account.equal(account):
         found = valid_reblog(state, kept, reblog)
         if found is not None:
@@ -224,12 +243,12 @@ def reblogs_of(state: State, kept: Social, account: str) -> Iterator[Shown]:
 
 
 def by_age(shown: Shown) -> tuple[int, int]:
-    """The order of blogs and feeds: newest first."""
+    """Return the sorting key of blogs and feeds: newest first."""
     return -shown.created, -shown.comment.id
 
 
 def blog(state: State, kept: Social, account: str) -> Iterator[Shown]:
-    """An account's blog: its posts outside communities and its reblogs, newest first, each post where it came first."""
+    """Yield an account's blog: its posts outside communities and its reblogs, newest first, each post once at its newest place."""
     seen: set[int] = set()
     for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
         if shown.comment.id not in seen:
@@ -238,9 +257,13 @@ def blog(state: State, kept: Social, account: str) -> Iterator[Shown]:
 
 
 def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
-    """What those whom an account follows have posted and reblogged within a month, each post where it came first, newest first."""
+    """Yield the posts and reblogs of a month by the accounts that an account follows, newest first.
+
+    A post that came there several times stands at the time at which it came first, with all its reblogs: its entry is made at its
+    newest place, and yielded when the walk comes to the time of the entry.
+    """
     since = state.head_time - FEED_SECONDS
-    followed = {row.following for row in follow.followed(state, account, "", follow.BLOG)} if follow.NAME in state.plugins else set()
+    followed = {row.following for row in relations_of(state, account, "", BLOG)} if FOLLOW.is_on(state) else set()
     walks = []
     for name in sorted(followed):
         for one in (posts_of(state, kept, name, of_communities=True), reblogs_of(state, kept, name)):
@@ -257,7 +280,7 @@ def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
 
 
 def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> Shown:
-    """A post in the feed of somebody who follows these: when the first of them brought it there, and who of them has reblogged it."""
+    """Return a post as the followers of these accounts see it: the time at which the first of them brought it, and their reblogs."""
     rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
     times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
@@ -265,7 +288,7 @@ def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -
 
 
 def post_row(kept: Social, comment: Comment) -> SocialPost:
-    """The index's row of a comment."""
+    """Return the row of a comment in the index."""
     return kept.posts.by_comment.find(comment.id)
 
 
@@ -273,7 +296,7 @@ def post_row(kept: Social, comment: Comment) -> SocialPost:
 
 
 def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
-    """A post or reply and all below it, level by level, with the replies to each that are there; 500 at most."""
+    """Return the ids of a post or reply and of all below it, level by level, each with its replies; 500 at most, 50 levels deep."""
     found: dict[int, list[Comment]] = {top.id: []}
     level: deque[tuple[Comment, int]] = deque([(top, 1)])
     while level:

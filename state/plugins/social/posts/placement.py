@@ -1,5 +1,5 @@
-"""Posts and replies as the social index takes them in: where they stand, who may write there, promotion, reblogs; and whom all that is
-told. Nothing here ever refuses. Source: social.md §1.1, §1.3, §1.10, §1.11.
+"""How posts and replies come into the social index: their community, who may write there, promotion, reblogs; with the notifications.
+Nothing here ever refuses an operation. Source: social.md §1.1, §1.3, §1.10, §1.11.
 """
 
 from typing import Any
@@ -7,10 +7,10 @@ from typing import Any
 from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
-from state.plugins.follow import plugin as follow
 from state.plugins.follow.operations import FollowOperation
+from state.plugins.follow.rows import BLOG
 from state.plugins.social.communities.payloads import GUEST, MEMBER
-from state.plugins.social.index import Social, moment, plugin
+from state.plugins.social.index import Social
 from state.plugins.social.notifications.writing import Type, account_score, notify, notify_error, notify_mentions, notify_reply, notify_vote
 from state.plugins.social.rows import NO_POST, Reblog, SocialPost
 from state.protocol.constants import COIN_NULL_ACCOUNT
@@ -19,19 +19,18 @@ from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-TOPIC, JOURNAL, COUNCIL = 1, 2, 3
+TOPIC, JOURNAL, COUNCIL = 1, 2, 3  # types of communities
 NOT_AUTHORIZED = "not authorized"
 DELETE = "delete"
 
 # ------------------------------------------------------------------ comments
 
 
-def follow_comment(state: State, operation: Comment) -> None:
-    """A post or reply was written or edited."""
+def on_comment(state: State, kept: Social, operation: Comment) -> None:
+    """After a post or reply was written or edited: enter a new one, have it ranked, and notify whom it concerns."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
-    kept = plugin(state)
     post = kept.posts.by_comment.get(comment.id)
     if post is None:
         post = enter(state, kept, comment)
@@ -43,7 +42,12 @@ def follow_comment(state: State, operation: Comment) -> None:
 
 
 def enter(state: State, kept: Social, comment: CommentRow) -> SocialPost:
-    """Give a new comment its place; the row of a deleted one of that name is taken up again."""
+    """Give a new comment its place, in the row of a deleted one with the same permlink if there is one.
+
+    A root post is in the community that is its category, if that is one by now; a reply is where its parent is. This is decided
+    once: edits never move a post, and a community that is registered later doesn't adopt it. An author who may not write there isn't
+    refused: his post is muted, as is every reply under a muted post, and he gets an error notification for the former.
+    """
     parent = kept.post(comment.parent_author, comment.parent_permlink) if comment.parent_author else None
     community = comment.category if parent is None and kept.community(comment.category) else ""
     if parent is not None:
@@ -78,22 +82,20 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
     return kept.role(community, account) >= (MEMBER if members_only else GUEST)
 
 
-def forget_deleted(state: State, operation: DeleteComment) -> None:
-    """A comment was deleted; its row stays."""
-    kept = plugin(state)
+def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
+    """After a deletion: mark the row of the comment. Below hardfork 19 the operation may have had no effect, so the comment decides."""
     post = kept.post(operation.author, operation.permlink)
     if post is not None and not post.is_deleted and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
         kept.changed.post(post.comment)
 
 
-def follow_vote(state: State, operation: Vote) -> None:
-    """A post or reply was voted on: it is ranked anew, and its author may have another reputation."""
+def on_vote(state: State, kept: Social, operation: Vote) -> None:
+    """After a vote: have the post ranked anew, and all posts of its author if his reputation has changed; notify the author."""
     comment = find_comment(state, operation.author, operation.permlink)
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
         return
-    kept = plugin(state)
     kept.changed.post(comment.id)
     kept.changed.author(comment.author)
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
@@ -102,22 +104,24 @@ def follow_vote(state: State, operation: Vote) -> None:
         notify_vote(state, kept, comment, post, vote, voter.name)
 
 
-def follow_payout(state: State, operation: CommentPayoutUpdate) -> None:
-    """A post or reply was paid."""
+def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> None:
+    """After a payout: have the post ranked anew."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
-        plugin(state).changed.post(comment.id)
+        kept.changed.post(comment.id)
 
 
-def follow_hardfork(state: State, operation: Hardfork) -> None:
-    """The rules of payouts may have changed for all."""
-    kept = plugin(state)
+def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
+    """After a hardfork: have all posts ranked anew, as the rules of payouts may have changed."""
     for comment in state.comments:
         kept.changed.post(comment.id)
 
 
-def promote(state: State, operation: Transfer) -> None:
-    """SBD that is destroyed with a post's name as memo promotes the post."""
+def promote(state: State, kept: Social, operation: Transfer) -> None:
+    """After a transfer: SBD sent to `null` with a post or reply as memo (`@author/permlink`) promotes it, for good.
+
+    The plugin `tags` has other rules for the same transfers: root posts only, until their payout, more slashes allowed.
+    """
     if operation.to != COIN_NULL_ACCOUNT or operation.amount.symbol != SBD:
         return
     memo = operation.memo
@@ -125,7 +129,6 @@ def promote(state: State, operation: Transfer) -> None:
         return
     author, permlink = memo[1:].split("/")
     comment = find_comment(state, author, permlink)
-    kept = plugin(state)
     post = None if comment is None else kept.posts.by_comment.get(comment.id)
     if post is not None:
         kept.posts.modify(post, promoted=post.promoted + operation.amount.amount)
@@ -135,16 +138,19 @@ def promote(state: State, operation: Transfer) -> None:
 # ------------------------------------------------------------------ follows and reblogs
 
 
-def follow_follow(state: State, operation: FollowOperation, before: int, now: int) -> None:
-    """Somebody is something else to somebody now: a new follower is told."""
-    if now == follow.BLOG and not before and state.accounts.by_name.get(operation.following) is not None:
-        kept = plugin(state)
+def on_relation(state: State, kept: Social, operation: FollowOperation, before: int, now: int) -> None:
+    """After a relation was set: notify an account of a new follower, if there was no relation before."""
+    if now == BLOG and not before and state.accounts.by_name.get(operation.following) is not None:
         score = account_score(state, kept, operation.follower)
         notify(state, kept, Type.follow, score, src=operation.follower, dst=operation.following)
 
 
 def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]) -> None:
-    """Show a post to one's followers, or cease to; what can't be read, or isn't a post, is passed over."""
+    """Add or remove a reblog, as the members of its payload say. One that is invalid, or not of a root post, is passed over.
+
+    The plugin `follow` interprets the same operation for the blogs and feeds of follow_api, and refuses more. The rows of the index are its
+    own: here a reblog can be taken back, and one's own post can be reblogged, as in the indexer of the reference.
+    """
     account, author, permlink = (members.get(key) for key in ("account", "author", "permlink"))
     if not isinstance(author, str) or not isinstance(permlink, str) or account != actor:
         return
@@ -155,9 +161,13 @@ def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]
     if post is None:
         return
     row = kept.reblogs.by_pair.get(post.id, actor)
+    if row is not None and comment.created > row.created:
+        # That was a reblog of a deleted post, whose permlink, and so whose row, this one has.
+        kept.reblogs.remove(row)
+        row = None
     if members.get("delete") == DELETE:
         if row is not None:
             kept.reblogs.remove(row)
     elif row is None:
-        kept.reblogs.insert(Reblog(account=actor, post=post.id, created=moment(state)))
+        kept.reblogs.insert(Reblog(account=actor, post=post.id, created=kept.moment(state)))
         notify(state, kept, Type.reblog, account_score(state, kept, actor), src=actor, dst=author, post=post.id)

@@ -1,4 +1,4 @@
-"""What the texts of a post and of an account mean to the social index: tags, metadata, flags, profiles. It knows no state.
+"""What the social index reads out of the texts of posts and accounts: metadata, tags, profiles; and the marks of posts. It knows no state.
 Source: social.md §2.2, §2.6, §2.8.
 """
 
@@ -20,13 +20,13 @@ GRAY_LISTS_MIN = 2
 
 
 def metadata_of(text: str) -> dict[str, Any]:
-    """The metadata of a post as an object; nothing when they are none."""
+    """Return the metadata of a post as an object, an empty one when the text isn't one."""
     value = read_json(text) if text else {}
     return value if isinstance(value, dict) else {}
 
 
 def shown_metadata(text: str) -> dict[str, Any]:
-    """The metadata of a post as they are shown: images are a list of addresses."""
+    """Return the metadata of a post as they are shown: `image` is a list of addresses, or missing."""
     metadata = metadata_of(text)
     if "image" in metadata:
         images = metadata["image"]
@@ -41,7 +41,7 @@ def shown_metadata(text: str) -> dict[str, Any]:
 
 
 def post_tags(category: str, metadata: str) -> list[str]:
-    """The first five tags of a post: its category, and those of its metadata."""
+    """Return the first five tags of a post: its category, then the tags of its metadata."""
     named = metadata_of(metadata).get("tags")
     tags = [category, *(named if isinstance(named, list) else ())]
     clean = [str(tag).strip("# ").lower()[:TAG_MAX] for tag in tags]
@@ -49,14 +49,20 @@ def post_tags(category: str, metadata: str) -> list[str]:
 
 
 def flag_weight(rshares: list[int]) -> int:
-    """How heavily a post is voted down: one more for each factor of ten."""
+    """Return how heavily a post is voted down: one more for each factor of ten.
+
+    The reference counts the characters of half the sum of downvotes, the minus sign among them; 11 of them weigh nothing.
+    """
     against = sum([value for value in rshares if value < 0])
     half = -(-against // 2)
     return max(len(str(half)) - FLAG_DIGITS, 0)
 
 
 def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
-    """The lists that an account is on, by its shown reputation."""
+    """Return the blacklists that an account is on: this node's own list of hidden accounts, and at most one for a low shown reputation.
+
+    The reputation is cut toward zero before it is compared: -0.5 is in the list of 0 as 0.99 is, and 1.99 is in the list of 1.
+    """
     lists = [MUTED_LIST] if is_irredeemable else []
     whole = int(reputation)
     if whole < 1:
@@ -67,7 +73,11 @@ def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
 
 
 def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
-    """Whether the posts of an account outside communities are gray."""
+    """Whether the posts of an account outside communities are shown as gray.
+
+    They are gray for an account on this node's own list, or on two lists: a rule for more lists than there are, as the two of
+    low reputations exclude each other.
+    """
     return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
 
 
@@ -75,7 +85,7 @@ def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
 
 
 def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
-    """What an account says of itself, as far as it can be shown."""
+    """Return the profile of an account with every member as a text; one that is missing or can't be shown is empty."""
     given = source_of(posting_metadata, metadata)
     clean = {name: value for name in ("name", "about", "location", "website", *IMAGES) if (value := text_in(given, name))}
     for name, most in LIMITED:
@@ -93,7 +103,7 @@ def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
 
 
 def source_of(posting_metadata: str, metadata: str) -> dict[str, Any]:
-    """The profile of the newer metadata if it says that it is one of these, of the older ones otherwise."""
+    """Return the profile of the posting metadata if it declares the version for that, of the account's metadata otherwise."""
     newer, older = metadata_of(posting_metadata).get("profile"), metadata_of(metadata).get("profile")
     if isinstance(newer, dict) and newer.get("version") == PROFILE_VERSION:
         return newer
@@ -101,19 +111,19 @@ def source_of(posting_metadata: str, metadata: str) -> dict[str, Any]:
 
 
 def text_in(given: dict[str, Any], name: str) -> str:
-    """A text of a profile; empty when it is none, or holds a NUL."""
+    """Return a member of a profile as text; empty when it is missing or holds a NUL."""
     value = given.get(name)
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return "" if "\0" in text else text
 
 
 def truncated(text: str, most: int) -> str:
-    """A text of at most so many characters, without blanks around it."""
+    """Return a text without blanks around it, cut to `most` characters, of which the last three are dots then."""
     text = text.strip()
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def settings_of(text: str) -> dict[str, Any]:
-    """The settings of a community."""
+    """Return the settings of a community, which are stored as JSON text."""
     settings: dict[str, Any] = json.loads(text)
     return settings

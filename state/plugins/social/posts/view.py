@@ -1,10 +1,11 @@
-"""Posts as they are ranked, and lists of them in all orders. It is made from the chain and from the rows of the index, brought up to
-date when it is read, and changes nothing of them; undoing is no concern of it, because what was undone is noted as changed.
+"""The view in which posts are ranked: all posts with their scores, and lists of them in all orders.
+
+It is derived from the chain and the rows of the index, which it never changes, and is brought up to date when it is read. It isn't
+undone: undoing a change notes the post as changed once more.
 Source: social.md §2.2, §2.3, §3.3.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -15,25 +16,26 @@ from state.plugins.social.posts.texts import post_tags
 from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
-from state.store import Journal
+from state.store import Journal, LazyOrder
 from state.tables import State
 from state.tables.content import Comment
 
-EVERYTHING, COMMUNITIES = "", "/"  # No tag has a slash.
-DUE_SECONDS = 43_200  # The payouts of so much time are one list.
+# Scopes beside those of tags. They are kept out of the way of tags by the slash, with which scopes_of accepts no tag.
+EVERYTHING, COMMUNITIES = "", "/"
+DUE_SECONDS = 43_200  # each stretch of so much time has its own list of payouts that are due in it
 LISTS_MAX = 1024
-REBUILD_SHARE = 8  # A list is sorted anew when more than one entry in so many has changed.
 
-Entry = tuple[float, int]  # What a list is sorted by, negated, and the post's id.
+Entry = tuple[float, int]
+"""The negated value that a list is sorted by, and the id of the post: the greatest value first, then the oldest post."""
 
 
 def community_scope(name: str) -> str:
-    """Where the lists of a community stand."""
+    """Return the scope of a community."""
     return COMMUNITIES + name
 
 
 class Changed:
-    """Which posts and authors have changed since somebody looked; an undone change is one as well."""
+    """The posts and authors that have changed since the view was last read. Undoing a change is a change as well."""
 
     def __init__(self, journal: Journal) -> None:
         self.posts: set[int] = set()
@@ -41,23 +43,23 @@ class Changed:
         self._record = journal.record
 
     def post(self, comment: int) -> None:
-        """A post has changed."""
+        """Note that a post has changed."""
         self.posts.add(comment)
         self._record((note_again, self.posts, comment))
 
     def author(self, name: str) -> None:
-        """An author's reputation may have changed."""
+        """Note that an author's reputation may have changed."""
         self.authors.add(name)
         self._record((note_again, self.authors, name))
 
 
 def note_again(changed: set[Any], what: Any) -> None:
-    """The undoing of a change."""
+    """Enter a note once more, when the change is undone."""
     changed.add(what)
 
 
 class Ranked(Struct, gc=False):
-    """A post with all that any list asks of it. `earning` is what its payout goes by."""
+    """A post with all values that any list filters or sorts by. `earning` is the rshares that its payout is computed from."""
 
     comment: int
     author: str
@@ -77,47 +79,18 @@ class Ranked(Struct, gc=False):
 
 
 Key = Callable[[Ranked, str], float | None]
-"""What a list in a scope sorts a post by, the greatest first; None leaves it out."""
-
-
-class RankedList:
-    """The posts of one scope in one order: entries, sorted; what has changed is sorted in at the next read."""
-
-    def __init__(self, key: Callable[[Ranked], float | None], members: Iterable[Ranked]) -> None:
-        self._key = key
-        self._places = {post.comment: (-value, post.comment) for post in members if (value := key(post)) is not None}
-        self._entries: list[Entry] = sorted(self._places.values())
-        self.changed: set[int] = set()
-
-    def entries(self, ranked: dict[int, Ranked]) -> list[Entry]:
-        """All entries, up to date; nobody else may change them."""
-        if self.changed:
-            self._settle(ranked)
-        return self._entries
-
-    def _settle(self, ranked: dict[int, Ranked]) -> None:
-        places, entries = self._places, self._entries
-        anew = len(self.changed) * REBUILD_SHARE > len(entries)
-        for comment in self.changed:
-            post = ranked.get(comment)
-            value = None if post is None else self._key(post)
-            new = None if value is None else (-value, comment)
-            old = places.pop(comment, None)
-            if new is not None:
-                places[comment] = new
-            if new == old or anew:
-                continue
-            if old is not None:
-                del entries[bisect_left(entries, old)]
-            if new is not None:
-                insort(entries, new)
-        if anew:
-            self._entries = sorted(places.values())
-        self.changed.clear()
+"""A function from a post and a scope to the value that the list of the scope is sorted by, greatest first; None leaves the post out."""
 
 
 class View:
-    """All posts as they are ranked now, by scope, with the lists that somebody has asked for."""
+    """All posts as they are ranked now, by scope, with the lists that somebody has asked for.
+
+    A ranked list holds the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every
+    vote changes the scores of its post, hence its place in a list for each scope and order, and few of these lists are ever read.
+    So nothing is sorted when a post changes. It is noted (`Changed`), and the next read works out the noted posts once and notes
+    them in the lists of their scopes; the list that is read then takes in its own changes (`state.store.LazyOrder`). A list is made
+    when it is first read, and the one that was not read for the longest time is forgotten when there are more than LISTS_MAX.
+    """
 
     def __init__(self, state: State, posts: SocialPosts, changed: Changed) -> None:
         self._state, self._posts, self._changed = state, posts, changed
@@ -125,8 +98,8 @@ class View:
         self._members: dict[tuple[str, bool], set[int]] = {}
         self._by_author: dict[str, set[int]] = {}
         self._low: set[str] = set()
-        self._lists: dict[tuple[str, str, int], RankedList] = {}
-        self._lists_of: dict[str, dict[tuple[str, str, int], RankedList]] = {}
+        self._lists: dict[tuple[str, str, int], LazyOrder] = {}
+        self._lists_of: dict[str, dict[tuple[str, str, int], LazyOrder]] = {}
         self.version = 0
 
     def __len__(self) -> int:
@@ -140,29 +113,36 @@ class View:
         return self._ranked
 
     def members(self, facts: Facts, scope: str, is_unpaid: bool) -> Iterator[Ranked]:
-        """The unpaid, or the paid, posts of a scope, in no order."""
+        """Yield the unpaid, or the paid, posts of a scope, in no order."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
 
-    def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> list[Entry]:
-        """A list of a scope; the one that nobody has asked for the longest time goes when there are too many."""
-        ranked = self.ranked(facts)
+    def unpaid_of(self, facts: Facts, author: str) -> Set[int]:
+        """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
+        self.ranked(facts)
+        return self._by_author.get(author, set())
+
+    def entries(self, facts: Facts, scope: str, order: "Order", bucket: int = 0) -> Sequence[Entry]:
+        """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""
+        self.ranked(facts)
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
             if (scope, True) not in self._members and (scope, False) not in self._members:
-                return []  # Nobody can fill the lists with names that are no tags.
+                # Otherwise anybody could displace all lists by asking for tags that no post has.
+                return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
-            found = RankedList(order.bound(scope, bucket), self._candidates(scope, order))
+            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order))
             self._lists_of.setdefault(scope, {})[name] = found
         self._lists[name] = found
-        return found.entries(ranked)
+        entries: Sequence[Entry] = found.settled()
+        return entries
 
-    def _candidates(self, scope: str, order: "Order") -> Iterator[Ranked]:
+    def _candidates(self, scope: str, order: "Order") -> Iterator[int]:
+        """Yield the posts of a scope that an order may list."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
-            for comment in self._members.get((scope, is_unpaid), ()):
-                yield self._ranked[comment]
+            yield from self._members.get((scope, is_unpaid), ())
 
     def _forget(self, name: tuple[str, str, int]) -> None:
         del self._lists[name]
@@ -183,7 +163,10 @@ class View:
         self._changed.posts.clear()
 
     def _note_low(self, facts: Facts, author: str) -> None:
-        """All posts of an author change with his standing."""
+        """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
+
+        Only an order of unpaid posts asks for that, so the paid ones may keep the old mark.
+        """
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
             (self._low.add if low else self._low.discard)(author)
@@ -199,8 +182,8 @@ class View:
             self._enter(new)
         scopes = dict.fromkeys((old.scopes if old else ()) + (new.scopes if new else ()))
         for scope in scopes:
-            for ranked_list in self._lists_of.get(scope, {}).values():
-                ranked_list.changed.add(comment)
+            for entries in self._lists_of.get(scope, {}).values():
+                entries.changed.add(comment)
 
     def _leave(self, post: Ranked) -> None:
         del self._ranked[post.comment]
@@ -223,7 +206,7 @@ class View:
             self._by_author.setdefault(post.author, set()).add(post.comment)
 
     def _made(self, facts: Facts, comment: int) -> Ranked | None:
-        """A post as it is now; None when it is gone."""
+        """Return a post as it is ranked now, None when it is deleted."""
         row, post = self._state.comments.get(comment), self._posts.by_comment.get(comment)
         if row is None or post is None or post.is_deleted:
             return None
@@ -252,15 +235,20 @@ class View:
 
 
 def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
-    """The scopes that a post is in: everything, its community, its tags; a reply has its category only."""
+    """Return the scopes that a post is in: everything, its community, and its tags; a reply has only its category as a tag.
+
+    Tags and categories are any texts, so somebody could name a post's tag like the scope of a community, and have the post in its lists.
+    Tags with a slash are left out; nothing is lost, as no list of such a tag can be asked for.
+    """
     scopes = [EVERYTHING]
     if post.community:
         scopes += [COMMUNITIES, community_scope(post.community)]
     if post.is_reply:
-        scopes += [comment.category] if comment.category else []
+        tags = [comment.category] if comment.category else []
     else:
         content = state.comment_contents.by_comment.get(comment.id)
-        scopes += post_tags(comment.category, "" if content is None else content.json_metadata)
+        tags = post_tags(comment.category, "" if content is None else content.json_metadata)
+    scopes += [tag for tag in tags if COMMUNITIES not in tag]
     return tuple(dict.fromkeys(scopes))
 
 
@@ -268,7 +256,11 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
 
 
 class Order(Struct, frozen=True):
-    """An order of posts. `in_payouts` says that the key is what posts earn, whose worth decides."""
+    """An order of posts.
+
+    `in_payouts`: the key is what posts earn, and a reader turns it into what they are paid. `by_due`: there is a list for each stretch
+    of DUE_SECONDS, with the posts whose payout is due in it.
+    """
 
     name: str
     key: Key
@@ -276,16 +268,26 @@ class Order(Struct, frozen=True):
     in_payouts: bool = False
     by_due: bool = False
 
-    def bound(self, scope: str, bucket: int) -> Callable[[Ranked], float | None]:
-        """The key of one list; of one by due time, for the payouts of one stretch of time."""
-        key = self.key
-        if self.by_due:
-            return lambda post: key(post, scope) if post.payout_at // DUE_SECONDS == bucket else None
-        return lambda post: key(post, scope)
+    def entry_of(self, ranked: dict[int, Ranked], scope: str, bucket: int) -> Callable[[int], Entry | None]:
+        """Return the function from a post to its entry in the list of a scope, None when the list doesn't have the post.
+
+        A list by due time holds the payouts of one stretch of time, its bucket: what is asked for is what will be paid soon, and
+        to find that in one list by payout, all others would have to be walked over.
+        """
+        key, by_due = self.key, self.by_due
+
+        def entry_of(comment: int) -> Entry | None:
+            post = ranked.get(comment)
+            if post is None or (by_due and post.payout_at // DUE_SECONDS != bucket):
+                return None
+            value = key(post, scope)
+            return None if value is None else (-value, comment)
+
+        return entry_of
 
 
 def _tagged(post: Ranked, scope: str) -> bool:
-    """Whether a post has the tag; replies have none."""
+    """Whether a post is listed under a tag; replies have a category, but no tags."""
     return scope == EVERYTHING or not post.is_reply
 
 

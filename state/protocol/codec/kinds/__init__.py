@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from state.protocol.codec.kinds.base import (
+    Codecs,
     Dump,
     Kind,
     NotCanonical,
@@ -62,6 +63,7 @@ __all__ = [
     "Bounded",
     "ChainVariant",
     "Choice",
+    "Codecs",
     "CoinFee",
     "CoinFeeKind",
     "Curve",

@@ -1,6 +1,6 @@
-"""What a kind of field is, and the lengths that several kinds begin with. No chain rule, no state.
+"""What a kind of field is, what it may ask of the codec that it is bound to, and the lengths that several kinds begin with.
 
-A kind is declared once and is bound to a chain by `Codecs` (codec.py), which asks it for the four functions:
+A kind is declared once, in the annotation of a field, and knows no chain. The codec of a chain asks it for four functions:
 
     packer(codecs)          value -> bytes
     unpacker(codecs)        bytes, position -> value, position
@@ -13,13 +13,11 @@ A kind is declared once and is bound to a chain by `Codecs` (codec.py), which as
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from state.protocol.errors import OutOfRange
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
-
+from state.protocol.spec import ChainSpec
+from state.protocol.values.symbols import Symbols
 
 Pack = Callable[[Any], bytes]
 Unpack = Callable[[bytes, int], tuple[Any, int]]
@@ -33,6 +31,40 @@ class NotCanonical(Exception):
     """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""
 
 
+class Codecs(Protocol):
+    """The codec of a chain, as far as kinds and operations know it; `ChainCodecs` is the one that there is.
+
+    `of` is a kind or a declared class. A kind that holds others asks here for their functions, never those others themselves:
+    the codec makes each function once.
+    """
+
+    spec: ChainSpec
+    symbols: Symbols
+    canonical: bool
+    """Whether unpackers take only the bytes that packing gives, and raise NotCanonical for others."""
+
+    def packer(self, of: Any) -> Pack:
+        """Return the function from a value to its bytes."""
+
+    def unpacker(self, of: Any) -> Unpack:
+        """Return the function from bytes and a position to a value and the position after it."""
+
+    def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
+        """Return the function from a value to its JSON form, None when each value is its own JSON form."""
+
+    def parser(self, of: Any, legacy: bool = False) -> Parse:
+        """Return the function from a JSON value to a value."""
+
+    def default(self, of: Any) -> Any:
+        """Return the value of a field that is left out."""
+
+    def pack(self, value: Any) -> bytes:
+        """Return the bytes of a value of a declared class."""
+
+    def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
+        """Return the value that bytes begin with, or with `exact` consist of; raise a ChainError when they hold none."""
+
+
 class Kind:
     """Base of all kinds. `layout` is a struct code for kinds of fixed size that struct reads as they are."""
 
@@ -40,24 +72,24 @@ class Kind:
     default: Any = None
 
     def packer(self, codecs: Codecs) -> Pack:
-        """How a value is packed."""
+        """Return the function that packs a value, for the chain of these codecs."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        """How a value is read from bytes."""
+        """Return the function that reads a value from bytes."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        """How a value is written as JSON; None when it is its own JSON form."""
+        """Return the function that writes a value as JSON, None when each value is its own JSON form."""
         return None
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        """How a value is read from JSON."""
+        """Return the function that reads a value from JSON."""
         raise TypeError(f"{type(self).__name__} is only written")
 
 
 def pack_length(n: int) -> bytes:
-    """A varint: unsigned LEB128, low bits first."""
+    """Return a number as a varint: unsigned LEB128, low bits first."""
     if n < 128:
         return LENGTHS[n]
     out = bytearray()
@@ -69,7 +101,7 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """A varint of at most five bytes; bits above 2^32 are lost, as in the reference."""
+    """Read a varint of at most five bytes, and return it with the position after it; bits from 2^32 on are lost, as in the reference."""
     start = i
     n = shift = 0
     for _ in range(5):
@@ -86,7 +118,11 @@ def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, in
 
 
 def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """The number of elements of a container, bounded by the bytes that are left."""
+    """Read the number of elements of a container, and return it with the position after it.
+
+    Each element takes at least one byte, so a number greater than what is left is refused at once. Otherwise a few bytes could make
+    the reader of a container ask for memory for billions of elements.
+    """
     n = data[i]
     i += 1
     if n > 127:
@@ -97,5 +133,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """The value itself."""
+    """Return the value itself: stands for a dumper where a function is needed."""
     return value

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.codec.kinds.scalars import flag
 from state.protocol.codec.kinds.variants import untagged
 from state.protocol.errors import Refused
 from state.protocol.values.convert import to_array
 from state.protocol.values.text import encode
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class Many(Kind):
@@ -68,7 +65,7 @@ class Many(Kind):
 
 
 def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Ascending and unique: of those with the same key the first stays."""
+    """Return the values in ascending order of their keys; of several with one key the first stays."""
     out: dict[Any, Any] = {}
     for value in values:
         out.setdefault(key_of(value), value)
@@ -76,7 +73,7 @@ def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """The values as they are, which have to be ascending and unique."""
+    """Return the values as they are; raise NotCanonical unless their keys ascend strictly."""
     keys = [key_of(value) for value in values]
     if any(a >= b for a, b in pairwise(keys)):
         raise NotCanonical
@@ -84,7 +81,7 @@ def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]
 
 
 def sort_key(value: Any) -> Any:
-    """What a member of a set is sorted by: texts by their bytes, variants by their tag."""
+    """Return the key that orders the members of a set: the bytes of a text, the tag of a variant, otherwise the value."""
     if type(value) is str:
         return encode(value)
     if isinstance(value, Struct):
@@ -140,7 +137,7 @@ class Pairs(Kind):
 
 
 def pair_key(pair: tuple[Any, Any]) -> Any:
-    """What an entry of a map is sorted by."""
+    """Return the key that orders the entries of a map."""
     return sort_key(pair[0])
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, Pack, Parse, Unpack
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack
 from state.protocol.errors import LexicalCast, Refused, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset, Price
 from state.protocol.values.convert import to_object
 from state.protocol.values.text import read_integer, size
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 AMOUNT_BYTES = 8
 PLAIN_DIGITS_MAX = 18
@@ -49,7 +46,7 @@ def natural(value: Any) -> bool:
 
 
 def symbol_from_json(value: Any) -> int:
-    """`{"nai": text, "decimals": number}`; everything else is refused by name."""
+    """Read a symbol from `{"nai": text, "decimals": number}`; the refusal of anything else names what is wrong."""
     require(isinstance(value, dict), "Asset symbol is expected to be an object.", condition="var.is_object()")
     require("nai" in value, EXPECTED_KEY, condition="nai != o.end()", key="nai")
     nai = value["nai"]
@@ -67,7 +64,7 @@ def symbol_from_json(value: Any) -> int:
 
 
 def symbol_from_nai(nai: str, precision: int) -> int:
-    """The symbol of a NAI text, which carries a check digit; what follows a NUL isn't seen."""
+    """Return the symbol of a NAI text, whose last digit is a check digit. A NUL ends the text, as in the reference."""
     nai = nai.partition("\0")[0]
     require(
         size(nai) == assets.NAI_TEXT_BYTES,
@@ -90,7 +87,7 @@ def symbol_from_nai(nai: str, precision: int) -> int:
 
 
 def lexical_integer(text: str, bits: int, signed: bool) -> int:
-    """A number as boost's lexical_cast reads it: a sign and digits in range, a negative one wraps where there are none."""
+    """Read a number as boost's lexical_cast does: a sign and digits within the range; a negative number wraps in an unsigned type."""
     number = read_integer(text, bits, signed)
     if number is None:
         raise LexicalCast
@@ -98,7 +95,7 @@ def lexical_integer(text: str, bits: int, signed: bool) -> int:
 
 
 def asset_from_nai(value: Any) -> Asset:
-    """`{"amount": text, "precision": number, "nai": text}`; everything else is refused by name."""
+    """Read an asset from `{"amount": text, "precision": number, "nai": text}`; the refusal of anything else names what is wrong."""
     asset = plain_asset(value)
     if asset is not None:
         return asset
@@ -118,7 +115,10 @@ def asset_from_nai(value: Any) -> Asset:
 
 
 def plain_asset(value: Any) -> Asset | None:
-    """The asset of an object in just the form that `asset_nai` gives, of one of the fixed symbols; nearly all are."""
+    """Return the asset of an object in exactly the form that `asset_nai` writes, for one of the fixed symbols; None for any other.
+
+    Nearly all objects are of this form. For them this one check replaces the many of the slow way, which also finds the refusals.
+    """
     if type(value) is not dict:
         return None
     amount, nai = value.get("amount"), value.get("nai")
@@ -203,14 +203,16 @@ class PriceKind(Kind):
 
 
 class CoinFee(Struct, frozen=True):
-    """The account creation fee inside chain properties: COIN, with its symbol bytes when they are not today's."""
+    """The account creation fee in chain properties, in COIN; `symbol_bytes` holds a historic spelling of the symbol, otherwise nothing."""
 
     amount: int = 0
     symbol_bytes: bytes = b""
 
 
 class CoinFeeKind(Kind):
-    """`legacy_coin_asset`: historic spellings of the symbol decode and are packed again unchanged."""
+    """The reference's `legacy_coin_asset`. Old blocks spell the symbol in other bytes, which are kept so that packing gives them again:
+    otherwise the id of the transaction would change.
+    """
 
     def __init__(self, nai_only: bool = False) -> None:
         self.nai_only = nai_only

@@ -6,16 +6,13 @@ Source: wire-format.md §1.1, §1.5, §1.7, §1.12.
 from __future__ import annotations
 
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from state.protocol.codec.kinds.base import Dump, Kind, NotCanonical, Pack, Parse, Unpack
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack
 from state.protocol.errors import BadCast, Refused
 from state.protocol.keys.keys import public_key_from_text, public_key_text
 from state.protocol.values.convert import json_int, to_bool, to_int, to_text, to_u128
 from state.protocol.values.text import fixed_hex, time_from_text, time_text, version_from_text, version_text
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 INDEX_DIGITS_MAX = 20
 """Longer texts are no index of an enumeration, and reading them as a number takes quadratic time."""
@@ -117,7 +114,7 @@ class Flag(Kind):
 
 
 def flag(byte: int) -> bool:
-    """The bool that a byte stands for."""
+    """Return the bool of a byte; refuse a byte other than 0 and 1."""
     if byte > 1:
         raise Refused(condition="( b & ~1 ) == 0")
     return byte == 1

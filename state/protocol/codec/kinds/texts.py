@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from state.protocol.codec.kinds.base import LENGTHS, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.codec.kinds.base import LENGTHS, Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class String(Kind):
@@ -34,12 +31,12 @@ class String(Kind):
 
 
 def text_from_json(value: Any) -> str:
-    """A text, or any other scalar as it prints."""
+    """Read a text from JSON; another scalar counts as the text that it prints as."""
     return value if type(value) is str else to_text(value)
 
 
 def pack_text(value: str) -> bytes:
-    """A length and the bytes of a text."""
+    """Return a text as its length in bytes and the bytes."""
     data = encode(value)
     n = len(data)
     return (LENGTHS[n] if n < 128 else pack_length(n)) + data

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
 from state.protocol.errors import Refused, require
 from state.protocol.values.convert import to_int
-
-if TYPE_CHECKING:
-    from state.protocol.codec.codecs import Codecs
 
 
 class Tagged(Struct, frozen=True):
@@ -54,7 +51,7 @@ class Variant(Kind):
         return unpack
 
     def tagged(self, tag: int, value: Any) -> Any:
-        """A member's value, wrapped where its class doesn't tell the tag."""
+        """Return the value of a member, wrapped in `Tagged` unless the tag follows from its class."""
         return value if isinstance(self.members[tag][1], type) else Tagged(tag, value)
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
@@ -92,7 +89,7 @@ class ChainVariant(Kind):
     """A variant whose members depend on the chain."""
 
     def variant(self, codecs: Codecs) -> Variant:
-        """The variant that it is on this chain."""
+        """Return the variant with the members that this chain has."""
         raise TypeError(f"{type(self).__name__} has no members")
 
     def packer(self, codecs: Codecs) -> Pack:
@@ -109,12 +106,12 @@ class ChainVariant(Kind):
 
 
 def untagged(value: Any) -> tuple[int, Any]:
-    """Tag and content of a variant's value."""
+    """Return tag and content of a variant's value."""
     return (value.tag, value.value) if type(value) is Tagged else (type(value).TAG, value)
 
 
 def type_and_value(value: Any) -> tuple[Any, Any]:
-    """The two members of a variant's JSON object."""
+    """Return the members `type` and `value` of a variant's JSON object; refuse an object without them."""
     if type(value) is dict and "type" in value and "value" in value:
         return value["type"], value["value"]
     require(isinstance(value, dict), "Input data have to treated as object.", condition="v.is_object()")
@@ -123,7 +120,7 @@ def type_and_value(value: Any) -> tuple[Any, Any]:
 
 
 def variant_tag(name: Any, tags: dict[str, int]) -> int:
-    """The tag of a type name; an integer (or a bool) is one itself."""
+    """Return the tag of a type name. JSON may hold the tag itself, as an integer or a bool."""
     if isinstance(name, str):
         require(name in tags, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
         return tags[name]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rpc.api.bridge import communities as bridge_communities
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.plugin import FOLLOW
 from state.plugins.social.facts import Worth
 from state.plugins.social.index import Social
 from state.plugins.social.posts import lists as social_posts_lists
@@ -181,7 +181,7 @@ def test_a_changed_reputation_turns_posts_gray() -> None:
     before = world.call("get_ranked_posts", sort="muted")
     assert before
     assert {post["author"] for post in before if "community" not in post} == {"dan"}
-    reputations = follow.plugin(world.state).reputations
+    reputations = FOLLOW.of(world.state).reputations
     mark = world.state.journal.mark()
     reputations.modify(reputations.by_account.find("dan"), reputation=10**10)
     world.kept.changed.author("dan")

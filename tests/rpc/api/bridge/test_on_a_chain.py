@@ -9,10 +9,9 @@ from state.operations.accounts import AccountCreate
 from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomJson
 from state.operations.transfers import Transfer
-from state.plugins import reputation
-from state.plugins.follow import plugin as follow
-from state.plugins.social import plugin as communities
-from state.plugins.social.index import plugin
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.reputation import REPUTATION
+from state.plugins.social.plugin import COMMUNITIES
 from state.protocol.keys.authority import key_authority
 from state.protocol.keys.keys import derive_secret, public_key
 from state.protocol.operation import Operation
@@ -23,7 +22,7 @@ from tests.helpers.api import INIT_WIF, Refusal, Site, secret
 from tests.helpers.scenario import SOCIAL, thousandths
 from tests.helpers.snapshots import snapshot
 
-PLUGINS = (follow.NAME, reputation.NAME, communities.NAME)
+PLUGINS = (FOLLOW.name, REPUTATION.name, COMMUNITIES.name)
 PAUSE_BLOCKS = 100  # Root posts of one author are five minutes apart.
 PRINTING_BLOCKS = 60  # No more SBD can be destroyed than blocks have printed.
 STEPS = SOCIAL["scenario"]["steps"]
@@ -192,10 +191,10 @@ def test_what_a_node_refuses(site: Site) -> None:
     again = json.dumps(["reblog", {"account": "bob", "author": "frank", "permlink": "photo"}])
     with pytest.raises(Refusal, match="already reblogged"):
         broadcaster.broadcast(CustomJson(id="follow", json=again, required_posting_auths=("bob",)), broadcaster.key("bob"))
-    before = snapshot(plugin(site.state))
+    before = snapshot(COMMUNITIES.of(site.state))
     value = json.dumps(["subscribe", {"community": "coin-123456", "x": 1}])
     broadcaster.broadcast(CustomJson(id="community", json=value, required_posting_auths=("erin",)), broadcaster.key("erin"))
-    after = snapshot(plugin(site.state))
+    after = snapshot(COMMUNITIES.of(site.state))
     assert [name for name in after if after[name] != before[name]] == ["notifications"]
     newest = site.call("bridge.account_notifications", account="erin", limit=1)[0]
     assert newest["msg"] == "error: extraneous keys: {'x'}"
@@ -207,20 +206,20 @@ def test_a_block_popped_and_pushed_again() -> None:
     broadcaster = Broadcaster()
     site, asked = broadcaster.site, [call for call in CALLS if "<id>" not in call["params"].values()]
     for step in STEPS:
-        before = snapshot(plugin(site.state)), answers(site, asked[::7])
+        before = snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])
         number = site.state.props.head_block_number
         broadcaster.step(step)
         if site.state.props.head_block_number == number:
             continue
         head = site.chain.head
         assert head is not None
-        after = snapshot(plugin(site.state)), answers(site, asked[::7])
+        after = snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])
         site.chain.pop_block()
         site.chain.clear_pending()
         if site.state.props.head_block_number == number:
-            assert (snapshot(plugin(site.state)), answers(site, asked[::7])) == before
+            assert (snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])) == before
         site.chain.push_block(head)
-        assert (snapshot(plugin(site.state)), answers(site, asked[::7])) == after
+        assert (snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])) == after
 
 
 def answers(site: Site, calls: list[dict[str, Any]]) -> list[Any]:

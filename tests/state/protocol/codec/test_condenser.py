@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import state.operations  # noqa: F401 - fills the registry
 from state.operations.content import Vote
 from state.operations.transfers import Transfer
-from state.protocol.codec.codecs import Codecs
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import kind_of_hint
 from state.protocol.codec.kinds import Extensions, Void
 from state.protocol.errors import BadCast, ChainError, ParseError, Refused
@@ -137,7 +137,7 @@ def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
 )
 def test_bad_texts(text: Any, error: type[ChainError], message: str) -> None:
     with pytest.raises(error) as caught:
-        Codecs(TESTNET).parser(Asset, True)(text)
+        ChainCodecs(TESTNET).parser(Asset, True)(text)
     assert caught.value.message(SPELL) == message
 
 
@@ -152,7 +152,7 @@ def test_bad_texts(text: Any, error: type[ChainError], message: str) -> None:
     ],
 )
 def test_odd_texts(text: str, asset: Asset) -> None:
-    assert Codecs(TESTNET).parser(Asset, True)(text) == asset
+    assert ChainCodecs(TESTNET).parser(Asset, True)(text) == asset
 
 
 def test_proofs_of_work_keep_objects() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
-from state.protocol.codec.codecs import Codecs, reading
+from state.protocol.codec.codecs import ChainCodecs, reading
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import NotCanonical, Unpack
 from state.protocol.errors import ChainError
@@ -28,7 +28,7 @@ from tests.helpers.wire import VECTOR_CODECS, VECTORS
 SPEC = VECTOR_CODECS.spec
 WIRE = Wire(SPEC)
 CODECS = WIRE.codecs
-CANONICAL = Codecs(SPEC, canonical=True)
+CANONICAL = ChainCodecs(SPEC, canonical=True)
 NO_SMT = Wire(replace(SPEC, smt=False))
 VALUES = {form: Values(CODECS, form) for form in FORMS}
 NO_SMT_VALUES = {form: Values(NO_SMT.codecs, form) for form in FORMS}
@@ -41,7 +41,7 @@ EXAMPLES = [v for v in VECTORS if v["group"] == "op"]
 PACKED_OPERATIONS = [bytes.fromhex(v["expect"]["hex"]) for v in EXAMPLES]
 
 
-def dumped(codecs: Codecs, value: Any, form: Form) -> Any:
+def dumped(codecs: ChainCodecs, value: Any, form: Form) -> Any:
     """A value in a JSON form."""
     return codecs.dump(value, legacy=form == "legacy")
 

@@ -9,11 +9,23 @@ import pytest
 from state.chain.chain import Chain
 from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomBinary, CustomJson
-from state.plugins import reputation
-from state.plugins.follow import plugin as follow
+from state.plugins.follow.feeds import FEED_SIZE_MAX
+from state.plugins.follow.lists import (
+    blog,
+    blog_authors,
+    blog_entry,
+    feed,
+    feed_entry,
+    follow_count,
+    followed,
+    followers,
+    known_reputations,
+    reblogged_by,
+)
 from state.plugins.follow.operations import FollowOperation, InnerKind, ReblogOperation
-from state.plugins.follow.plugin import BLOG, IGNORE
-from state.plugins.follow.posts import FEED_SIZE_MAX
+from state.plugins.follow.plugin import FOLLOW, interpret, spread
+from state.plugins.follow.rows import BLOG, IGNORE, FollowIndex
+from state.plugins.reputation import REPUTATION
 from state.protocol.codec.kinds import Many
 from state.protocol.errors import ChainError
 from state.tables import State
@@ -27,7 +39,7 @@ MASKS = {"blog": BLOG, "ignore": IGNORE, "undefined": 0}
 
 def chain_of(*names: str) -> Chain:
     """A chain with this plugin and these accounts."""
-    chain = chain_at(plugins=[follow.NAME])
+    chain = chain_at(plugins=[FOLLOW.name])
     for name in names:
         add_account(chain.state, name, vesting_shares=10**12)
     return chain
@@ -51,27 +63,27 @@ def reblogs(account: str, author: str, permlink: str = "post") -> CustomJson:
 
 def relations(state: State) -> list[tuple[str, str, int]]:
     """All relations that there ever were."""
-    return [(row.follower, row.following, row.what) for row in follow.plugin(state).follows]
+    return [(row.follower, row.following, row.what) for row in FOLLOW.of(state).follows]
 
 
 def post(chain: Chain, author: str, permlink: str = "post") -> int:
     """A new post of an account; its comment id."""
     comment = add_comment(chain.state, author, permlink)
-    follow.spread(chain.state, Comment(author=author, permlink=permlink))
+    spread(chain.state, FOLLOW.of(chain.state), Comment(author=author, permlink=permlink))
     return comment.id
 
 
 def feed_of(state: State, account: str) -> list[tuple[int, int]]:
     """Numbers and comments of a feed, newest first."""
-    return [(entry.number, entry.comment) for entry in follow.feed(state, account)]
+    return [(entry.number, entry.comment) for entry in feed(state, account)]
 
 
 def blog_of(state: State, account: str) -> list[tuple[int, int]]:
     """Numbers and comments of a blog, newest first."""
-    return [(entry.number, entry.comment) for entry in follow.blog(state, account)]
+    return [(entry.number, entry.comment) for entry in blog(state, account)]
 
 
-def everything(plugin: follow.FollowPlugin) -> dict[str, Any]:
+def everything(plugin: FollowIndex) -> dict[str, Any]:
     """All that the plugin keeps."""
     return {
         **snapshot(plugin),
@@ -88,15 +100,15 @@ def answer(state: State, method: str, params: dict[str, Any]) -> Any:
     account, start, limit = params.get("account", ""), params.get("start", ""), params.get("limit", 1000)
     match method:
         case "get_followers":
-            return [row.follower for row in islice(follow.followers(state, account, start, MASKS[params["type"]]), limit)]
+            return [row.follower for row in islice(followers(state, account, start, MASKS[params["type"]]), limit)]
         case "get_following":
-            return [row.following for row in islice(follow.followed(state, account, start, MASKS[params["type"]]), limit)]
+            return [row.following for row in islice(followed(state, account, start, MASKS[params["type"]]), limit)]
         case "get_follow_count":
-            return list(follow.follow_count(state, account))
+            return list(follow_count(state, account))
         case "get_blog_authors":
-            return [[row.guest, row.count] for row in follow.blog_authors(state, params["blog_account"])]
+            return [[row.guest, row.count] for row in blog_authors(state, params["blog_account"])]
         case _:
-            return [entry.number for entry in islice(follow.blog(state, account, params.get("start_entry_id", 0) or -1), limit)]
+            return [entry.number for entry in islice(blog(state, account, params.get("start_entry_id", 0) or -1), limit)]
 
 
 def recorded(method: str, result: dict[str, Any]) -> Any:
@@ -138,7 +150,7 @@ def test_answers_are_the_recorded_ones() -> None:
 
 def test_undone_and_applied_again_it_is_the_same() -> None:
     player = Player(CASES / "follows")
-    chain, plugin = player.chain, follow.plugin(player.chain.state)
+    chain, plugin = player.chain, FOLLOW.of(player.chain.state)
     changes = 0
     for block in player.blocks():
         before = everything(plugin)
@@ -163,16 +175,16 @@ def test_following_ignoring_and_neither() -> None:
     state = chain.state
     apply(chain, follows("amy", "bob", "blog"))
     assert relations(state) == [("amy", "bob", BLOG)]
-    assert (follow.follow_count(state, "amy"), follow.follow_count(state, "bob")) == ((0, 1), (1, 0))
+    assert (follow_count(state, "amy"), follow_count(state, "bob")) == ((0, 1), (1, 0))
     apply(chain, follows("amy", "bob", "blog", "whatever"))
-    assert follow.follow_count(state, "bob") == (1, 0)
+    assert follow_count(state, "bob") == (1, 0)
     apply(chain, follows("amy", "bob", "ignore"))
     assert relations(state) == [("amy", "bob", IGNORE)]
-    assert (follow.follow_count(state, "amy"), follow.follow_count(state, "bob")) == ((0, 0), (0, 0))
+    assert (follow_count(state, "amy"), follow_count(state, "bob")) == ((0, 0), (0, 0))
     apply(chain, follows("amy", "bob"))
     assert relations(state) == [("amy", "bob", 0)]
-    assert [row.follower for row in follow.followers(state, "bob", "", 0)] == ["amy"]
-    assert list(follow.followers(state, "bob", "", BLOG)) == []
+    assert [row.follower for row in followers(state, "bob", "", 0)] == ["amy"]
+    assert list(followers(state, "bob", "", BLOG)) == []
 
 
 def test_lists_begin_at_a_name_and_stay_with_their_account() -> None:
@@ -180,9 +192,9 @@ def test_lists_begin_at_a_name_and_stay_with_their_account() -> None:
     for follower in ("cid", "amy", "dan"):
         apply(chain, follows(follower, "bob", "blog"))
     apply(chain, follows("amy", "dan", "ignore"))
-    assert [row.follower for row in follow.followers(chain.state, "bob", "b", BLOG)] == ["cid", "dan"]
-    assert [row.following for row in follow.followed(chain.state, "amy", "", 0)] == ["bob", "dan"]
-    assert [row.following for row in follow.followed(chain.state, "amy", "bobby", 0)] == ["dan"]
+    assert [row.follower for row in followers(chain.state, "bob", "b", BLOG)] == ["cid", "dan"]
+    assert [row.following for row in followed(chain.state, "amy", "", 0)] == ["bob", "dan"]
+    assert [row.following for row in followed(chain.state, "amy", "bobby", 0)] == ["dan"]
 
 
 @pytest.mark.parametrize(
@@ -214,16 +226,16 @@ def test_what_is_refused_on_its_way_in_and_passed_over_in_blocks(value: Any, tex
             operation.validate(chain.state.wire.codecs)
         return
     assert text in refused(chain, operation, by=push)
-    before = everything(follow.plugin(chain.state))
+    before = everything(FOLLOW.of(chain.state))
     apply(chain, operation)
-    assert everything(follow.plugin(chain.state)) == before
+    assert everything(FOLLOW.of(chain.state)) == before
 
 
 def test_signatures_are_exactly_those_needed() -> None:
     chain = chain_of("amy", "bob")
     both = custom("amy", ["follow", {"follower": "amy", "following": "bob", "what": ["blog"]}], required_auths=("bob",))
     with pytest.raises(ChainError, match="inner_active == outer_active: "):
-        follow.interpret(chain.state, both)
+        interpret(chain.state, FOLLOW.of(chain.state), both)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +266,7 @@ def test_packed_forms() -> None:
     apply(chain, CustomBinary(required_posting_auths=("amy",), id="follow", data=several((inner,))))
     assert relations(chain.state) == [("amy", "bob", BLOG)]
     apply(chain, CustomBinary(required_posting_auths=("amy",), id="follow", data=single(other)))
-    assert follow.reblogged_by(chain.state, 0) == ["amy", "bob"]
+    assert reblogged_by(chain.state, 0) == ["amy", "bob"]
 
 
 def test_a_bare_object_counts_in_blocks_only() -> None:
@@ -288,8 +300,8 @@ def test_posts_come_into_blog_and_feeds() -> None:
     first, second = post(chain, "bob", "one"), post(chain, "bob", "two")
     assert blog_of(state, "bob") == feed_of(state, "amy") == [(1, second), (0, first)]
     assert (feed_of(state, "cid"), feed_of(state, "bob")) == ([], [])
-    assert [entry.number for entry in follow.feed(state, "amy", 0)] == [0]
-    assert [entry.number for entry in follow.blog(state, "bob", 0)] == [0]
+    assert [entry.number for entry in feed(state, "amy", 0)] == [0]
+    assert [entry.number for entry in blog(state, "bob", 0)] == [0]
 
 
 def test_an_edit_in_the_block_of_the_post_adds_who_came_in_between() -> None:
@@ -299,11 +311,11 @@ def test_an_edit_in_the_block_of_the_post_adds_who_came_in_between() -> None:
     written = post(chain, "bob")
     apply(chain, follows("cid", "bob", "blog"))
     edit = Comment(author="bob", permlink="post")
-    follow.spread(state, edit)
+    spread(state, FOLLOW.of(state), edit)
     assert feed_of(state, "amy") == feed_of(state, "cid") == blog_of(state, "bob") == [(0, written)]
     apply(chain, follows("bob", "cid", "blog"))
     move_to(state, state.head_time + 3)
-    follow.spread(state, edit)
+    spread(state, FOLLOW.of(state), edit)
     assert feed_of(state, "cid") == [(0, written)]
 
 
@@ -312,7 +324,7 @@ def test_replies_come_nowhere() -> None:
     apply(chain, follows("amy", "bob", "blog"))
     parent = add_comment(chain.state, "amy", "post")
     add_comment(chain.state, "bob", "re-post", parent)
-    follow.spread(chain.state, Comment(parent_author="amy", parent_permlink="post", author="bob", permlink="re-post"))
+    spread(chain.state, FOLLOW.of(chain.state), Comment(parent_author="amy", parent_permlink="post", author="bob", permlink="re-post"))
     assert (feed_of(chain.state, "amy"), blog_of(chain.state, "bob")) == ([], [])
     assert "Only top level posts can be reblogged" in refused(chain, reblogs("amy", "bob", "re-post"), by=push)
 
@@ -325,14 +337,14 @@ def test_reblogs_are_numbered_like_posts_and_remember_who_was_first() -> None:
     apply(chain, reblogs("bob", "dan"))
     apply(chain, reblogs("cid", "dan"), reblogs("cid", "bob"))
     assert feed_of(state, "amy") == [(1, of_dan), (0, of_bob)]
-    newest, oldest = follow.feed(state, "amy")
+    newest, oldest = feed(state, "amy")
     assert (newest.reblogged_by, newest.first_reblogged_by, newest.first_reblogged_on) == (("bob", "cid"), "bob", state.head_time)
     assert (oldest.reblogged_by, oldest.first_reblogged_by, oldest.first_reblogged_on) == (("cid",), "", 0)
-    assert follow.feed_entry(state, "amy", of_bob) == oldest
-    assert follow.feed_entry(state, "bob", of_bob) is None
-    assert follow.reblogged_by(state, of_dan) == ["bob", "cid", "dan"]
-    assert [(row.guest, row.count) for row in follow.blog_authors(state, "cid")] == [("bob", 1), ("dan", 1)]
-    entry = follow.blog_entry(state, "cid", of_bob)
+    assert feed_entry(state, "amy", of_bob) == oldest
+    assert feed_entry(state, "bob", of_bob) is None
+    assert reblogged_by(state, of_dan) == ["bob", "cid", "dan"]
+    assert [(row.guest, row.count) for row in blog_authors(state, "cid")] == [("bob", 1), ("dan", 1)]
+    entry = blog_entry(state, "cid", of_bob)
     assert entry is not None
     assert (entry.number, entry.reblogged_on) == (1, state.head_time)
     assert "Account has already reblogged this post" in refused(chain, reblogs("cid", "bob"), by=push)
@@ -347,8 +359,8 @@ def test_a_deleted_post_leaves_and_its_number_is_given_again_if_it_was_the_newes
     for name in ("two", "three"):
         apply(chain, DeleteComment(author="bob", permlink=name))
     assert blog_of(state, "bob") == feed_of(state, "amy") == [(0, ids[0])]
-    assert (blog_of(state, "cid"), len(follow.plugin(state).feeds.reblogged)) == ([], 0)
-    assert [row.count for row in follow.blog_authors(state, "cid")] == [1]
+    assert (blog_of(state, "cid"), len(FOLLOW.of(state).feeds.reblogged)) == ([], 0)
+    assert [row.count for row in blog_authors(state, "cid")] == [1]
     fourth = post(chain, "bob", "four")
     assert blog_of(state, "bob") == feed_of(state, "amy") == [(1, fourth), (0, ids[0])]
     apply(chain, DeleteComment(author="bob", permlink="one"))
@@ -372,7 +384,7 @@ def test_what_lies_too_far_behind_goes() -> None:
     for listed in (feed_of(state, "amy"), blog_of(state, "bob")):
         assert len(listed) == FEED_SIZE_MAX + 1
         assert (listed[0], listed[-1]) == ((FEED_SIZE_MAX + 1, newest), (1, ids[0]))
-    assert len(follow.plugin(state).feeds.reblogged) == 0
+    assert len(FOLLOW.of(state).feeds.reblogged) == 0
 
 
 def test_a_reblog_into_a_full_feed_makes_room_even_if_the_post_is_there() -> None:
@@ -384,13 +396,13 @@ def test_a_reblog_into_a_full_feed_makes_room_even_if_the_post_is_there() -> Non
     apply(chain, reblogs("cid", "bob", "post-0"))
     assert len(feed_of(state, "amy")) == FEED_SIZE_MAX
     assert feed_of(state, "amy")[-1][0] == 1, "the oldest has gone, and isn't back"
-    assert len(follow.plugin(state).feeds.reblogged) == 0
+    assert len(FOLLOW.of(state).feeds.reblogged) == 0
 
 
 def test_reputations_are_shared_with_their_own_plugin() -> None:
-    alone, both = chain_at(plugins=[follow.NAME]).state, chain_at(plugins=[reputation.NAME, follow.NAME]).state
-    assert reputation.known_reputations(alone) is follow.plugin(alone).reputations
-    assert reputation.known_reputations(both) is follow.plugin(both).reputations is both.plugins[reputation.NAME]
+    alone, both = chain_at(plugins=[FOLLOW.name]).state, chain_at(plugins=[REPUTATION.name, FOLLOW.name]).state
+    assert known_reputations(alone) is FOLLOW.of(alone).reputations
+    assert known_reputations(both) is FOLLOW.of(both).reputations is REPUTATION.of(both)
 
 
 def test_other_ids_are_left_alone() -> None:

@@ -1,6 +1,8 @@
-"""Numbered posts of accounts: blogs, with what was reblogged, and feeds. It knows no operation and not who follows whom.
+"""Blogs and feeds: lists of numbered posts, one of each kind per account. It knows neither operations nor relations of accounts.
 
-A feed is an append-only history; a post that is deleted stays in it and is passed over. Source: block-processing.md §7.4; rpc-api.md §6.4.
+A blog is a table with a row per post. Feeds hold most of the entries of this plugin, a post once for each follower; so a feed is an
+append-only list of (number, comment id), and only reblogged posts have rows beside it. A deleted post leaves the blogs; in feeds
+its place stays and is passed over when they are read. Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
@@ -12,13 +14,15 @@ from state.protocol.constants import TIME_MAX
 from state.store import Journal, Lists, Ordered, Row, Table, Unique
 from state.tables.content import Comments
 
-FEED_SIZE_MAX = 500  # What lies further behind goes when a new post comes, so that one more is kept.
+# Entries whose number is further below the next number are pruned before a new one is added, so a list holds up to 501.
+FEED_SIZE_MAX = 500
 
-Place = tuple[int, int]  # The number of a post in a feed, and its comment id.
+Place = tuple[int, int]
+"""The number of a post in a feed, and its comment id."""
 
 
 class BlogEntry(Row):
-    """A post in somebody's blog, own (`reblogged_on` is 0) or reblogged."""
+    """A post in an account's blog; `reblogged_on` is 0 for a post of its own."""
 
     account: str = ""
     comment: int = 0
@@ -27,14 +31,14 @@ class BlogEntry(Row):
 
 
 class BlogEntries(Table[BlogEntry]):
-    """All blogs; each bounded when its account posts."""
+    """The entries of all blogs. A blog is pruned when its account posts, not when it reblogs."""
 
     by_number = Unique("account", "number")
     by_comment = Ordered("comment", "account", unique=True)
 
 
 class Span(Row):
-    """The oldest and the newest number in an account's blog, both of which are there."""
+    """The lowest and the highest number in an account's blog; there are entries with both. Deleted posts leave gaps between them."""
 
     account: str = ""
     oldest: int = 0
@@ -42,7 +46,7 @@ class Span(Row):
 
 
 class Spans(Table[Span]):
-    """Spans of what isn't empty."""
+    """The spans of all blogs that aren't empty."""
 
     by_account = Unique("account")
 
@@ -63,7 +67,7 @@ class Blogs:
         return self.entries.by_comment.equal(comment)
 
     def add(self, account: str, comment: int, reblogged_on: int = 0) -> None:
-        """Give a post the next number in a blog."""
+        """Add a post to a blog under the next number."""
         span, number = self.spans.by_account.get(account), 0
         if span is None:
             self.spans.insert(Span(account=account))
@@ -73,7 +77,7 @@ class Blogs:
         self.entries.insert(BlogEntry(account=account, comment=comment, number=number, reblogged_on=reblogged_on))
 
     def remove(self, entry: BlogEntry) -> None:
-        """Take an entry out; its number is given again if it was the newest."""
+        """Remove an entry. The number of the newest one is given again, as on the reference, which adds 1 to the newest that is there."""
         span = self.spans.by_account.find(entry.account)
         self.entries.remove(entry)
         if span.oldest == span.newest:
@@ -84,14 +88,14 @@ class Blogs:
             self.spans.modify(span, oldest=self._next(entry, 1))
 
     def prune(self, account: str) -> None:
-        """Make room for a new entry: those go that would lie too far behind it."""
+        """Make room for a new entry: remove the ones whose number is too far below its number."""
         span = self.spans.by_account.get(account)
         while span is not None and span.newest + 1 - span.oldest > FEED_SIZE_MAX:
             self.remove(self.entries.by_number.find(account, span.oldest))
             span = self.spans.by_account.get(account)
 
     def newest_first(self, account: str, start: int = -1) -> Iterator[BlogEntry]:
-        """The entries of a blog from number `start` on, downwards; -1 is the newest."""
+        """Yield the entries of a blog from number `start` (-1: the newest) downwards."""
         span = self.spans.by_account.get(account)
         if span is None:
             return
@@ -102,7 +106,7 @@ class Blogs:
                 yield entry
 
     def _next(self, entry: BlogEntry, step: int) -> int:
-        """The number next to an entry that has gone; there is one."""
+        """Return the next number in use above (step 1) or below (-1) a removed entry; the caller knows that there is one."""
         number = entry.number + step
         while self.entries.by_number.get(entry.account, number) is None:
             number += step
@@ -110,7 +114,7 @@ class Blogs:
 
 
 class Reblogged(Row):
-    """Who has reblogged a post that is in a feed; `first_*` is who brought it there, "" when its author did."""
+    """The reblogs of a post in a feed. `first_by` is the account whose reblog brought the post there, "" when it came from its author."""
 
     account: str = ""
     comment: int = 0
@@ -120,13 +124,13 @@ class Reblogged(Row):
 
 
 class RebloggedTable(Table[Reblogged]):
-    """What was reblogged, by the feeds that it is in."""
+    """The reblogs of all posts in all feeds; `account` is the owner of the feed."""
 
     by_comment = Ordered("comment", "account", unique=True)
 
 
 class FeedEntry(Struct, frozen=True):
-    """A post in a feed; `first_reblogged_by` is "" when its author brought it there."""
+    """A post in a feed; `first_reblogged_by` is "" when it came from its author."""
 
     number: int
     comment: int
@@ -136,7 +140,7 @@ class FeedEntry(Struct, frozen=True):
 
 
 class Feeds:
-    """The feeds of all accounts, of FEED_SIZE_MAX and one posts at most each."""
+    """The feeds of all accounts."""
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
         self.places: Lists[str, Place] = Lists(journal)
@@ -144,17 +148,20 @@ class Feeds:
         self._comments = comments
 
     def add(self, account: str, comment: int) -> None:
-        """Give a post the next number in a feed; those go that lie too far behind then."""
+        """Add a post to a feed under the next number, after pruning the feed."""
         places = self.places.get(account)
         newest = places[-1] if places else (-1, -1)
-        # Mostly the newest is not deleted.
+        # The next number follows the newest post that isn't deleted. In nearly all cases this is the last place.
         following = newest[0] + 1 if self._comments.get(newest[1]) is not None else self._following(account)
         if following > FEED_SIZE_MAX:
             self.prune(account, following)
         self.places.append(account, (following, comment))
 
     def reblog(self, account: str, comment: int, by: str, when: int) -> None:
-        """A post is reblogged into a feed, in which it may be already."""
+        """Enter a reblog into a feed, in which the post may be already.
+
+        Pruning comes first even if the post is in the feed, and may remove the post itself: then this reblog is lost, as on the reference.
+        """
         held = self.holds(account, comment)
         if not held:
             self.add(account, comment)
@@ -165,10 +172,15 @@ class Feeds:
         if row is not None:
             self.reblogged.modify(row, by=(*row.by, by))
         elif self.holds(account, comment):
+            # The post came from its author; it has its first reblog, which didn't bring it here.
             self.reblogged.insert(Reblogged(account=account, comment=comment, by=(by,)))
 
     def holds(self, account: str, comment: int) -> bool:
-        """Whether a post is in a feed."""
+        """Whether a post is in a feed.
+
+        Places are searched from the newest on. Entries came in the order of time, none before its post existed, so the search ends at the
+        first entry that is older than the post: a new post, the common case, costs one comparison instead of 500.
+        """
         born = self._comments.find(comment).created
         for _, other in reversed(self.places.get(account)):
             if other == comment:
@@ -178,12 +190,12 @@ class Feeds:
         return False
 
     def forget(self, comment: int) -> None:
-        """A post is about to be deleted: it is passed over from now on, and nobody has reblogged it."""
+        """Before a post is deleted: remove its reblogs. Its places stay, and are passed over once the comment is gone."""
         for row in list(self.reblogged.by_comment.equal(comment)):
             self.reblogged.remove(row)
 
     def prune(self, account: str, following: int) -> None:
-        """Let those go that lie too far behind a number."""
+        """Remove the places whose number is too far below `following`, with their reblogs."""
         old = [comment for _, comment in takewhile(lambda place: following - place[0] > FEED_SIZE_MAX, self.places.get(account))]
         self.places.drop_front(account, len(old))
         for comment in old:
@@ -192,7 +204,7 @@ class Feeds:
                 self.reblogged.remove(row)
 
     def newest_first(self, account: str, start: int = -1) -> Iterator[FeedEntry]:
-        """The posts of a feed from number `start` on, downwards; -1 is the newest."""
+        """Yield the entries of a feed from number `start` (-1: the newest) downwards, without deleted posts."""
         for number, comment in reversed(self.places.get(account)):
             if (start < 0 or number <= start) and self._comments.get(comment) is not None:
                 yield self._entry(account, number, comment)
@@ -202,14 +214,14 @@ class Feeds:
         return next((entry for entry in self.newest_first(account) if entry.comment == comment), None)
 
     def _following(self, account: str) -> int:
-        """The number of the next post: behind the newest that isn't deleted."""
+        """Return the number of the next post: one above the newest that isn't deleted."""
         for number, comment in reversed(self.places.get(account)):
             if self._comments.get(comment) is not None:
                 return number + 1
         return 0
 
     def _arrived(self, account: str, comment: int) -> int:
-        """When a post came into a feed, as far as that is known; they came one after the other."""
+        """Return the time at which a post came into a feed; TIME_MAX, which ends no search, for a deleted post."""
         row, post = self.reblogged.by_comment.get(comment, account), self._comments.get(comment)
         if row is not None and row.first_by:
             return row.first_on

@@ -1,7 +1,7 @@
 """Plugin tags: against a plain model with a row for each tag, on recorded cases; recorded lists; metadata; promotion; undo."""
 
 import json
-from math import isclose, log10
+from math import log10
 from typing import Any
 
 import pytest
@@ -10,14 +10,13 @@ from state.chain.chain import Chain
 from state.effects.comments import comment_of, find_comment, payout_time
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
-from state.plugins.tags import plugin as tags
-from state.plugins.tags.plugin import ORDERS, Tags, discussions, named_tags, tags_by_author, trending_tags
-from state.plugins.tags.rows import Notes, Tagged, again, contribution_of, hot, trending
+from state.plugins.tags.lists import ORDERS, discussions, promotion_of, tags_by_author, tags_of, trending_tags
+from state.plugins.tags.metadata import SMALL_LETTERS, named_tags
+from state.plugins.tags.plugin import TAGS, Tags, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
 from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward
-from state.store import Journal
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 from tests.conformance.play import Player
@@ -155,7 +154,7 @@ def played(case: str) -> tuple[Player, Model]:
 @pytest.mark.parametrize("case", MODELLED)
 def test_it_agrees_with_the_model_after_every_block(case: str) -> None:
     player, model = played(case)
-    kept = tags.plugin(player.chain.state)
+    kept = TAGS.of(player.chain.state)
     most = 0
     for block in player.blocks():
         player.chain.push_block(block)
@@ -178,7 +177,7 @@ def listed(state: State, order: str, query: dict[str, Any]) -> list[tuple[str, s
         parent = comment_of(state, query["parent_author"], query["parent_permlink"]).id
     if query.get("start_author") is not None and query.get("start_permlink") is not None:
         start = comment_of(state, query["start_author"], query["start_permlink"]).id
-    tag = query.get("tag", "").translate(tags.SMALL_LETTERS)
+    tag = query.get("tag", "").translate(SMALL_LETTERS)
     found = discussions(state, order, tag, int(query.get("limit", 0)), parent=parent, start=start)
     comments = [state.comments.find(entry.comment) for entry in found]
     return [(comment.author, comment.permlink) for comment in comments]
@@ -220,7 +219,7 @@ def test_trending_tags_are_the_recorded_ones() -> None:
 
 def test_undone_and_applied_again_it_is_the_same() -> None:
     player = Player(CASES / "discussions")
-    chain, kept = player.chain, tags.plugin(player.chain.state)
+    chain, kept = player.chain, TAGS.of(player.chain.state)
 
     def all_of_it() -> Any:
         entries = sorted(map(repr, map(plain, kept.view.entries)))
@@ -242,50 +241,12 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
     assert pieces(snapshot(kept)) >= 4
 
 
-# ------------------------------------------------------------------ scores and metadata
-
-
-def test_scores() -> None:
-    created = 1_606_780_800
-    assert isclose(hot(10**9, created), 2 + created / 10_000)
-    assert isclose(trending(-(10**9), created), -2 + created / 480_000)
-    assert hot(9_999_999, created) == hot(-9_999_999, created) == hot(0, created) == created / 10_000
-
-
-def test_a_negative_score_counts_nothing() -> None:
-    row = Tagged(net_rshares=-(10**18), created=0, net_votes=-3)
-    assert contribution_of(row) == (-3, 1, 0, 0)
-    assert contribution_of(Tagged(net_rshares=10**9, created=480_000, parent=5)) == (0, 0, 1, 3)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ('{"tags":["b","a"]}', {"a", "b"}),
-        ('{"tags":["A","a","Ä"]}', {"a", "Ä"}),
-        ('{"tags":["f","e","d","c","b","a"]}', {"a", "b", "c", "d", "e"}),
-        ('{"tags":["","e","d","c","b","a"]}', {"a", "b", "c", "d"}),
-        ('{"tags":[1,true,null,"x"]}', {"1", "true", "x"}),
-        ('{"tags":["a"],"x":[1,2,,3]}', {"a"}),
-        ('{"tags":[["a"]]}', set()),
-        ('{"tags":"a"}', set()),
-        ('{"tags":{}}', set()),
-        ('{"other":["a"]}', set()),
-        ('["a"]', set()),
-        ("5", set()),
-        ("{", set()),
-    ],
-)
-def test_tags_that_metadata_names(metadata: str, expected: set[str]) -> None:
-    assert named_tags(metadata) == expected
-
-
 # ------------------------------------------------------------------ single rules
 
 
 def chain_of(*names: str) -> Chain:
     """A chain with this plugin and these accounts."""
-    chain = chain_at(plugins=[tags.NAME])
+    chain = chain_at(plugins=[TAGS.name])
     for name in names:
         add_account(chain.state, name)
     return chain
@@ -302,13 +263,13 @@ def edit(state: State, comment: CommentRow, *named: str) -> None:
     """Other tags for a comment."""
     metadata = json.dumps({"tags": named})
     state.comment_contents.modify(state.comment_contents.by_comment.find(comment.id), json_metadata=metadata)
-    tags.follow_comment(state, Comment(author=comment.author, permlink=comment.permlink, json_metadata=metadata))
+    on_comment(state, TAGS.of(state), Comment(author=comment.author, permlink=comment.permlink, json_metadata=metadata))
 
 
 def vote(state: State, comment: CommentRow, rshares: int) -> None:
     """Votes that make this of a comment."""
     state.comments.modify(comment, net_rshares=rshares, net_votes=comment.net_votes + 1)
-    tags.follow_vote(state, Vote(author=comment.author, permlink=comment.permlink))
+    on_vote(state, TAGS.of(state), Vote(author=comment.author, permlink=comment.permlink))
 
 
 def found(state: State, order: str, tag: str = "", limit: int = 10, **options: Any) -> list[str]:
@@ -319,10 +280,10 @@ def found(state: State, order: str, tag: str = "", limit: int = 10, **options: A
 def test_an_edit_changes_tags_and_what_was_counted_stays() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "art", "fun")
-    numbers = [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags]
+    numbers = [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags]
     edit(state, post, "fun", "new")
-    assert tags.tags_of(state, post.id) == ("", "fun", "new")
-    assert [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags] == [numbers[0], numbers[2], 3]
+    assert tags_of(state, post.id) == ("", "fun", "new")
+    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags] == [numbers[0], numbers[2], 3]
     counts = {row.tag: row.top_posts for row in trending_tags(state, "", 10)}
     assert counts == {"": 1, "art": 1, "fun": 1, "new": 1}
     assert {(row.tag, row.total_posts) for row in tags_by_author(state, "amy")} == {("", 1), ("art", 0), ("fun", 1), ("new", 1)}
@@ -331,8 +292,8 @@ def test_an_edit_changes_tags_and_what_was_counted_stays() -> None:
 def test_a_post_without_metadata_has_no_entries() -> None:
     state = chain_of("amy").state
     post = add_comment(state, "amy", "post")
-    tags.follow_comment(state, Comment(author="amy", permlink="post"))
-    assert (tags.tags_of(state, post.id), tags.promoted(state, post.id), found(state, "created")) == ((), None, [])
+    on_comment(state, TAGS.of(state), Comment(author="amy", permlink="post"))
+    assert (tags_of(state, post.id), promotion_of(state, post.id), found(state, "created")) == ((), None, [])
 
 
 def test_votes_sort_anew_and_below_zero_counts_only_at_the_next_edit() -> None:
@@ -346,7 +307,7 @@ def test_votes_sort_anew_and_below_zero_counts_only_at_the_next_edit() -> None:
     assert found(state, "trending") == ["post-0", "post-1"]
     assert found(state, "votes", "art") == ["post-0", "post-1", "post-2"]
     edit(state, posts[2], "art")
-    assert tags.tags_of(state, posts[2].id) == ("art",)
+    assert tags_of(state, posts[2].id) == ("art",)
 
 
 def test_lists_of_replies_starts_limits_and_hidden_tags() -> None:
@@ -388,12 +349,12 @@ def test_lists_by_payout_hold_posts_or_replies() -> None:
 
 
 def test_before_hardfork_17_a_new_reply_has_no_time_of_payout_and_leaves_with_its_first_update() -> None:
-    chain = chain_at(16, plugins=[tags.NAME])
+    chain = chain_at(16, plugins=[TAGS.name])
     state = chain.state
     add_account(state, "amy")
     root = write(state, "amy", "root", "art", cashout_time=state.head_time + 3600)
     reply = write(state, "amy", "reply", "art", parent=root, cashout_time=TIME_MAX)
-    times = {entry.comment: entry.cashout for entry in tags.plugin(state).view.entries if entry.tag == "art"}
+    times = {entry.comment: entry.cashout for entry in TAGS.of(state).view.entries if entry.tag == "art"}
     assert times == {root.id: root.cashout_time, reply.id: TIME_MAX}
     vote(state, reply, 10)
     assert found(state, "created", "art") == ["root"]
@@ -413,8 +374,8 @@ def test_promotion_is_sbd_for_nobody_with_the_name_of_a_post() -> None:
         (100, "null", SBD, "@amy/reply"),
         (100, "null", SBD, "@amy/none"),
     ):
-        tags.promote(state, Transfer(to=to, amount=Asset(amount, symbol), memo=memo))
-    assert tags.promoted(state, post.id) == 12
+        promote(state, TAGS.of(state), Transfer(to=to, amount=Asset(amount, symbol), memo=memo))
+    assert promotion_of(state, post.id) == 12
     assert found(state, "promoted", "art") == ["post"]
     edit(state, post, "art", "fun")
     assert found(state, "promoted", "fun") == [], "an entry that is new was not promoted"
@@ -425,9 +386,9 @@ def test_what_is_paid_leaves_until_it_is_edited() -> None:
     write(state, "amy", "first")
     post = write(state, "amy", "post", "art")
     reply = write(state, "amy", "reply", "art", parent=post)
-    tags.follow_reward(state, CommentReward(author="amy", permlink="post", payout=Asset(50, SBD)))
+    on_reward(state, TAGS.of(state), CommentReward(author="amy", permlink="post", payout=Asset(50, SBD)))
     state.comments.modify(post, cashout_time=TIME_MAX)
-    tags.follow_payout(state, CommentPayoutUpdate(author="amy", permlink="post"))
+    on_payout(state, TAGS.of(state), CommentPayoutUpdate(author="amy", permlink="post"))
     assert found(state, "created", "art") == []
     assert [(row.tag, row.total_payout, row.top_posts, row.comments) for row in trending_tags(state, "art", 10)] == [("art", 50, 0, 1)]
     edit(state, post, "art")
@@ -442,7 +403,7 @@ def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there
     replies = [write(state, "amy", f"reply-{n}", parent=root) for n in range(2)]
     state.comments.modify(root, children=2)
     vote(state, root, 5)
-    tags.forget_deleted(state, DeleteComment(author="amy", permlink="reply-0"))
+    forget_deleted(state, TAGS.of(state), DeleteComment(author="amy", permlink="reply-0"))
     state.comments.remove(replies[0])
     move_to(state, state.head_time + 3)
     state.comments.modify(root, children=1, active=state.head_time)
@@ -454,9 +415,9 @@ def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there
 def test_long_tags_are_cut_and_made_anew_by_every_edit() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "x" * 40)
-    assert tags.tags_of(state, post.id) == ("", "x" * 32)
+    assert tags_of(state, post.id) == ("", "x" * 32)
     edit(state, post, "x" * 40)
-    assert [number for _, number, _ in tags.plugin(state).tagged.by_comment.find(post.id).tags] == [0, 2]
+    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags] == [0, 2]
 
 
 def test_tags_from_a_name_on() -> None:
@@ -468,17 +429,3 @@ def test_tags_from_a_name_on() -> None:
     assert [row.tag for row in trending_tags(state, "art", 10)] == ["art"]
     assert [row.tag for row in trending_tags(state, "", 1)] == [""]
     assert trending_tags(state, "zoo", 10) == []
-
-
-def test_an_undone_change_is_noted() -> None:
-    journal = Journal()
-    notes = Notes(journal)
-    mark = journal.mark()
-    notes.comment(1)
-    notes.tag("art")
-    notes.comments.clear()
-    notes.tags.clear()
-    journal.undo(mark)
-    assert (notes.comments, notes.tags) == ({1}, {"art"})
-    again(notes.comments, 2)
-    assert notes.comments == {1, 2}

@@ -1,0 +1,82 @@
+"""What the plugin `follow` answers: lists of relations, blogs and feeds, and reputations. Nothing here changes anything.
+Source: rpc-api.md §6.4.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from state.plugins.follow.feeds import BlogEntry, FeedEntry
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.follow.rows import BlogAuthor, Follow
+from state.plugins.reputation import REPUTATION, Reputations
+from state.tables import State
+
+REBLOGGERS_MAX = 2000
+GUESTS_MAX = 2000
+
+
+def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
+    """Yield the relations to an account with a bit of `what` (0: all, ended ones too), by name from `start` on."""
+    for row in FOLLOW.of(state).follows.by_following.starting(account, start):
+        if row.following != account:
+            return
+        if not what or row.what & what:
+            yield row
+
+
+def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
+    """Yield the relations of an account with a bit of `what` (0: all, ended ones too), by name from `start` on."""
+    for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
+        if row.follower != account:
+            return
+        if not what or row.what & what:
+            yield row
+
+
+def follow_count(state: State, account: str) -> tuple[int, int]:
+    """Return the number of followers of an account's blog, and of blogs that the account follows."""
+    row = FOLLOW.of(state).counts.by_account.get(account)
+    return (0, 0) if row is None else (row.follower_count, row.following_count)
+
+
+def has_relation(state: State, account: str, other: str, what: int) -> bool:
+    """Whether an account's relation to another has a bit of `what`; never without the plugin."""
+    kept = FOLLOW.find(state)
+    row = None if kept is None else kept.follows.by_pair.get(account, other)
+    return row is not None and bool(row.what & what)
+
+
+def blog(state: State, account: str, start: int = -1) -> Iterator[BlogEntry]:
+    """Yield the entries of a blog from number `start` on (-1: the newest), newest first."""
+    return FOLLOW.of(state).blogs.newest_first(account, start)
+
+
+def feed(state: State, account: str, start: int = -1) -> Iterator[FeedEntry]:
+    """Yield the entries of a feed from number `start` on (-1: the newest), newest first."""
+    return FOLLOW.of(state).feeds.newest_first(account, start)
+
+
+def blog_entry(state: State, account: str, comment: int) -> BlogEntry | None:
+    """Return a post's entry in a blog."""
+    return FOLLOW.of(state).blogs.find(account, comment)
+
+
+def feed_entry(state: State, account: str, comment: int) -> FeedEntry | None:
+    """Return a post's entry in a feed."""
+    return FOLLOW.of(state).feeds.find(account, comment)
+
+
+def reblogged_by(state: State, comment: int) -> list[str]:
+    """Return the accounts whose blogs hold a post, its author among them, by name; at most 2,000."""
+    return [row.account for row in islice(FOLLOW.of(state).blogs.of_comment(comment), REBLOGGERS_MAX)]
+
+
+def blog_authors(state: State, account: str) -> list[BlogAuthor]:
+    """Return the authors whose posts an account has reblogged, by name; at most 2,000."""
+    return list(islice(FOLLOW.of(state).authors.by_pair.equal(account), GUESTS_MAX))
+
+
+def known_reputations(state: State) -> Reputations | None:
+    """Return the reputations that `follow` or `reputation` keeps (one table, if both are on); None when both are off."""
+    kept = FOLLOW.find(state)
+    return REPUTATION.find(state) if kept is None else kept.reputations

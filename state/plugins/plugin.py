@@ -1,0 +1,66 @@
+"""`Plugin`, the declaration of an index that a node can switch on, and the tie between its listeners and its data.
+
+Nothing here knows which plugins there are: state/plugins/registry.py does.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from state.tables import State
+
+Kept = TypeVar("Kept")
+Event = TypeVar("Event")
+
+
+class Plugin(Struct, Generic[Kept], frozen=True):
+    """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
+
+    `name` is what chain specs, `--enable` and `--disable` call it. `install(state)` makes its tables on a state at genesis,
+    registers its listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that
+    exist for this plugin; methods of condenser_api that read it say so one by one.
+
+    `uses` are plugins whose data it reads where they are on. It works without them, and then lacks only what they know;
+    no plugin requires another. They stand before it in the registry, so that they are installed when it looks for them.
+    """
+
+    name: str
+    keeps: type[Kept]
+    install: Callable[[State], Kept]
+    serves: tuple[str, ...] = ()
+    uses: tuple["Plugin[Any]", ...] = ()
+
+    def enable(self, state: State) -> None:
+        """Install the plugin on a state at genesis."""
+        kept = self.install(state)
+        assert isinstance(kept, self.keeps), f"{self.name} must keep a {self.keeps.__name__}"
+        state.plugins[self.name] = kept
+
+    def is_on(self, state: State) -> bool:
+        """Whether the plugin is enabled on this state."""
+        return self.name in state.plugins
+
+    def of(self, state: State) -> Kept:
+        """Return the plugin's data on this state; the plugin must be enabled."""
+        # `enable` has checked the type once, so that readers need no cast and pay for no check.
+        kept: Kept = state.plugins[self.name]
+        return kept
+
+    def find(self, state: State) -> Kept | None:
+        """Return the plugin's data on this state, None when it isn't enabled."""
+        kept: Kept | None = state.plugins.get(self.name)
+        return kept
+
+
+def bound(listener: Callable[[State, Kept, Event], None], kept: Kept) -> Callable[[State, Event], None]:
+    """Return a listener of (state, event) that calls `listener` with the plugin's data in between.
+
+    Listeners get their data this way rather than by `Plugin.of`: the modules with the rules then don't import the
+    declaration, which imports them.
+    """
+
+    def call(state: State, event: Event) -> None:
+        listener(state, kept, event)
+
+    return call

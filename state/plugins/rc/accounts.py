@@ -1,0 +1,144 @@
+"""How the credits of accounts follow their VESTS, and how new accounts get theirs.
+
+The maximum of an account's credits follows from its VESTS. So before an operation changes them, the credits regenerate up to that
+moment with the old maximum; after it the new maximum is noted, and what it is larger counts as credits at once.
+Source: block-processing.md §5.5, §5.6.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from state.effects.balances import coin_to_vests
+from state.effects.mana import regenerated, wrapped
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
+from state.operations.mining import Pow, Pow2
+from state.operations.proposals import CreateProposal, RemoveProposal, UpdateProposalVotes
+from state.operations.rewards import ClaimRewardBalance, ClaimRewardBalance2
+from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRoute, TransferToVesting, WithdrawVesting
+from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, maximum_rc
+from state.protocol import virtual
+from state.protocol.constants import COIN_NULL_ACCOUNT
+from state.protocol.operation import Operation
+from state.protocol.values.asset import COIN, VESTS, Asset
+from state.tables import State
+from state.tables.accounts import Account
+
+
+def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None:
+    """Give a full bar to an account that has none."""
+    most = maximum_rc(account, adjustment)
+    rc.accounts.insert(RcAccount(account=account.name, mana=most, mana_time=state.head_time, adjustment=adjustment, last_max=most))
+
+
+def regenerate_before(state: State, rc: Rc, operation: Any) -> None:
+    """Before an operation that may change VESTS: regenerate the bars of their owners with the maximum that these still have."""
+    if not rc.accounts:
+        return
+    for name in BEFORE[type(operation)](state, operation):
+        row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
+        if row is None or account is None:
+            continue
+        most, now = maximum_rc(account, row.adjustment), state.head_time
+        if most >= 0:
+            # Without the cap that voting mana has on the elapsed time: a bar below zero takes more than five days to fill.
+            mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
+            if mana != row.mana or now != row.mana_time:
+                rc.accounts.modify(row, mana=mana, mana_time=now)
+
+
+def update_after(state: State, rc: Rc, operation: Any) -> None:
+    """After an operation that may have changed VESTS: note the new maxima, and add what they have grown."""
+    if rc.accounts:
+        for name in CHANGED[type(operation)](state, operation):
+            update_maximum(state, rc, name)
+
+
+def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
+    """After a power-down was set: note the new maximum, which is without the next payment. A larger one, when less is powered
+    down than before, adds no credits: otherwise setting large and small ones in turn would create credits.
+    """
+    if rc.accounts:
+        update_maximum(state, rc, operation.account, gain=False)
+
+
+def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
+    """After a proof of work, which may have created its worker's account, and pays the worker or the witness."""
+    if not rc.accounts:
+        return
+    name = worker(operation)
+    if rc.accounts.by_account.get(name) is None:
+        add_account(state, rc, state.account(name), 0)
+    update_maximum(state, rc, name)
+    update_maximum(state, rc, state.props.current_witness)
+
+
+def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
+    """Note an account's maximum; what it has grown is added to the credits, unless `gain` is false."""
+    row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
+    if row is not None and account is not None:
+        most = maximum_rc(account, row.adjustment)
+        if most != row.last_max:
+            grown = max(wrapped(most - row.last_max), 0) if gain else 0
+            rc.accounts.modify(row, last_max=most, mana=wrapped(row.mana + grown))
+
+
+def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
+    """After an account was created: give it a full bar, with the fee for its creation counted as VESTS of now."""
+    if not rc.accounts:
+        return
+    fee = Asset(state.schedule.median_props.account_creation_fee) if isinstance(operation, CreateClaimedAccount) else operation.fee
+    adjustment = coin_to_vests(state, fee.amount) if fee.symbol == COIN else fee.amount if fee.symbol == VESTS else 0
+    add_account(state, rc, state.account(operation.new_account_name), adjustment)
+    if isinstance(operation, AccountCreateWithDelegation):
+        update_maximum(state, rc, operation.creator)
+
+
+def worker(operation: Pow | Pow2) -> str:
+    """Return the account that a proof of work is for."""
+    return operation.worker_account if isinstance(operation, Pow) else operation.work.input.worker_account
+
+
+def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
+    """Return a function from an operation to the accounts that these fields name."""
+    return lambda state, operation: tuple([getattr(operation, field) for field in fields])
+
+
+def all_accounts(state: State, operation: virtual.Hardfork) -> tuple[str, ...]:
+    """Return all accounts for hardfork 1, which splits VESTS; no other hardfork changes them for all."""
+    return tuple(account.name for account in state.accounts) if operation.hardfork_id == 1 else ()
+
+
+def powered_up(state: State, operation: TransferToVesting) -> tuple[str, ...]:
+    """Return the account that gets the VESTS."""
+    return (operation.to or operation.from_,)
+
+
+Names = Callable[[State, Any], tuple[str, ...]]
+
+# The accounts whose VESTS an operation may change: their bars are regenerated before it and get the new maximum after it.
+CHANGED: dict[type[Operation], Names] = {
+    TransferToVesting: powered_up,
+    DelegateVestingShares: accounts_in("delegator", "delegatee"),
+    ClaimRewardBalance: accounts_in("account"),
+    ClaimRewardBalance2: accounts_in("account"),
+    virtual.AuthorReward: accounts_in("author"),
+    virtual.CommentReward: accounts_in("author"),
+    virtual.CurationReward: accounts_in("curator"),
+    virtual.CommentBenefactorReward: accounts_in("benefactor"),
+    virtual.FillVestingWithdraw: accounts_in("from_account", "to_account"),
+    virtual.ReturnVestingDelegation: accounts_in("account"),
+    virtual.ProducerReward: accounts_in("producer"),
+    virtual.ClearNullAccountBalance: lambda state, operation: (COIN_NULL_ACCOUNT,),
+    CreateProposal: accounts_in("creator", "receiver"),
+    UpdateProposalVotes: accounts_in("voter"),
+    RemoveProposal: accounts_in("proposal_owner"),
+    virtual.Hardfork: all_accounts,
+}
+# Bars that are regenerated before an operation; a listener of its own, or none, sees to them after it.
+BEFORE: dict[type[Operation], Names] = CHANGED | {
+    AccountCreateWithDelegation: accounts_in("creator"),
+    WithdrawVesting: accounts_in("account"),
+    SetWithdrawVestingRoute: accounts_in("from_account"),
+    Pow: lambda state, operation: (worker(operation), state.props.current_witness),
+    Pow2: lambda state, operation: (worker(operation), state.props.current_witness),
+}

@@ -1,0 +1,129 @@
+"""Lists of the plugin `tags`: discussions in all orders, tags by trending score, tags of authors. Nothing here changes anything.
+Source: rpc-api.md §6.5.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from state.plugins.tags.plugin import TAGS
+from state.plugins.tags.rows import AuthorTag
+from state.plugins.tags.view import TagEntry, TagStats
+from state.tables import State
+
+SCANNED_PER_FOUND = 10  # entries that a list looks at for each that it may hold
+
+
+class Order(Struct, frozen=True):
+    """An order in which discussions are listed: the index of the entries, and its fields before the number."""
+
+    index: str
+    fields: tuple[str, ...]
+    rshares_min: int | None = None  # Comments with fewer are left out.
+
+
+ORDERS = {
+    "trending": Order("by_trending", ("tag", "parent", "trending"), 1),
+    "hot": Order("by_hot", ("tag", "parent", "hot"), 1),
+    "created": Order("by_created", ("tag", "parent", "created")),
+    "active": Order("by_active", ("tag", "parent", "active")),
+    "votes": Order("by_votes", ("tag", "parent", "net_votes")),
+    "children": Order("by_children", ("tag", "parent", "children")),
+    "promoted": Order("by_promoted", ("tag", "parent", "promoted")),
+    "cashout": Order("by_cashout", ("tag", "cashout"), 0),
+    "post_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
+    "comment_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
+}
+
+
+def discussions(
+    state: State,
+    order: str,
+    tag: str,
+    limit: int,
+    *,
+    parent: int = 0,
+    start: int | None = None,
+    since: int = 0,
+    hidden: frozenset[str] = frozenset(),
+) -> list[TagEntry]:
+    """Return the entries of a tag ("": of all comments) in one of ORDERS: those of root posts, or of replies to `parent`.
+
+    The list begins at the entry of the comment `start`, if it has the tag. `since` is the earliest time of payout in the order
+    `cashout`. Comments with one of the `hidden` tags are left out. The list may be shorter than `limit` although more would
+    follow: only SCANNED_PER_FOUND entries are looked at for each, as on the reference.
+    """
+    entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
+    found: list[TagEntry] = []
+    for entry in islice(entries, SCANNED_PER_FOUND * limit):
+        # Entries are by promotion here, so nothing after this one is promoted either.
+        if order == "promoted" and not entry.promoted:
+            break
+        if order == "cashout" and entry.parent != parent:
+            continue
+        least = ORDERS[order].rshares_min
+        if least is not None and state.comments.find(entry.comment).net_rshares < least:
+            continue
+        if hidden and not hidden.isdisjoint(tags_of(state, entry.comment)):
+            continue
+        found.append(entry)
+        if len(found) == limit:
+            break
+    return found
+
+
+def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
+    """Return the values, after the tag, that all entries of a list have in common, in the order of the index's fields."""
+    match order:
+        case "cashout":
+            return ()
+        case "post_payout" | "comment_payout":
+            return (order == "comment_payout",)
+        case _:
+            return (parent,)
+
+
+def walk(state: State, order: Order, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
+    """Yield the entries of one tag and group in an order, from the entry of the comment `start` on if it has one.
+
+    An index of an order begins with tag and group, then has the values that it sorts by, then the number of the entry. So a list
+    is a stretch of the index: it begins at the place of the first entry, or at the group, and ends with the group.
+    """
+    view = TAGS.of(state).view
+    index = getattr(view.entries, order.index)
+    first = None if start is None else view.entry(tag, start)
+    prefix = (tag, *group) if group else (tag, since)
+    if first is not None:
+        prefix = (*[getattr(first, field) for field in order.fields], first.number)
+    common = order.fields[: 1 + len(group)]
+    for entry in index.starting(*prefix):
+        if tuple([getattr(entry, field) for field in common]) != (tag, *group):
+            return
+        yield entry
+
+
+def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
+    """Return tags by trending score, from the rank of `start` on, or of the next tag by name if it isn't used; "" is the first rank."""
+    stats = TAGS.of(state).view.stats
+    if not start:
+        return list(islice(stats.by_trending, limit))
+    first = next(stats.by_name.starting(start), None)
+    return [] if first is None else list(islice(stats.by_trending.starting(first.total_trending, first.tag), limit))
+
+
+def tags_by_author(state: State, author: str) -> Iterator[AuthorTag]:
+    """Yield the tags that an author has used, the most frequent ones first."""
+    return TAGS.of(state).authors.by_author.equal(author)
+
+
+def tags_of(state: State, comment: int) -> tuple[str, ...]:
+    """Return the tags under which a comment has entries."""
+    row = TAGS.of(state).tagged.by_comment.get(comment)
+    return () if row is None else tuple([tag for tag, _, _ in row.tags])
+
+
+def promotion_of(state: State, comment: int) -> int | None:
+    """Return what was paid to promote a comment, in SBD; None if it has no entries."""
+    row = TAGS.of(state).tagged.by_comment.get(comment)
+    return None if row is None else row.tags[0][2]

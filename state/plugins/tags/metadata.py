@@ -1,0 +1,49 @@
+"""The tags that a comment's metadata names. Source: block-processing.md §7.6."""
+
+from string import ascii_lowercase, ascii_uppercase
+
+from state.protocol.errors import ChainError
+from state.protocol.values import jsontext, text
+from state.protocol.values.convert import to_array, to_text
+from state.tables import State
+from state.tables.content import Comment
+
+TAGS_MAX = 5
+TAG_BYTES_MAX = 32
+SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def wanted_tags(state: State, comment: Comment) -> list[str]:
+    """Return the tags that a comment should have by its metadata, in order.
+
+    The universal tag "" is among them unless the comment is voted below zero; lists without a tag are lists of this one.
+    """
+    content = state.comment_contents.by_comment.get(comment.id)
+    tags = set() if content is None or not content.json_metadata else named_tags(content.json_metadata)
+    if comment.net_rshares >= 0:
+        tags.add("")
+    return in_order(tags)
+
+
+def named_tags(metadata: str) -> set[str]:
+    """Return the first tags that metadata names, in small letters; none if it can't be read.
+
+    The reference's order of steps matters: texts are sorted, then cut to five, and only then changed to small letters and freed of the
+    empty one. So capitals come first, and an empty text takes one of the five places.
+    """
+    try:
+        value = jsontext.read(metadata)
+        named = {to_text(tag) for tag in to_array(value.get("tags", []))} if type(value) is dict else set()
+    except ChainError:
+        return set()
+    return {tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}
+
+
+def in_order(tags: set[str]) -> list[str]:
+    """Sort tags by their bytes, as the reference does; for plain ASCII this is the order of Python."""
+    return sorted(tags) if all(map(str.isascii, tags)) else sorted(tags, key=text.encode)
+
+
+def stored(tag: str) -> str:
+    """Cut a tag to the bytes that the reference's fixed strings hold."""
+    return text.cut(tag, TAG_BYTES_MAX)

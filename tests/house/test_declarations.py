@@ -1,0 +1,108 @@
+"""No table beside the declarations forgets an operation.
+
+The credits that an operation costs, the accounts whose credits it changes and the history of a web page that shows it are matters
+of plugins and pages, so their tables stand with them. Each of these tables leaves out operations on purpose. Those are listed here,
+so that this test fails for a new operation until somebody has decided, and entered it into the table or into the list.
+"""
+
+from typing import Annotated
+
+import pytest
+
+from rpc.api.pages import MONEY, PASSED_OVER
+from state.operations.custom import Custom
+from state.operations.transfers import Transfer
+from state.plugins.rc.accounts import BEFORE
+from state.plugins.rc.usage import EXECUTION_TIMES, STATE
+from state.protocol.codec.kinds import Bounded, Many, UInt16
+from state.protocol.operation import OPERATIONS, SMT_TAGS, Operation, is_many, operation
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+REAL = frozenset(cls.NAME for cls in OPERATIONS.values() if not cls.VIRTUAL)
+FREE_TAG = 9999
+ALL = frozenset(cls.NAME for cls in OPERATIONS.values())
+
+# All tags of this range are taken, so no new operation can hide among them.
+SMT = frozenset(cls.NAME for cls in OPERATIONS.values() if cls.TAG in SMT_TAGS)
+UNPROTECTED = SMT | names("""
+    account_create account_create_with_delegation account_update account_update2 cancel_transfer_from_savings change_recovery_account
+    claim_account claim_reward_balance comment comment_options convert create_claimed_account create_proposal custom custom_binary
+    custom_json decline_voting_rights delegate_vesting_shares delete_comment escrow_approve escrow_dispute escrow_release feed_publish
+    limit_order_cancel pow pow2 recover_account remove_proposal report_over_production request_account_recovery reset_account
+    set_reset_account transfer_from_savings witness_set_properties witness_update
+""")
+TIMELESS = names("""
+    pow pow2 recover_account report_over_production reset_account set_reset_account
+""")
+STATELESS = SMT | names("""
+    account_update account_update2 account_witness_proxy cancel_transfer_from_savings change_recovery_account claim_account
+    claim_reward_balance custom custom_binary custom_json delete_comment escrow_approve escrow_dispute escrow_release feed_publish
+    limit_order_cancel pow pow2 recover_account remove_proposal report_over_production reset_account set_reset_account transfer
+    transfer_to_savings transfer_to_vesting withdraw_vesting witness_set_properties
+""")
+OTHER_HISTORY = SMT | names("""
+    account_create account_create_with_delegation account_update account_update2 change_recovery_account claim_account
+    clear_null_account_balance comment_options comment_payout_update comment_reward convert create_claimed_account create_proposal
+    custom custom_binary custom_json decline_voting_rights delegate_vesting_shares delete_comment feed_publish
+    fill_transfer_from_savings fill_vesting_withdraw hardfork hardfork23 limit_order_create2 pow pow2 producer_reward proposal_pay
+    recover_account remove_proposal report_over_production request_account_recovery reset_account return_vesting_delegation
+    set_reset_account set_withdraw_vesting_route shutdown_witness sps_fund update_proposal_votes witness_set_properties witness_update
+""")
+SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
+    account_create account_update account_update2 account_witness_proxy account_witness_vote cancel_transfer_from_savings
+    change_recovery_account claim_account comment comment_options comment_payout_update convert create_claimed_account custom
+    custom_binary custom_json decline_voting_rights delete_comment escrow_approve escrow_dispute escrow_release escrow_transfer
+    feed_publish fill_convert_request fill_order fill_transfer_from_savings hardfork23 interest limit_order_cancel limit_order_create
+    limit_order_create2 liquidity_reward proposal_pay recover_account report_over_production request_account_recovery reset_account
+    set_reset_account shutdown_witness sps_fund transfer transfer_from_savings transfer_to_savings vote witness_set_properties
+    witness_update
+""")
+
+
+@pytest.mark.parametrize(
+    ("table", "left_out", "operations"),
+    [
+        pytest.param({cls.NAME for cls in OPERATIONS.values() if cls.PROTECTED}, UNPROTECTED, REAL, id="protected=, of @operation"),
+        pytest.param(EXECUTION_TIMES, TIMELESS, REAL, id="rc/usage.EXECUTION_TIMES"),
+        pytest.param({cls.NAME for cls in STATE}, STATELESS, REAL, id="rc/usage.STATE"),
+        pytest.param({cls.NAME for cls in BEFORE}, SAME_VESTS, ALL, id="rc/accounts.BEFORE"),
+        pytest.param(MONEY | PASSED_OVER, OTHER_HISTORY, ALL, id="pages.MONEY or PASSED_OVER"),
+    ],
+)
+def test_no_operation_is_forgotten(table: object, left_out: frozenset[str], operations: frozenset[str]) -> None:
+    assert isinstance(table, set | frozenset | dict)
+    known = frozenset(table)
+    assert operations - known - left_out == set(), "neither in the table nor in the list of this test"
+    assert known & left_out == set(), "in both"
+    assert (known | left_out) - operations == set(), "no such operations"
+
+
+def test_declared_fields_are_there() -> None:
+    for cls in OPERATIONS.values():
+        for field in (cls.SIGNER, cls.PROTECTED):
+            assert not field or field in cls.__struct_fields__, f"{cls.__name__} has no field {field}"
+
+
+def test_a_signer_is_a_name() -> None:
+    """Who must sign is read off the kind of the field; one that holds no names is refused where it is declared."""
+
+    class Numbered(Operation, frozen=True):
+        number: UInt16 = 0
+
+    with pytest.raises(AssertionError, match="number holds no names"):
+        operation(FREE_TAG, active="number")(Numbered)
+    assert FREE_TAG not in OPERATIONS
+
+
+def test_several_names_sign_together() -> None:
+    class Joint(Operation, frozen=True):
+        signers: Annotated[tuple[str, ...], Many(Bounded(16))] = ()
+
+    assert is_many(Joint, "signers")
+    assert not is_many(Transfer, "from_")
+    assert is_many(Custom, "required_auths")

@@ -1,0 +1,16 @@
+"""Posts that only another node knows, as `normalize_post` shows them, against tests/vectors/social.json."""
+
+from rpc.records.bridge.unknown import unknown_post
+from tests.helpers.scenario import World
+from tests.helpers.worlds import NOW, cases
+
+
+def test_payouts() -> None:
+    """As `normalize_post` makes them of what another node's get_content tells."""
+    world = World()
+    for case in cases("payout_fields"):
+        told = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
+        found = unknown_post(world.state, world.kept, told)
+        assert {name: found[name] for name in case["bridge"]} == case["bridge"]
+        assert world.call("normalize_post", post=told)["post_id"] is None
+    assert world.refused("normalize_post", {"post": {"author": "ann", "permlink": "p", "active_votes": 5}}) == "post can't be read"

@@ -1,0 +1,35 @@
+"""Ranks of communities against tests/vectors/social.json."""
+
+from state.plugins.social.communities.lists import standings
+from state.plugins.social.rows import Community
+from tests.helpers.scenario import SOCIAL, World
+from tests.helpers.worlds import NOW
+
+
+def test_ranks() -> None:
+    given = SOCIAL["community_rank"]
+    world = World()
+    world.at(NOW)
+    for entry in given["input"]:
+        world.account(entry["name"])
+        row = world.kept.community(entry["name"])
+        assert isinstance(row, Community)
+        world.kept.communities.modify(row, title=entry["title"], subscribers=entry["subscribers"])
+        for number, post in enumerate(entry["posts"]):
+            comment = world.comment(
+                author=post["author"] * 3, permlink=f"{entry['name']}-{number}", parent_permlink=entry["name"], body="b"
+            )
+            world.facts.pending[comment.id] = round(post["payout"] * 1000)
+            if post["is_paidout"]:
+                world.pay(comment.author, comment.permlink, round(post["payout"] * 1000), 0)
+    found = [
+        {
+            "name": one.row.name,
+            "rank": one.rank,
+            "sum_pending": one.figure.rounded,
+            "num_pending": one.figure.posts,
+            "num_authors": one.figure.authors,
+        }
+        for one in standings(world.state, world.kept)
+    ]
+    assert found == given["expected"]

@@ -1,0 +1,16 @@
+"""Texts and links of notifications against tests/vectors/social.json."""
+
+from state.plugins.social.notifications.texts import Content, message, url
+from state.plugins.social.notifications.writing import (
+    Type,
+)
+from tests.helpers.scenario import SOCIAL
+from tests.helpers.worlds import cases
+
+
+def test_texts_of_notifications() -> None:
+    for case in cases("notification_render"):
+        fields = {"src": "ann"} | case["fields"]
+        content = Content(Type[case["type"]], **{name: value or "" for name, value in fields.items()})
+        assert {"msg": message(content), "url": url(content)} == case["expected"], case
+    assert {kind.name: kind.value for kind in Type} == SOCIAL["notification_render"]["type_ids"]

@@ -1,0 +1,9 @@
+"""Names of communities against tests/vectors/social.json."""
+
+from state.plugins.social.plugin import type_of
+from tests.helpers.worlds import cases
+
+
+def test_names_of_communities() -> None:
+    for case in cases("community_names"):
+        assert type_of("coin-", case["name"]) == case["type_id"], case
