@@ -10,6 +10,7 @@ from msgspec import structs
 
 from state.chain.steps.schedule import reset_virtual_schedule
 from state.effects.accounts import update_owner
+from state.effects.arithmetic import share
 from state.effects.clearing import clear_account
 from state.effects.curves import (
     BOUNDED_CURATION,
@@ -41,7 +42,7 @@ from state.protocol.errors import UnknownHardfork, require
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
-from state.protocol.values.integers import WORD128
+from state.protocol.values.integers import WORD16, WORD128
 from state.protocol.virtual import Hardfork
 from state.tables import State
 from state.tables.accounts import AccountAuthority
@@ -137,29 +138,29 @@ def split_vesting(state: State) -> None:
     """Hardfork 1: turn each of the VESTS into a million, in all rows that count them.
 
     The rate of a power-down is computed anew and is at least 1, also for accounts that don't power down: a mistake that the chain
-    has kept.
+    has kept. An amount that leaves 64 bits refuses the block, so that the chain stands still.
     """
     factor = 1_000_000
-    state.set_props(total_vesting_shares=state.props.total_vesting_shares * factor)
+    state.set_props(total_vesting_shares=share(state.props.total_vesting_shares * factor))
     for account in list(state.accounts):
-        to_withdraw = account.to_withdraw * factor
+        to_withdraw = share(account.to_withdraw * factor)
         rate = to_withdraw // COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
         first, second, third, fourth = account.proxied_vsf_votes
         state.accounts.modify(
             account,
-            vesting_shares=account.vesting_shares * factor,
-            withdrawn=account.withdrawn * factor,
+            vesting_shares=share(account.vesting_shares * factor),
+            withdrawn=share(account.withdrawn * factor),
             to_withdraw=to_withdraw,
             vesting_withdraw_rate=rate or 1,
-            proxied_vsf_votes=(first * factor, second * factor, third * factor, fourth * factor),
+            proxied_vsf_votes=(share(first * factor), share(second * factor), share(third * factor), share(fourth * factor)),
         )
     total = 0
     for comment in list(state.comments):
         state.comments.modify(
             comment,
-            net_rshares=comment.net_rshares * factor,
-            abs_rshares=comment.abs_rshares * factor,
-            vote_rshares=comment.vote_rshares * factor,
+            net_rshares=share(comment.net_rshares * factor),
+            abs_rshares=share(comment.abs_rshares * factor),
+            vote_rshares=share(comment.vote_rshares * factor),
         )
         if comment.net_rshares > 0:
             total += quadratic(comment.net_rshares)
@@ -185,7 +186,7 @@ def recount_voted(state: State, only_with_proxy: bool) -> None:
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
-            count = len(list(state.witness_votes.by_account_witness.equal(account.name)))
+            count = len(list(state.witness_votes.by_account_witness.equal(account.name))) % WORD16
         state.accounts.modify(account, witnesses_voted_for=count)
 
 
@@ -300,10 +301,10 @@ def raise_account_fee(state: State) -> None:
     )
     for name in state.schedule.current_shuffled_witnesses[: state.schedule.num_scheduled_witnesses]:
         witness = state.witness(name)
-        raised = replace_fee(witness.props, witness.props.account_creation_fee * 30)
+        raised = replace_fee(witness.props, share(witness.props.account_creation_fee * 30))
         state.witnesses.modify(witness, props=raised)
     median = state.schedule.median_props
-    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, median.account_creation_fee * 30))
+    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, share(median.account_creation_fee * 30)))
 
 
 def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:

@@ -43,7 +43,7 @@ def assemble_block(
     # Sealed three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
     # root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
-    block.transactions = select_transactions(state, waiting, when, name, size)
+    block.transactions = select_transactions(state, waiting, when, name, size, skip)
     block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
@@ -76,7 +76,9 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
     return tuple(out)
 
 
-def select_transactions(state: State, waiting: list[SignedTransaction], when: int, name: str, size: int) -> tuple[SignedTransaction, ...]:
+def select_transactions(
+    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int, skip: int = Skip.NOTHING
+) -> tuple[SignedTransaction, ...]:
     """Return the transactions that apply on the head and fit, first come, first served.
 
     The part of a block that is reserved for required actions stays free. After six transactions that don't fit no more are
@@ -102,7 +104,7 @@ def select_transactions(state: State, waiting: list[SignedTransaction], when: in
                 continue
             mark = journal.mark()
             try:
-                apply_transaction(state, trx)
+                apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
                 continue

@@ -49,7 +49,7 @@ def install_soft_rules(state: State) -> None:
     listen(require_no_key, Transfer, TransferToSavings, TransferFromSavings, after=False)
     listen(require_few_beneficiaries, CommentOptions, after=False)
     listen(require_shallow, Comment, after=False)
-    listen(count, Custom, CustomJson, CustomBinary, after=True)
+    listen(count, Custom, CustomJson, CustomBinary, after=False)
 
 
 # ------------------------------------------------------------------ memos

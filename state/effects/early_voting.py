@@ -5,6 +5,7 @@ Source: operations.md §8.6.
 from state.effects.balances import share
 from state.effects.comments import payout_time
 from state.effects.curves import SQUARE_ROOT, curve_value, early_curation, quadratic
+from state.effects.mana import wrapped
 from state.effects.voting import LEFT_OVER, changed_vote, note_late_vote, post_fund, require_changeable
 from state.protocol.constants import (
     COIN_100_PERCENT,
@@ -180,7 +181,8 @@ def vote_weight(state: State, comment: Comment, rshares: int, before: int) -> in
     if comment.created < state.spec.constants.REVERSE_AUCTION_START_TIME:
         return (rshares * split) ** 3 // (comment.abs_rshares * split) ** 2 % WORD64
     if state.hardfork < 17:
-        return early_curation(after * split) - early_curation(before * split)
+        # The product wraps at 64 bits.
+        return (early_curation(wrapped(after * split)) - early_curation(wrapped(before * split))) % WORD64
     fund = post_fund(state)
     curve, constant = fund.curation_reward_curve, fund.content_constant
     if state.hardfork < 19 and comment.created > state.spec.constants.SQUARE_ROOT_START_TIME:

@@ -45,8 +45,11 @@ def regenerated(
         require_bar(elapsed >= 0, "now >= last_update_time")
     if current >= most:
         return most
-    if capped and elapsed > seconds:
-        elapsed = seconds
+    if elapsed > seconds:
+        if capped:
+            elapsed = seconds
+        else:
+            require_bar(most * elapsed // seconds <= INT64_MAX, "u_regen <= std::numeric_limits< int64_t >::max()")
     return min(current + most * elapsed // seconds, most)
 
 

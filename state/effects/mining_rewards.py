@@ -14,12 +14,13 @@ from state.protocol.constants import (
     COIN_POW_APR_PERCENT,
     COIN_START_VESTING_BLOCK,
 )
+from state.protocol.values.integers import WORD128
 from state.tables import State
 
 
 def part_of_year(supply: int, percent: int, factor: int, shift: int) -> int:
     """Return a yearly percentage of the supply for a part of the year, rounded; the part is `factor` / 2^`shift`."""
-    return (supply * percent * factor + (1 << (shift - 1))) >> shift
+    return (supply * percent * factor + (1 << (shift - 1))) % WORD128 >> shift
 
 
 def pow_reward(state: State) -> int:

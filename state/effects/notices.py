@@ -4,6 +4,7 @@ import logging
 
 from state.protocol.errors import ChainError, PluginRefused
 from state.protocol.operation import Operation
+from state.protocol.values.integers import WORD16
 from state.tables import State
 
 log = logging.getLogger("coind.listeners")
@@ -26,7 +27,7 @@ def notify(state: State, operation: Operation, after: bool) -> None:
 
 def announce(state: State, operation: Operation) -> None:
     """Call the listeners before the change of state that a virtual operation reports; it takes the next number."""
-    state.here.virtual_op += 1
+    state.here.virtual_op = (state.here.virtual_op + 1) % WORD16  # 16 bits in the reference
     notify(state, operation, after=False)
 
 

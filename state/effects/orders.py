@@ -127,7 +127,8 @@ def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> 
     coin, sbd = record.coin_volume, record.sbd_volume
     if now - record.last_update >= COIN_LIQUIDITY_TIMEOUT_SEC:
         coin = sbd = 0
-    coin, sbd = (coin + volume, sbd) if sells_sbd else (coin, sbd + volume)
+    # Volumes wrap at 64 bits.
+    coin, sbd = (wrapped(coin + volume), sbd) if sells_sbd else (coin, wrapped(sbd + volume))
     weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 10)
     state.liquidity_rewards.modify(record, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
 

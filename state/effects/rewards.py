@@ -48,7 +48,7 @@ def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
         # Liquid even since hardfork 17: without a price the reference leaves out the waiting balances.
         adjust_balance(state, to, coin, COIN)
         return 0, coin
-    printed = state.props.sbd_print_rate * coin // COIN_100_PERCENT
+    printed = share(state.props.sbd_print_rate * coin) // COIN_100_PERCENT
     sbd, rest = to_sbd(state, printed), coin - printed
     add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
     add(state, to, sbd, SBD)

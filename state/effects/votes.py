@@ -5,8 +5,9 @@ witnesses (state.chain.steps.schedule), so that every witness has a turn as ofte
 unsigned 128-bit numbers that wrap, as in the reference. Source: operations.md §2.10; block-processing.md §3.2, §3.9.1.
 """
 
+from state.effects.arithmetic import quotient, share
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
-from state.protocol.errors import DivisionByZero, require
+from state.protocol.errors import require
 from state.protocol.values.integers import UINT64_MAX, UINT128_MAX, WORD128
 from state.tables import State
 from state.tables.accounts import Account
@@ -25,10 +26,7 @@ def time_for(distance: int, votes: int) -> int:
     its witnesses than it had given. As an unsigned number such a speed is enormous and the time 0; only at -1 it is 0, where
     the reference's division raises and refuses the transaction or the block.
     """
-    try:
-        return distance // ((votes + 1) % WORD128)
-    except ZeroDivisionError:
-        raise DivisionByZero from None
+    return quotient(distance, (votes + 1) % WORD128)
 
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
@@ -40,7 +38,7 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Add to a witness's votes: bring its position up to now at the old speed, then compute its arrival at the new one."""
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
-    votes = witness.votes + delta
+    votes = share(witness.votes + delta)
     require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
@@ -70,7 +68,7 @@ def propagate(state: State, account: Account, delta: int) -> None:
             return
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
-        votes[depth] += delta
+        votes[depth] = share(votes[depth] + delta)
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 
@@ -86,7 +84,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
     """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
-            total = sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1])
+            total = share(sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1]))
             for witness in voted_witnesses(state, account):
                 adjust_witness_vote(state, witness, total)
             return
@@ -95,7 +93,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
         for i in range(COIN_MAX_PROXY_RECURSION_DEPTH - depth):
-            votes[i + depth] += deltas[i]
+            votes[i + depth] = share(votes[i + depth] + deltas[i])
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 

@@ -127,7 +127,7 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
         pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
     require(
-        voting + downvote > cost,
+        wrapped(voting + downvote) > cost,
         "Account does not have enough mana to downvote. voting_mana: ${v} downvote_mana: ${d} required_mana: ${r}",
         condition="voter.voting_manabar.current_mana + voter.downvote_manabar.current_mana > used_mana.to_int64()",
         v=voting,

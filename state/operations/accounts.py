@@ -86,7 +86,7 @@ class AccountCreate(Operation, frozen=True):
                 f=Asset(fee, COIN),
             )
             return
-        least = fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER if state.hardfork >= 19 else fee
+        least = share(fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER) if state.hardfork >= 19 else fee
         require(
             state.hardfork < 1 or self.fee.amount >= least,
             "Insufficient Fee: ${f} required, ${p} provided.",
@@ -166,8 +166,9 @@ class AccountCreateWithDelegation(Operation, frozen=True):
             "VESTS_SYMBOL ) >= o.delegation",
         )
         fee = state.schedule.median_props.account_creation_fee
-        target = coin_to_vests(state, fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER * COIN_CREATE_ACCOUNT_DELEGATION_RATIO)
-        current = share(coin_to_vests(state, self.fee.amount * COIN_CREATE_ACCOUNT_DELEGATION_RATIO) + self.delegation.amount)
+        target = coin_to_vests(state, share(fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER * COIN_CREATE_ACCOUNT_DELEGATION_RATIO))
+        counted = share(self.fee.amount * COIN_CREATE_ACCOUNT_DELEGATION_RATIO)
+        current = share(coin_to_vests(state, counted) + self.delegation.amount)
         require(
             current >= target,
             "Insufficient Delegation ${f} required, ${p} provided.",

@@ -257,7 +257,7 @@ def withdraw_rate(state: State, shares: int) -> int:
 def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
     """Refuse a delegation of less than a third of the creation fee; before hardfork 20, when fees were smaller, of ten fees."""
     fee = state.schedule.median_props.account_creation_fee
-    least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else fee * 10)
+    least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else share(fee * 10))
     require(shares >= least, text, condition=condition, v=Asset(least, VESTS))
 
 

@@ -43,7 +43,8 @@ class WitnessProperties(Struct, frozen=True):
 
 def read_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> WitnessProperties:
     """Read all properties of an operation that has passed its checks; unknown names are ignored."""
-    given = dict(props)
+    # The reference reads `key` and the new one into one variable, and empty bytes leave it alone: the witness keeps its key.
+    given = {name: data for name, data in props if data or name != "new_signing_key"}
     return WitnessProperties(**{name: read(PACKED[name], given[name], codecs) for name, _ in CHECKS if name in given})
 
 

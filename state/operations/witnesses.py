@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import field, structs
 
+from state.effects.arithmetic import share
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.chain_properties import LegacyChainProperties, require_chain_properties
 from state.operations.checks import require_account_name, require_optional_account_name, require_url
@@ -35,6 +36,7 @@ from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset, Price
+from state.protocol.values.integers import WORD16
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
@@ -204,11 +206,12 @@ class AccountWitnessVote(Operation, frozen=True):
             )
             state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
             move_weight(state, voter, witness, voter.witness_vote_weight)
-            state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for + 1)
+            state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for + 1) % WORD16)
             return
         require(not self.approve, "Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
         move_weight(state, voter, witness, -voter.witness_vote_weight)
-        state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for - 1)
+        # Between hardforks 6 and 8 accounts with votes can have a count of 0, which the reference's 16 bits wrap to 65535.
+        state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for - 1) % WORD16)
         state.witness_votes.remove(vote)
 
 
@@ -285,4 +288,4 @@ def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> 
         propagate(state, voter, weight)
     else:
         # Before hardfork 2 the place in virtual time was left alone.
-        state.witnesses.modify(witness, votes=witness.votes + weight)
+        state.witnesses.modify(witness, votes=share(witness.votes + weight))

@@ -27,7 +27,7 @@ from state.protocol.constants import (
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert
-from state.protocol.values.integers import INT64_MAX, WORD128
+from state.protocol.values.integers import INT64_MAX, WORD64, WORD128
 from state.protocol.virtual import AuthorReward, CommentBenefactorReward, CommentPayoutUpdate, CommentReward, CurationReward
 from state.tables import State
 from state.tables.content import Comment
@@ -158,7 +158,8 @@ def payout_of(state: State, comment: Comment, pot: Pot) -> int:
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
         return 0
-    return min(payout, to_coin(state, comment.max_accepted_payout))
+    # An amount that has turned negative counts as a large unsigned number.
+    return min(payout, to_coin(state, comment.max_accepted_payout) % WORD64)
 
 
 def next_payout_time(state: State, comment: Comment) -> int:
@@ -199,7 +200,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     claimed = tokens + paid
     given_away = 0
     for beneficiary in comment.beneficiaries:
-        part = tokens * beneficiary.weight // COIN_100_PERCENT
+        part = share(tokens * beneficiary.weight) // COIN_100_PERCENT
         pay_beneficiary(state, comment, beneficiary.account, part)
         given_away += part
     tokens -= given_away
@@ -274,7 +275,7 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
 def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
     """Pay the author's part, up to half of it in SBD, and add to the totals that the comment shows."""
     author = state.account(comment.author)
-    half = tokens * comment.percent_coin_dollars // 20000
+    half = share(tokens * comment.percent_coin_dollars) // 20000
     vesting = tokens - half
     sbd, coin = add_sbd_reward(state, author, half)
     vests = vests_of_reward(state, vesting)

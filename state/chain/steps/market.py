@@ -6,7 +6,7 @@ from state.effects.balances import adjust_balance, adjust_supply, median_price, 
 from state.effects.escrow import give_back_escrow
 from state.effects.mining_rewards import liquidity_reward
 from state.effects.notices import emit
-from state.effects.orders import cancel_order
+from state.effects.orders import cancel_order, liquidity_weight
 from state.protocol.constants import COIN_LIQUIDITY_REWARD_BLOCKS
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, convert
@@ -46,7 +46,7 @@ def process_conversions(state: State, block: SignedBlock) -> None:
     state.set_props(
         current_supply=share(props.current_supply + total_out),
         current_sbd_supply=share(props.current_sbd_supply - total_in),
-        virtual_supply=share(props.virtual_supply + total_out - worth),
+        virtual_supply=share(share(props.virtual_supply + total_out) - worth),
     )
 
 
@@ -56,7 +56,8 @@ def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
     if off or block.number % COIN_LIQUIDITY_REWARD_BLOCKS:
         return
     record = state.liquidity_rewards.by_volume_weight.first()
-    if record is None or record.coin_volume <= 0 or record.sbd_volume <= 0:
+    # By either rule of weights the reference looks at the product here, which wraps at 64 bits.
+    if record is None or liquidity_weight(record.coin_volume, record.sbd_volume, smaller=False) == 0:
         return
     reward = liquidity_reward(state)
     owner = state.accounts.find(record.owner)

@@ -3,6 +3,7 @@ Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
 from state.chain.steps.medians import median
+from state.effects.arithmetic import narrowed, quotient
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -14,6 +15,7 @@ from state.effects.balances import (
     share,
     vests_to_coin,
 )
+from state.effects.mana import truncated
 from state.effects.notices import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.protocol.constants import (
@@ -39,6 +41,7 @@ from state.protocol.constants import (
 )
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, price_key
+from state.protocol.values.integers import WORD16, WORD128
 from state.protocol.virtual import ClearNullAccountBalance, ProducerReward
 from state.tables import State
 from state.tables.accounts import Account
@@ -72,7 +75,8 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
         # Since hardfork 14 the price is not below the one at which all SBD would be a tenth of the virtual supply. That bounds
         # the COIN which conversions can create, at the cost of SBD's peg.
         props = state.props
-        floor = Price(Asset(9 * props.current_sbd_supply, SBD), Asset(props.current_supply, COIN))
+        floor = Price(Asset(share(9 * props.current_sbd_supply), SBD), Asset(props.current_supply, COIN))
+        floor.validate()
         current = max(current, floor, key=price_key)
     state.feed_histories.modify(state.feed, price_history=history, current_median_history=current)
 
@@ -92,8 +96,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     changes = {"virtual_supply": supply}
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before, it was cut. The reference stores it in 16 bits.
-        half = supply // 2 if state.hardfork >= 21 else 0
-        percent = (worth * COIN_100_PERCENT + half) // supply % 65536
+        percent = sbd_percent(worth, supply, rounded=state.hardfork >= 21)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
             rate = COIN_100_PERCENT
@@ -103,6 +106,12 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
             rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
         changes["sbd_print_rate"] = rate
     state.set_props(**changes)
+
+
+def sbd_percent(worth: int, supply: int, rounded: bool) -> int:
+    """Return the part of a supply that all SBD is worth, in 1/10000 and 16 bits. Negative numbers count as large unsigned ones."""
+    half = truncated(supply, 2) if rounded else 0
+    return narrowed(quotient((worth * COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
 
 # ------------------------------------------------------------------ the null account
@@ -121,6 +130,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     vests = max(null.vesting_shares, 0) + max(null.reward_vesting_balance, 0)
     if not (coin or sbd or vests):
         return
+    coin, sbd, vests = share(coin), share(sbd), share(vests)
     totals = tuple(Asset(n, symbol) for n, symbol in ((coin, COIN), (vests, VESTS), (sbd, SBD)) if n > 0)
     notice = ClearNullAccountBalance(total_cleared=totals)
     announce(state, notice)
@@ -241,9 +251,9 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 
 def percent_per_block(supply: int, percent: int) -> int:
-    """Return one block's part of a yearly percentage of the supply, as a fixed-point product, and 1.000 COIN at least."""
+    """Return one block's part of a yearly percentage of the supply, a fixed-point product of unsigned 128 bits; 1.000 COIN at least."""
     shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
-    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) >> shift
+    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
     return max(reward, MIN_REWARD)
 
 

@@ -4,6 +4,7 @@ Source: block-processing.md §3.23.
 
 from collections.abc import Iterator
 
+from state.effects.arithmetic import narrowed
 from state.effects.balances import adjust_balance
 from state.effects.notices import emit
 from state.effects.proposals import remove_proposals
@@ -17,6 +18,7 @@ from state.tables.accounts import Account
 from state.tables.proposals import Proposal
 
 DAILY_PART = 100  # the treasury spends one part in so many a day
+LAST_DAY = WORD32 - COIN_PROPOSAL_MAINTENANCE_CLEANUP
 
 
 def process_proposals(state: State, block: SignedBlock) -> None:
@@ -36,9 +38,14 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 
 
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
-    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next."""
-    while (proposal := state.proposals.by_end_date.first()) is not None:
-        if proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP > now:
+    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next.
+
+    The day after the end is counted with 32 bits. Ends in the last day that 32 bits hold, in 2106, come out as times in
+    1970: such proposals go before all others, in the block that creates them.
+    """
+    by_end_date = state.proposals.by_end_date
+    while (proposal := next(by_end_date.starting(LAST_DAY), None) or by_end_date.first()) is not None:
+        if (proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32 > now:
             return
         yield proposal
 
@@ -68,7 +75,8 @@ def pay_proposals(state: State, now: int) -> None:
     active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
     treasury = state.account(state.spec.treasury)
     passed = (now - state.props.last_budget_time) % WORD32
-    left = passed * (treasury.sbd_balance // DAILY_PART) // DAY_SECONDS
+    # After more than a hundred days that is more than the treasury has, and no block can be made.
+    left = narrowed(passed * (treasury.sbd_balance // DAILY_PART) // DAY_SECONDS)
     # The product wraps at 32 bits: after five days proposals get less than their daily pay.
     ratio = passed * COIN_100_PERCENT % WORD32 // DAY_SECONDS
     for proposal in active if left else ():

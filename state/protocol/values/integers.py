@@ -4,7 +4,7 @@ Its arithmetic wraps at the width of a type, or is refused where a result doesn'
 the range at the place where the reference depends on it: `% WORD32` wraps, `<= INT64_MAX` checks.
 """
 
-WORD32, WORD64, WORD128 = 2**32, 2**64, 2**128
+WORD16, WORD32, WORD64, WORD128 = 2**16, 2**32, 2**64, 2**128
 """The number of values of an unsigned integer of so many bits."""
 
 UINT32_MAX, UINT64_MAX, UINT128_MAX = WORD32 - 1, WORD64 - 1, WORD128 - 1
