@@ -87,7 +87,11 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     changes = {"virtual_supply": supply}
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before it was cut.
-        percent = sbd_percent(worth, supply, rounded=state.hardfork >= 21)
+        rounded = state.hardfork >= 21
+        if worth >= 0 < supply:
+            percent = (worth * 10000 + (supply // 2 if rounded else 0)) // supply % WORD16
+        else:
+            percent = unsigned_percent(worth, supply, rounded)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
             rate = 10000
@@ -99,8 +103,8 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     state.set_props(**changes)
 
 
-def sbd_percent(worth: int, supply: int, rounded: bool) -> int:
-    """The part of a supply that all SBD is worth, in 1/10000 and 16 bits. What has turned negative counts as a large unsigned number."""
+def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
+    """Return the percentage for numbers that have turned negative, which count as large unsigned ones; it has 16 bits."""
     half = truncated(supply, 2) if rounded else 0
     return narrowed(quotient((worth * 10000 + half) % WORD, supply % WORD)) % WORD16
 

@@ -1,8 +1,9 @@
 """Witness votes and what moves them: the weight of VESTS, along proxies. Source: operations.md §2.10."""
 
-from state.effects.arithmetic import quotient, share
+from state.effects.arithmetic import share
+from state.protocol.asset import INT64_MIN
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
-from state.protocol.errors import require
+from state.protocol.errors import DivisionByZero, require
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
@@ -17,15 +18,20 @@ def lap_length(state: State) -> int:
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
     """When a witness that has come so far will have finished its lap. Votes can be negative before hardfork 3."""
-    return (start + quotient((lap_length(state) - position) % WORD, (votes + 1) % WORD)) % WORD
+    try:
+        return (start + (lap_length(state) - position) % WORD // ((votes + 1) % WORD)) % WORD
+    except ZeroDivisionError:
+        raise DivisionByZero from None
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Change a witness's votes and move it in virtual time."""
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD
-    votes = share(witness.votes + delta)
-    require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
+    votes, most = witness.votes + delta, state.props.total_vesting_shares
+    if not INT64_MIN <= votes <= most:
+        share(votes)
+        require(votes <= most, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
         # Since hardfork 4 a time that has wrapped is put at the end.
