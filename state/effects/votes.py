@@ -8,7 +8,7 @@ unsigned 128-bit numbers that wrap, as in the reference. Source: operations.md Â
 from state.effects.arithmetic import quotient, share
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
 from state.protocol.errors import require
-from state.protocol.values.integers import UINT64_MAX, UINT128_MAX, WORD128
+from state.protocol.values.integers import INT64_MIN, UINT64_MAX, UINT128_MAX, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
@@ -38,8 +38,10 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Add to a witness's votes: bring its position up to now at the old speed, then compute its arrival at the new one."""
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
-    votes = share(witness.votes + delta)
-    require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
+    votes, most = witness.votes + delta, state.props.total_vesting_shares
+    if not INT64_MIN <= votes <= most:
+        share(votes)
+        require(votes <= most, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
         # A slow witness's time may have wrapped, which puts it in the past, in front of everybody. Since hardfork 4 it

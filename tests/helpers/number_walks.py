@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from state.chain.steps.cashout import pay
+from state.chain.steps.cashout import decayed, pay
 from state.chain.steps.heads import count_missed
 from state.chain.steps.market import process_conversions
 from state.chain.steps.money import pay_reward_funds, process_funds
+from state.chain.steps.schedule import new_laps
 from state.effects import balances, smt_balances
+from state.effects.comments import require_depth
 from state.effects.delegations import lend
 from state.effects.early_voting import adjust_claims, cast_early_vote
+from state.effects.mana import used
 from state.effects.notices import announce
 from state.effects.orders import adjust_liquidity
 from state.effects.rewards import add_vesting_reward
@@ -25,8 +28,9 @@ from state.operations.smt.tokens import SmtContribute
 from state.operations.witnesses import AccountWitnessVote
 from state.plugins import market_history, reputation
 from state.plugins.rc.accounts import update_maximum
-from state.plugins.rc.rows import Rc, RcAccount
-from state.protocol.errors import IntegerOverflow, IntegerUnderflow
+from state.plugins.rc.rows import Rc, RcAccount, maximum_rc
+from state.protocol.constants import COIN_RECENT_RSHARES_DECAY_TIME_HF19
+from state.protocol.errors import IntegerOverflow, IntegerUnderflow, Refused
 from state.protocol.values.asset import COIN, SBD, Asset, symbol_from_digits
 from state.protocol.virtual import FillOrder, Interest
 from state.tables import State
@@ -442,3 +446,41 @@ def regained(state: State, start: int) -> int:
     row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
     update_maximum(state, credits, "alice")
     return row.mana
+
+
+def largest_bar(state: State, start: int) -> int:
+    """The size of a bar with a VESTS more than a number holds."""
+    return maximum_rc(alice(state, vesting_shares=start), 1)
+
+
+def spent(mana: int) -> Step:
+    """A manabar that so much is taken from; less than nothing adds."""
+    return lambda state, start: used(start, mana, floor=LEAST)
+
+
+def deepest() -> None:
+    """A comment at the edge can't be answered."""
+    state = world()
+    require_depth(state, comment_of(state, depth=2**16 - 2))
+    with pytest.raises(Refused, match="Comment is nested 65535 posts deep, maximum depth is 65535"):
+        require_depth(state, add_comment(state, "bob", "deep", depth=2**16 - 1))
+
+
+def next_lap(state: State, start: int) -> int:
+    """A witness without votes finishes a lap: where virtual time would wrap all start anew."""
+    return new_laps(state, start, [state.witness("wit")])
+
+
+def lap_end(state: State, start: int) -> int:
+    """The end of the lap of a witness without votes; since hardfork 4 it is not before the start."""
+    witness = state.witness("wit")
+    state.witness_schedules.modify(state.schedule, current_virtual_time=start)
+    adjust_witness_vote(state, witness, 0)
+    return witness.virtual_scheduled_time
+
+
+def decayed_claims(state: State, start: int) -> int:
+    """After twice the time in which claims vanish they are below zero."""
+    fund = post_fund(state)
+    state.reward_funds.modify(fund, recent_claims=start, last_update=NOW - 2 * COIN_RECENT_RSHARES_DECAY_TIME_HF19)
+    return decayed(state, fund)

@@ -96,7 +96,11 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     changes = {"virtual_supply": supply}
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before, it was cut. The reference stores it in 16 bits.
-        percent = sbd_percent(worth, supply, rounded=state.hardfork >= 21)
+        rounded = state.hardfork >= 21
+        if worth >= 0 < supply:
+            percent = (worth * COIN_100_PERCENT + (supply // 2 if rounded else 0)) // supply % WORD16
+        else:
+            percent = unsigned_percent(worth, supply, rounded)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
             rate = COIN_100_PERCENT
@@ -108,8 +112,8 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     state.set_props(**changes)
 
 
-def sbd_percent(worth: int, supply: int, rounded: bool) -> int:
-    """Return the part of a supply that all SBD is worth, in 1/10000 and 16 bits. Negative numbers count as large unsigned ones."""
+def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
+    """Return that percentage for numbers that have turned negative: they count as large unsigned ones."""
     half = truncated(supply, 2) if rounded else 0
     return narrowed(quotient((worth * COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 

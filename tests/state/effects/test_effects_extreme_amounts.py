@@ -1,4 +1,4 @@
-"""Amounts so large that a sum or a product leaves 64 bits, in rules that do more than add one number to another (test_number_widths)."""
+"""Amounts so large that a sum or a product leaves 64 bits, in rules that do more than add one number to another."""
 
 from collections.abc import Callable
 from typing import Any
