@@ -142,14 +142,34 @@ def test_hex_of_any_length(text: str, expected: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("", b"\0\0\0"), ("ab", b"\xab\0\0"), ("abc", b"\xab\xc0\0"), ("010203", b"\1\2\3"), ("01020304", b"\1\2\3"), ("010203zz", b"\1\2\3")],
+    [
+        ("", b"\0\0\0"),
+        ("5", b"\0\0\0"),
+        ("ab", b"\xab\0\0"),
+        ("abc", b"\xab\0\0"),
+        ("abz", b"\xab\0\0"),
+        ("01020", b"\1\2\0"),
+        ("010203", b"\1\2\3"),
+        ("0102034", b"\1\2\3"),
+        ("01020304", b"\1\2\3"),
+    ],
 )
 def test_hex_of_fixed_length(text: str, expected: bytes) -> None:
     assert fixed_hex(text, 3) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "bad"), [("nohex", "n"), ("abz0", "z"), ("ab 0", " "), ("0x10", "x"), ("aébb", "\udcc3"), ("zé", "z"), ("00\n0", "\n")]
+    ("text", "bad"),
+    [
+        ("nohex", "n"),
+        ("abz0", "z"),
+        ("ab 0", " "),
+        ("0x10", "x"),
+        ("aébb", "\udcc3"),
+        ("zé", "z"),
+        ("00\n0", "\n"),
+        ("00" * 20 + "zz", "z"),
+    ],
 )
 def test_what_is_no_hex_names_the_first_wrong_byte(text: str, bad: str) -> None:
     for read in (hex_bytes, lambda text: fixed_hex(text, 20)):

@@ -111,12 +111,11 @@ def hex_bytes(text: str) -> bytes:
 
 
 def fixed_hex(text: str, size: int) -> bytes:
-    """Exactly `size` bytes from hex digits: zeros are added on the right, what is too much is not looked at."""
-    digits = text if len(text) == 2 * size else text[: 2 * size].ljust(2 * size, "0")
-    try:
-        return a2b_hex(digits)
-    except (NotHex, ValueError):
-        raise bad_hex(digits) from None
+    """Return exactly `size` bytes: all hex digits of a text are read, then zeros are added on the right or the rest is cut off.
+
+    As in the reference, the digits become bytes of any length first, so that an odd last one is lost here as well.
+    """
+    return hex_bytes(text)[:size].ljust(size, b"\0")
 
 
 def bad_hex(text: str) -> ChainError:
