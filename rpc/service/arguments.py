@@ -5,7 +5,6 @@ are added here. Nothing here knows methods. Source: rpc-api.md §1.9.
 """
 
 import enum
-import re
 import types
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -15,8 +14,8 @@ from msgspec import Struct
 
 from rpc.service.refusal import BadArgument
 from state.protocol.codec import Codecs
-from state.protocol.convert import to_array, to_int, to_object
-from state.protocol.errors import BadCast, ChainError, require
+from state.protocol.convert import to_array, to_choice, to_object
+from state.protocol.errors import ChainError, require
 from state.protocol.fields import kind_of_hint, wire_fields
 from state.protocol.kinds import (
     AccountName,
@@ -298,20 +297,12 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
     """By name, or by its place in the declaration; aliases are known by name only."""
     names, members = cls.__members__, list(cls)
+    own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, Title)), cls.__name__))
 
     def read(value: Any) -> enum.Enum:
-        if type(value) is not str:
-            index = to_int(to_int(value, 64, True), 32, True)
-        elif value in names:
-            return names[value]
-        elif re.fullmatch(r"[+-]?[0-9]{1,10}", value):
-            index = int(value)
-        else:
-            raise BadCast("invalid name '${key}' in enum '${enum}'", key=value, enum=title)
-        if not 0 <= index < len(members):
-            raise BadCast("invalid index '${key}' in enum '${enum}'", key=index, enum=title)
-        return members[index]
+        named = names.get(value) if type(value) is str else None
+        return members[to_choice(value, own_names, title)] if named is None else named
 
     return Argument(read, lambda: members[0], lambda: members[0].name)
 
