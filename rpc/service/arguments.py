@@ -128,6 +128,10 @@ class Exactly(Struct, frozen=True):
     text: str
     condition: str = ""
 
+    def check(self, given: list[Any], size: int) -> None:
+        """Refuse an array that has not exactly `size` members."""
+        require(len(given) == size, self.text, condition=self.condition or f"key.size() == {size}")
+
 
 class Title(Struct, frozen=True):
     """Mark of an enumeration: the name that the reference has for it, in product spelling."""
@@ -287,9 +291,11 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
 
     def read(value: Any) -> tuple[Any, ...]:
         given = to_array(value)
-        if exactly is not None:
-            require(len(given) == size, exactly.text, condition=exactly.condition or f"key.size() == {size}")
-        return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+        if exactly is None:
+            return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+        exactly.check(given, size)
+        # The reference passes these members as arguments of one call, and its compiler evaluates those from the last to the first.
+        return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
 
     return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
 
