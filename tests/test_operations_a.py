@@ -131,7 +131,7 @@ def test_impacted_accounts_where_a_name_may_be_empty() -> None:
 
 def test_vote_assets_do_not_exist_without_smt() -> None:
     with_assets = CODECS.packer(KIND)(sample("comment_options"))
-    with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
+    with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         Codecs(replace(CODECS.spec, smt=False)).unpack(KIND, with_assets)
 
 

@@ -12,6 +12,7 @@ from state.operations.content import Vote
 from state.operations.transfers import Transfer
 from state.protocol.asset import SBD, VESTS, Asset
 from state.protocol.codec import Codecs
+from state.protocol.convert import to_text
 from state.protocol.errors import BadCast, ChainError, ParseError, Refused
 from state.protocol.fields import kind_of_hint
 from state.protocol.kinds import Extensions, Void
@@ -57,7 +58,7 @@ def test_three_names(example: Any) -> None:
     for first in (legacy_index(cls.TAG), own, f"{name}_operation"):
         assert READ([first, given]) == wanted
     if not converted:
-        with pytest.raises(Refused, match="Invalid object name"):
+        with pytest.raises(Refused, match="Invalid operation name"):
             READ([f"legacy_{name}_operation", given])
 
 
@@ -66,13 +67,14 @@ UNKNOWN = ["no_such", "Transfer", "", "2", -1, None, True, 2.0, "smt_create", "c
 
 @pytest.mark.parametrize("first", UNKNOWN)
 def test_unknown_names(first: Any) -> None:
-    with pytest.raises(Refused, match="Invalid object name: "):
+    with pytest.raises(Refused) as caught:
         READ([first, {}])
+    assert caught.value.message() == f"Assert Exception:itr != to_full_tag.end(): Invalid operation name: {to_text(first)}"
 
 
 @pytest.mark.parametrize("first", [66, 72, 1 << 40])
 def test_indices_beyond_the_list(first: int) -> None:
-    with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
+    with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         READ([first, {}])
 
 
@@ -106,8 +108,9 @@ def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
     given = example["input"]["json"]
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert SHOW(operation) == ["vote", {"voter": "", "author": "", "permlink": "", "weight": 0}]
-    with pytest.raises(Refused, match="Invalid object name"):
+    with pytest.raises(Refused) as caught:
         READ([operation.NAME, given["value"]])
+    assert caught.value.message() == f"Assert Exception:itr != to_full_tag.end(): Invalid operation name: {operation.NAME}"
 
 
 # ------------------------------------------------------------------ assets
@@ -173,7 +176,10 @@ def test_inner_variants_are_pairs() -> None:
     assert read([{"type": "void_t", "value": {}}]) == (Void(),)
     with pytest.raises(ParseError, match="Couldn't parse uint64_t"):
         read([["void_t", {}]])
-    with pytest.raises(Refused, match="get_type_count"):
+    for given, kind in (("void_t", "string"), (None, "null"), (0, "uint64")):
+        with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
+            read([given])
+    with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         read([[1, {}]])
 
 

@@ -18,6 +18,7 @@ from state.protocol.convert import to_array, to_text
 from state.protocol.errors import Refused, require
 from state.protocol.fields import wire_fields
 from state.protocol.kinds import (
+    NO_SUCH_TYPE,
     AssetKind,
     CoinFeeKind,
     Dump,
@@ -185,7 +186,7 @@ class OperationKind(Kind):
                 i -= 1
             read = readers.get(tag)
             if read is None:
-                require(tag in classes, condition="tag < get_type_count()")
+                require(tag in classes, condition=NO_SUCH_TYPE)
                 read = readers[tag] = codecs.unpacker(classes[tag])
             return read(data, i + 1)
 
@@ -223,7 +224,7 @@ class OperationKind(Kind):
             name, body = type_and_value(value)
             tag = variant_tag(name, tags)
             if tag not in readers:
-                require(tag in classes, condition="tag < get_type_count()")
+                require(tag in classes, condition=NO_SUCH_TYPE)
                 readers[tag] = codecs.parser(classes[tag])
             return readers[tag](body)
 
@@ -251,11 +252,11 @@ def legacy_parser(codecs: Codecs) -> Parse:
             return codecs.default(OPERATIONS[0])
         name = pair[0]
         if type(name) is int and name >= 0:
-            require(name in classes, condition="tag < get_type_count()")
+            require(name in classes, condition=NO_SUCH_TYPE)
             cls = classes[name]
         else:
             name = to_text(name)
-            require(name in names, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
+            require(name in names, "Invalid operation name: ${n}", condition="itr != to_full_tag.end()", n=name)
             cls = names[name]
         if cls not in readers:
             readers[cls] = codecs.parser(cls, True)
@@ -279,7 +280,7 @@ def wire_tag(tag: int, smt: bool) -> int:
     """The tag that a chain writes for an operation; without SMT the virtual ones move down and the SMT ones don't exist."""
     if smt or tag < SMT_TAGS.start:
         return tag
-    require(tag not in SMT_TAGS, condition="tag < get_type_count()")
+    require(tag not in SMT_TAGS, condition=NO_SUCH_TYPE)
     return tag - SHIFT_WITHOUT_SMT
 
 

@@ -8,7 +8,7 @@ from state.protocol.kinds.containers import Many, Maybe, Pairs
 from state.protocol.kinds.money import AssetKind, CoinFee, CoinFeeKind, PriceKind, SymbolKind, asset_from_nai
 from state.protocol.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide
 from state.protocol.kinds.texts import Blob, Bounded, String
-from state.protocol.kinds.variants import ChainVariant, Tagged, Variant, Void, type_and_value, untagged, variant_tag
+from state.protocol.kinds.variants import NO_SUCH_TYPE, ChainVariant, Tagged, Variant, Void, type_and_value, untagged, variant_tag
 
 Int8 = Annotated[int, Int(8, signed=True)]
 Int16 = Annotated[int, Int(16, signed=True)]
@@ -44,6 +44,7 @@ Curve = Annotated[
 ]
 
 __all__ = [
+    "NO_SUCH_TYPE",
     "AccountName",
     "AssetKind",
     "Blob",
