@@ -20,6 +20,10 @@ NAI_TEXT_BYTES = 11
 DECIMALS_MAX = 12
 NAI_SHIFT, DECIMALS_MASK, CONTROL_BIT, VESTING_BIT = 5, 0x0F, 0x10, 0x20
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+IN_SMT_SPACE = (
+    "(nai_data_digits >= SMT_MIN_NAI) & (nai_data_digits <= SMT_MAX_NAI) & (nai_1bit == SMT_ASSET_NUM_CONTROL_MASK) & "
+    "(nai_decimal_places <= COIN_ASSET_MAX_DECIMALS)"
+)
 _LEGACY_OFFSET = 99_999_999
 _DAMM_ROWS = """
     0317598642 7092154863 4206871359 1750983426 6123045978
@@ -123,10 +127,8 @@ def require_symbol(symbol: int) -> None:
     """The reference's `asset_symbol_type::validate`, for symbols in SMT space."""
     if symbol in LEGACY_SYMBOLS:
         return
-    digits = symbol >> NAI_SHIFT
-    require(NAI_MIN <= digits <= NAI_MAX, "Cannot determine space for asset ${n}", condition="false", n=symbol)
-    require(symbol & CONTROL_BIT, "Cannot determine space for asset ${n}", condition="false", n=symbol)
-    require(decimals(symbol) <= DECIMALS_MAX, condition="decimals() <= COIN_ASSET_MAX_DECIMALS")
+    in_range = NAI_MIN <= symbol >> NAI_SHIFT <= NAI_MAX and symbol & CONTROL_BIT and decimals(symbol) <= DECIMALS_MAX
+    require(in_range, "Cannot determine space for asset ${n}", condition=IN_SMT_SPACE, n=symbol)
 
 
 def ratio(amount: int, numerator: int, denominator: int) -> int:

@@ -32,7 +32,7 @@ class Codecs:
     def __init__(self, spec: ChainSpec, canonical: bool = False) -> None:
         self.spec = spec
         self.canonical = canonical
-        self.symbols = Symbols(spec)
+        self.symbols = Symbols(spec, canonical)
         self._made: dict[tuple[str, Any], Any] = {}
 
     # -------------------------------------------------------------- the four functions of a type

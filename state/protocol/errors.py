@@ -96,6 +96,14 @@ class OutOfRange(ChainError):
     CODE, NAME, WHAT = 8, "out_of_range_exception", "Out of Range"
 
 
+def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
+    """Return the reference's error for `size` bytes that end within a value, at a read that finds only `left` of those it needs.
+
+    It counts from the byte before the end, whatever the number of missing bytes is.
+    """
+    return OutOfRange("${method} datastream of length ${len} over by ${over}", method=method, len=size, over=1 - left)
+
+
 class Wrapped(ChainError):
     """A failure that the reference reports through a wrapped standard exception: its text stands for its class."""
 

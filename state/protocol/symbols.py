@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from state.protocol import asset as assets
 from state.protocol.asset import Asset
 from state.protocol.convert import to_text
-from state.protocol.errors import OutOfRange, ParseError, require
+from state.protocol.errors import ParseError, cut_short, require
+from state.protocol.kinds.base import NotCanonical
 from state.protocol.text import read_integer
 
 if TYPE_CHECKING:
@@ -23,35 +24,42 @@ WHITE_SPACE = " \t\n\v\f\r"
 PLAIN_DIGITS_MAX = 12
 FRACTION = re.compile(r"[0-9]*", re.ASCII)
 SYMBOL_UNKNOWN = "UNKN"
+SYMBOL_NAMES = {assets.COIN: "COIN", assets.SBD: "SBD", assets.VESTS: "VESTS"}
+"""What the reference's constants call the fixed symbols, whatever their letters are."""
 
 
 class Symbols:
     """The letters of a chain's fixed symbols, and their bytes: precision, letters, zeros."""
 
-    def __init__(self, spec: ChainSpec) -> None:
+    def __init__(self, spec: ChainSpec, canonical: bool = False) -> None:
+        self._canonical = canonical
         self.letters = {assets.COIN: spec.coin_symbol, assets.SBD: spec.debt_symbol, assets.VESTS: spec.vests_symbol}
         self.packed = {symbol: packed_symbol(symbol, letters) for symbol, letters in self.letters.items()}
         self.by_bytes = {packed: symbol for symbol, packed in self.packed.items()}
         self._by_letters = {letters: symbol for symbol, letters in self.letters.items()}
-        self._first_halves = {packed[:SMT_BYTES] for packed in self.by_bytes}
+        self._first_halves = {self.packed[symbol][:SMT_BYTES]: name for symbol, name in SYMBOL_NAMES.items()}
 
     def pack(self, symbol: int) -> bytes:
         """The bytes of a symbol: 8 for the fixed ones, otherwise 4."""
         return self.packed.get(symbol) or symbol.to_bytes(SMT_BYTES, "little")
 
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
-        """A symbol of 8 bytes if its first half is one of the chain's, otherwise an SMT's 4."""
-        head = data[i : i + SMT_BYTES]
+        """A symbol of 8 bytes if its first half is one of the chain's, otherwise the 4 of its number.
+
+        That is an SMT's way; the reference takes the numbers of the fixed ones as well, and packs them in 8 bytes again.
+        """
+        head, whole = data[i : i + SMT_BYTES], data[i : i + SYMBOL_BYTES]
         if len(head) < SMT_BYTES:
-            raise OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=1 - len(head))
+            raise cut_short(len(data), len(head))
         if head in self._first_halves:
-            symbol = self.by_bytes.get(data[i : i + SYMBOL_BYTES])
-            require(symbol is not None, condition="raw symbol bytes are known")
-            assert symbol is not None
-            return symbol, i + SYMBOL_BYTES
+            if len(whole) < SYMBOL_BYTES:
+                raise cut_short(len(data), len(whole) - SMT_BYTES)
+            require(whole in self.by_bytes, "invalid asset bits", condition=f"ser == {self._first_halves[head]}_SYMBOL_SER")
+            return self.by_bytes[whole], i + SYMBOL_BYTES
         symbol = int.from_bytes(head, "little")
         assets.require_symbol(symbol)
-        require(symbol not in assets.LEGACY_SYMBOLS, condition="symbol is in SMT space")
+        if self._canonical and symbol in assets.LEGACY_SYMBOLS:
+            raise NotCanonical
         return symbol, i + SMT_BYTES
 
     def asset_text(self, asset: Asset) -> str:
