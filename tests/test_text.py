@@ -290,10 +290,22 @@ def test_leniency_beyond_the_table(text: str, seconds: int | None) -> None:
             time_from_text(text)
 
 
+DAY, MONTH = "Day of month value is out of range 1..31", "Month number is out of range 1..12"
+YEAR = "Year is out of valid range: 1400..9999"
+PLACE = "basic_string::at: __n (which is 0) >= this->size() (which is 0)"
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
         ("2106-02-07T06:28:15", Refused, f"Assert Exception:(pt - epoch).total_seconds() <= INT32_MAX: Datetime overflow{NOT_ISO}"),
+        ("1901-12-13T20:45:51", Refused, f"Assert Exception:(pt - epoch).total_seconds() >= INT32_MIN: Datetime underflow{NOT_ISO}"),
+        ("14000101T00", Refused, f"Assert Exception:(pt - epoch).total_seconds() >= INT32_MIN: Datetime underflow{NOT_ISO}"),
+        ("1399-12-31T00", Wrapped, f"{YEAR}:{YEAR}: {NOT_ISO}"),
+        ("10000-01-01T00", LexicalCast, None),
+        ("0000-00-00T00:00:00", Wrapped, f"{DAY}:{DAY}: {NOT_ISO}"),
+        ("0000-00-01T00:00:00", Wrapped, f"{MONTH}:{MONTH}: {NOT_ISO}"),
+        ("2020-01-01", Wrapped, f"{PLACE}:{PLACE}: {NOT_ISO}"),
         ("1606780900", Wrapped, f"Month number is out of range 1..12:Month number is out of range 1..12: {NOT_ISO}"),
         ("0", Wrapped, f"Day of month value is out of range 1..31:Day of month value is out of range 1..31: {NOT_ISO}"),
         ("", Wrapped, f"Day of month value is out of range 1..31:Day of month value is out of range 1..31: {NOT_ISO}"),
@@ -304,7 +316,7 @@ def test_leniency_beyond_the_table(text: str, seconds: int | None) -> None:
         ("2020-12-01T00:03:36Z", LexicalCast, None),
     ],
 )
-def test_recorded_texts_of_refused_times(text: str, kind: type[ChainError], message: str | None) -> None:
+def test_texts_of_refused_times(text: str, kind: type[ChainError], message: str | None) -> None:
     cast = "bad lexical cast: source type value could not be interpreted as target"
     for _ in range(2):
         with pytest.raises(kind) as caught:

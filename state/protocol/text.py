@@ -176,7 +176,7 @@ def _seconds(text: str) -> int:
     total = day * DAY_SECONDS * SECOND_MICROSECONDS + clock
     seconds = abs(total) // SECOND_MICROSECONDS * (1 if total > 0 else -1)
     require(seconds < 1 << 31, "Datetime overflow", condition="(pt - epoch).total_seconds() <= INT32_MAX")
-    require(seconds >= -(1 << 31), "Datetime overflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
+    require(seconds >= -(1 << 31), "Datetime underflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
     return seconds & 0xFFFFFFFF
 
 
