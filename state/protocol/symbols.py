@@ -5,7 +5,7 @@ Source: wire-format.md §1.9, §1.10; rpc-api.md §4.1.
 
 from __future__ import annotations
 
-import re
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from state.protocol import asset as assets
@@ -13,7 +13,7 @@ from state.protocol.asset import Asset
 from state.protocol.convert import to_text
 from state.protocol.errors import ParseError, cut_short, require
 from state.protocol.kinds.base import NotCanonical
-from state.protocol.text import read_integer
+from state.protocol.text import read_integer, size
 
 if TYPE_CHECKING:
     from state.protocol.spec import ChainSpec
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 SYMBOL_BYTES = 8
 SMT_BYTES = 4
 WHITE_SPACE = " \t\n\v\f\r"
+INNER_WHITE_SPACE = " \t\n\r"
 PLAIN_DIGITS_MAX = 12
-FRACTION = re.compile(r"[0-9]*", re.ASCII)
+LETTERS_MAX = 8
+CANNOT_PARSE = "Cannot parse asset symbol"
 SYMBOL_UNKNOWN = "UNKN"
 SYMBOL_NAMES = {assets.COIN: "COIN", assets.SBD: "SBD", assets.VESTS: "VESTS"}
 """What the reference's constants call the fixed symbols, whatever their letters are."""
@@ -78,22 +80,33 @@ class Symbols:
         plain = self._plain_asset(value) if type(value) is str else None
         if plain is not None:
             return plain
-        number, blank, name = to_text(value).strip(WHITE_SPACE).partition(" ")
+        text = to_text(value).strip(WHITE_SPACE)
+        number, blank, name = text.partition(" ")
         require(blank, condition="space_pos != std::string::npos")
         whole, point, fraction = number.partition(".")
+        require(point or "." not in text, condition="space_pos > dot_pos")
         if not point:
             amount_of(whole)  # it is read before the symbol then
-        symbol = self._by_letters.get(name.lstrip(" \t"))
-        require(symbol is not None, "Cannot parse asset symbol", condition="false")
-        assert symbol is not None
+        symbol = self._symbol_of(name, size(fraction) & 0xFF)
         places = assets.decimals(symbol)
-        require(len(fraction) == places, "Incorrect decimal places", condition=f"decimals == {places}")
-        if not FRACTION.fullmatch(fraction):
-            raise unreadable_amount()
-        amount = (amount_of(whole) if whole else 0) * 10**places + int(fraction)
-        if not assets.INT64_MIN <= amount <= assets.INT64_MAX:
+        amount = amount_of(whole + places * "0") + amount_of("1" + fraction) - 10**places
+        if amount > assets.INT64_MAX:
             raise unreadable_amount()
         return Asset(amount, symbol)
+
+    def _symbol_of(self, text: str, places_given: int) -> int:
+        """The symbol that a text begins with, where an amount has so many places; the text is read up to a NUL."""
+        text = text.lstrip(INNER_WHITE_SPACE)
+        rest = text.lstrip(ascii_uppercase)
+        letters = text[: len(text) - len(rest)]
+        require(len(letters) <= LETTERS_MAX, CANNOT_PARSE, condition="shift < 64")
+        symbol = self._by_letters.get(letters)
+        require(symbol is not None, CANNOT_PARSE, condition="false")
+        assert symbol is not None
+        places = assets.decimals(symbol)
+        require(places_given == places, "Incorrect decimal places", condition=f"decimals == {places}")
+        require(rest.lstrip(INNER_WHITE_SPACE)[:1] in ("", "\0"), CANNOT_PARSE, condition="false")
+        return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
         """The asset of a text in just the form that `asset_text` gives, and not negative; nearly all are."""
