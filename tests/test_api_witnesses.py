@@ -43,6 +43,10 @@ def test_one_witness(site: Site) -> None:
 def test_witnesses_by_record_id(site: Site) -> None:
     second, unknown, first = site.call("condenser_api.get_witnesses", [1, 99, 0])
     assert (second["owner"], unknown, first["owner"]) == ("wit-a", None, "initminer")
+    assert site.call("condenser_api.get_witnesses", [-1, 2**64 - 1, None, "1"])[:2] == [None, None]
+    # Record ids are signed numbers in the reference.
+    assert site.refused("condenser_api.get_witnesses", ["9223372036854775808"]) == (-32000, "Parse Error:Couldn't parse int64_t")
+    assert site.refused("condenser_api.get_witnesses", [[]]) == (-32000, "Bad Cast:Invalid cast from array_type to int64")
 
 
 def test_witnesses_by_vote(site: Site) -> None:

@@ -75,6 +75,8 @@ def test_first_value_is_read(body: bytes, value: Any) -> None:
         (b"1" * 100_000, ParseError, "Parse Error:"),
         (b"[18446744073709551616]", ParseError, "Parse Error:Couldn't parse uint64_t"),
         (b'{"a":[{"b":-9223372036854775809}]}', ParseError, "Parse Error:Couldn't parse int64_t"),
+        (b"[[1,-9223372036854775809],18446744073709551616]", ParseError, "Parse Error:Couldn't parse int64_t"),
+        (b'{"a":18446744073709551616,"b":-9223372036854775809}', ParseError, "Parse Error:Couldn't parse uint64_t"),
         (b"\xef\xbb\xbf{}", ParseError, "Parse Error:"),
         (b"[" * 100 + b"]" * 100, Refused, "Assert Exception:open_object < 100 && open_array < 100: object graph too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, Refused, "Assert Exception:open_object"),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 from rpc.api.listing import By, ListLimit, declare_list, require_few
 from rpc.records.chain import WitnessSchedule
 from rpc.records.witnesses import Witness, WitnessVote
-from rpc.service.arguments import AccountName, UInt64
+from rpc.service.arguments import AccountName, Int64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.kinds import Share, UInt128
@@ -44,7 +44,7 @@ def get_witness_by_account(state: State, show: Show, /, account: AccountName) ->
 
 
 @method("condenser_api.get_witnesses")
-def get_witnesses(state: State, show: Show, /, ids: list[UInt64]) -> list[WitnessJson | None]:
+def get_witnesses(state: State, show: Show, /, ids: list[Int64]) -> list[WitnessJson | None]:
     """The witnesses with these record ids, null for unknown ones."""
     return [show.maybe(Witness, state.witnesses.get(number)) for number in ids]
 

@@ -83,7 +83,7 @@ def _malformed(error: Exception) -> ChainError:
 
 
 def _check_integers(value: Any) -> None:
-    """Refuse integers that neither 64-bit type holds."""
+    """Refuse the first integer that neither 64-bit type holds."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -91,6 +91,6 @@ def _check_integers(value: Any) -> None:
             if not _INT_MIN <= item <= _INT_MAX:
                 raise ParseError("Couldn't parse uint64_t" if item > 0 else "Couldn't parse int64_t")
         elif type(item) is list:
-            waiting += item
+            waiting += item[::-1]
         elif type(item) is dict:
-            waiting += item.values()
+            waiting += reversed(item.values())
