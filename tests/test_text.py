@@ -377,10 +377,23 @@ def test_versions_come_back(number: int) -> None:
         ("256.0.0", "Major"),
         ("0.256.0", "Hardfork"),
         ("0.0.65536", "Revision"),
-        ("9" * 9000 + ".0.0", "Major"),
+        ("9" * 9000 + ".0.0", "proper dotted decimal"),
+        ("4294967296.1.1", "proper dotted decimal"),
+        ("1.4294967296.1", "proper dotted decimal"),
+        ("1.1.4294967296", "Revision"),
+        ("-1.2.3", "Major"),
+        ("1.-2.3", "Hardfork"),
+        ("1.2.-3", "Revision"),
+        ("0.23", "proper dotted decimal"),
+        ("0.23.x", "Extra information"),
         ("0.0.0 ", "Extra information"),
     ],
 )
 def test_texts_of_refused_versions(text: str, reason: str) -> None:
     with pytest.raises(Refused, match=reason):
         version_from_text(text)
+
+
+@pytest.mark.parametrize(("text", "version"), [("+0.23.1", "0.23.1"), ("-0.23.1", "0.23.1"), ("0.23.", "0.23.0"), ("0_23_ +", "0.23.0")])
+def test_odd_texts_of_versions(text: str, version: str) -> None:
+    assert version_text(version_from_text(text)) == version

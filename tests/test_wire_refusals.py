@@ -13,7 +13,7 @@ import pytest
 
 import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
-from state.protocol.errors import ChainError
+from state.protocol.errors import BadCast, ChainError
 from state.protocol.transaction import Wire
 from tests.conftest import CASES, case_names, read_json_lines
 
@@ -125,3 +125,10 @@ def test_numbers_of_proposals_are_checked_one_after_the_other(ids: Any, text: st
     error = read({"operations": [{"type": "update_proposal_votes_operation", "value": {"proposal_ids": ids}}]})
     assert error is not None
     assert error.message(SPEC.spell) == text
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_blocks_whose_transactions_are_no_array(legacy: bool) -> None:
+    for given, kind in (("x", "string"), (None, "null"), ({}, "object"), (True, "bool")):
+        with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
+            WIRE.block_from_json({"transactions": given}, legacy)

@@ -35,7 +35,8 @@ ACCOUNT_NAME = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 NOT_IN_PERMLINKS = re.compile(r"[^a-z0-9-]")
 NOT_HEX = re.compile(r"[^0-9A-Fa-f]")
 INTEGER = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,20})")
-VERSION = re.compile(r"[ \t-\r]*([0-9]+)[ \t-\r]*([._])[ \t-\r]*([0-9]+)[ \t-\r]*\2[ \t-\r]*([0-9]+)")
+VERSION = re.compile(r"[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*([._])[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*\2[ \t-\r]*([+-]?[0-9]*)")
+VERSION_PART_TOO_LARGE = 1 << 32
 
 # ------------------------------------------------------------------ bytes
 
@@ -268,14 +269,17 @@ def version_text(number: int) -> str:
 
 
 def version_from_text(text: str) -> int:
-    """A packed version from `M.H.R` or `M_H_R`; white space in front of a part or of a dot is skipped."""
+    """A packed version from `M.H.R` or `M_H_R`, read like numbers from a C++ stream: white space in front of a part or of a dot
+    is skipped, negative numbers wrap, and reading ends with a number that is too large. The last one may be missing.
+    """
     match = VERSION.match(text)
-    if match is None:
+    parts = [_version_part(match[i]) for i in (1, 3, 4)] if match else []
+    if match is None or VERSION_PART_TOO_LARGE in parts[:2]:
         raise Refused(
             "Variant does not contain proper dotted decimal format",
             condition="( dot_a == '.' || dot_a == '_' ) && dot_a == dot_b",
         )
-    major, hardfork, release = (_version_part(match[i]) for i in (1, 3, 4))
+    major, hardfork, release = parts
     require(major <= 0xFF, "Major version is out of range", condition="major <= 0xFF")
     require(hardfork <= 0xFF, "Hardfork version is out of range", condition="hardfork <= 0xFF")
     require(release <= 0xFFFF, "Revision version is out of range", condition="revision <= 0xFFFF")
@@ -284,5 +288,7 @@ def version_from_text(text: str) -> int:
 
 
 def _version_part(digits: str) -> int:
+    if digits in ("", "+", "-"):
+        return 0
     number = read_integer(digits, 32, signed=False)
-    return 1 << 32 if number is None else number
+    return VERSION_PART_TOO_LARGE if number is None else number

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Struct
 
 from state.protocol.codec import Codecs, past_end, reading
-from state.protocol.convert import to_object
-from state.protocol.errors import BadCast, require
+from state.protocol.convert import to_array, to_object
+from state.protocol.errors import require
 from state.protocol.fields import kind_of_hint
 from state.protocol.keys import ripemd160
 from state.protocol.kinds import (
@@ -326,9 +326,7 @@ class Wire:
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(Hash(65))(given.get("witness_signature", ""))
-        listed = given.get("transactions", [])
-        if not isinstance(listed, list):
-            raise BadCast("Invalid cast from ${type} to Array", type="object_type")
+        listed = to_array(given.get("transactions", []))
         transactions = tuple([self.transaction_from_json(trx, legacy) for trx in listed])
         block = SignedBlock(
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions
