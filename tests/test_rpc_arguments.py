@@ -232,3 +232,25 @@ def test_converters_can_be_added() -> None:
             register_converter(Point, point)
     finally:
         del CONVERTERS[Point]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        # The first three are recorded (case rpc_envelope).
+        (b'{"id":18446744073709551616}', "Couldn't parse uint64_tError parsing object"),
+        (b'{"params":[18446744073709551616,-1]}', "Couldn't parse uint64_tAttempting to parse array []Error parsing object"),
+        (b'{"params":[27,18446744073709551616]}', "Couldn't parse uint64_tAttempting to parse array [27]Error parsing object"),
+        (
+            b'[{"a":4294967296},[-5,1.5,null,"COIN\\u0001",-9223372036854775809]]',
+            'Couldn\'t parse int64_tAttempting to parse array [-5,"1.50000000000000000",null,"COIN\\u0001"]'
+            'Attempting to parse array [{"a":"4294967296"}]',
+        ),
+        (b"[" + b"1," * 1001 + b"18446744073709551616]", "Couldn't parse uint64_tAttempting to parse array []"),
+        (b'["' + b"x" * 5000 + b'",18446744073709551616]', "Couldn't parse uint64_tAttempting to parse array []"),
+    ],
+)
+def test_integers_beyond_64_bits_are_refused_with_what_they_stand_in(body: bytes, text: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read_json(body)
+    assert caught.value.message(WIRE.spec.spell) == f"Parse Error:{text}"

@@ -22,7 +22,8 @@ class ChainError(Exception):
     """The chain refuses: expected in normal operation, told to the caller, changes nothing.
 
     `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
-    text the way the reference does for assertions.
+    text the way the reference does for assertions. `context` is what the reference was doing, `frames` the same where it
+    names values: texts with placeholders, and their values, from the inside out.
     """
 
     CODE: ClassVar[int] = 0
@@ -35,6 +36,7 @@ class ChainError(Exception):
         self.condition = condition
         self.values = values
         self.context = ""
+        self.frames: list[tuple[str, dict[str, object]]] = []
 
     @property
     def what(self) -> str:
@@ -49,7 +51,8 @@ class ChainError(Exception):
     def message(self, spell: Spell = as_written) -> str:
         """The whole text as clients see it, spelled for a chain."""
         text = fill(spell(self.format), self.values, spell)
-        return f"{spell(self.what)}:{text}{spell(self.context)}"
+        outer = "".join(fill(spell(format_), values, spell) for format_, values in self.frames)
+        return f"{spell(self.what)}:{text}{spell(self.context)}{outer}"
 
     def __str__(self) -> str:
         return self.message()
