@@ -2,9 +2,9 @@
 all plugins; and apart from it what HTTP and WebSocket add to a small reply, single and in batches.
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
-Without a file it takes the longest block log of the recorded cases, which is short: figures to compare need a log of some ten
-thousand transactions. Each reply's time is the median of many. Beside ours stand the reference's recoveries for such a log, in
-which its HTTP is included.
+Without a file it makes up a chain that fills every reply; the figures that count are those of a log of some ten thousand
+transactions. Each reply's time is the median of many. The reference's recoveries for such a log stand beside those of a file;
+its HTTP is in them. A reply with fewer rows than the log gives is marked, and has no figure of the reference beside it.
 """
 
 import argparse
@@ -23,8 +23,8 @@ import trio
 from msgspec import Struct
 
 from bench.clients import HttpClient, SocketClient
+from bench.growth import Site
 from bench.recovery import recovery_seconds
-from bench.replay import CASES
 from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.progress import Progress
@@ -37,13 +37,22 @@ from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
-from state.plugins.account_history import ACCOUNT_HISTORY
+from state.operations.content import Vote
+from state.operations.transfers import Transfer
+from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.plugins.registry import PLUGINS, enable
+from state.protocol.keys.authority import key_authority
+from state.protocol.keys.keys import public_key
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, Asset
 
 SECONDS_EACH = 1.0
 CALLS_MIN, CALLS_MAX = 7, 2000
 PORT = 19701
 PLENTY_OF_TRANSACTIONS = 50
+MADE_UP_ACCOUNTS, MADE_UP_VOTES, MADE_UP_BLOCKS = 1_100, 100, 20
+ENTRIES_MAX, WRITERS = 10_000, 20
 BATCH = 50
 EXCHANGES = 1500
 PROPERTIES: tuple[str, Any] = ("database_api.get_dynamic_global_properties", {})
@@ -51,11 +60,15 @@ LINES = 40
 
 
 class Question(Struct, frozen=True):
-    """A request, and how many recoveries the reference needs for it (0: nobody has measured)."""
+    """A request, how many rows the reply to it has in the workload, and how many recoveries the reference needs for that.
+
+    No recoveries: nobody has measured.
+    """
 
     what: str
     method: str
     params: Any
+    rows: int = 1
     reference: int = 0
 
     @property
@@ -76,6 +89,28 @@ def loaded(path: Path, chain: str) -> Chain:
     return made
 
 
+def made_up() -> Chain:
+    """A chain of accounts with a post and an order each, and some votes, all plugins on; one of them fills blocks with transfers."""
+    site = Site(MADE_UP_ACCOUNTS)
+    state, sender = site.state, "user-000000"
+    key = key_authority(public_key(site.secret))
+    state.account_authorities.modify(state.account_authorities.by_account.find(sender), active=key)
+    for number in range(MADE_UP_VOTES):  # posts without votes don't trend
+        site.apply(Vote(f"user-{number + 1:06d}", f"user-{number:06d}", "post", 10_000))
+    site.produce()
+    for block in range(MADE_UP_BLOCKS):
+        head = state.props.head_block_id
+        reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
+        for number in range(PLENTY_OF_TRANSACTIONS):
+            transfer = Transfer(sender, f"user-{number + 1:06d}", Asset(1, COIN), f"{block} {number}")
+            trx = SignedTransaction(*reference, state.head_time + 60, (transfer,))
+            digest = state.wire.signature_digest(state.wire.seal(trx))
+            trx.signatures = (sign(site.secret, digest, Canonical.bip_0062),)
+            site.chain.push_transaction(state.wire.seal(trx))
+        site.produce()
+    return site.chain
+
+
 def questions(chain: Chain) -> Iterator[Question]:
     """Return the requests whose replies are measured."""
     names = [row.name for row in chain.state.accounts.by_name]
@@ -84,19 +119,21 @@ def questions(chain: Chain) -> Iterator[Question]:
     writer, entries = longest_history(chain)
     first_page = {"start": "", "limit": 1000, "order": "by_name"}
     oldest = {"start": ["1970-01-01T00:00:00", "", ""], "limit": 100, "order": "by_cashout_time"}
-    yield Question("database_api.get_dynamic_global_properties", *PROPERTIES, 2)
-    yield Question("condenser_api.get_dynamic_global_properties", "condenser_api.get_dynamic_global_properties", [], 2)
-    yield Question("get_accounts of 1", "condenser_api.get_accounts", [names[len(names) // 2 :][:1]], 4)
-    yield Question("get_accounts of 100", "condenser_api.get_accounts", [spread], 304)
-    yield Question(f"block_api.get_block, {transactions} transactions", "block_api.get_block", {"block_num": block}, 30)
-    yield Question(f"condenser_api.get_block, {transactions} transactions", "condenser_api.get_block", [block], 30)
-    yield Question(f"account history of 100 ({entries} there)", "condenser_api.get_account_history", [writer, -1, 100], 35)
-    yield Question("list_accounts of 1,000", "database_api.list_accounts", first_page, 3400)
-    yield Question("list_comments of 100", "database_api.list_comments", oldest, 131)
-    yield Question("discussions of 20, trending", "condenser_api.get_discussions_by_trending", [{"tag": "", "limit": 20}], 41)
-    yield Question("discussions of 20, created", "condenser_api.get_discussions_by_created", [{"tag": "", "limit": 20}], 41)
-    yield Question("list_comments of 1,000", "database_api.list_comments", {**oldest, "limit": 1000})
-    yield Question(f"account history of {min(entries, 10_000)}", "condenser_api.get_account_history", [writer, -1, min(entries, 10_000)])
+    yield Question("database_api.get_dynamic_global_properties", *PROPERTIES, 1, 2)
+    yield Question("condenser_api.get_dynamic_global_properties", "condenser_api.get_dynamic_global_properties", [], 1, 2)
+    yield Question("get_accounts of 1", "condenser_api.get_accounts", [names[len(names) // 2 :][:1]], 1, 4)
+    yield Question("get_accounts of 100", "condenser_api.get_accounts", [spread], 100, 304)
+    yield Question(
+        f"block_api.get_block, {transactions} transactions", "block_api.get_block", {"block_num": block}, PLENTY_OF_TRANSACTIONS, 30
+    )
+    yield Question(f"condenser_api.get_block, {transactions} transactions", "condenser_api.get_block", [block], PLENTY_OF_TRANSACTIONS, 30)
+    yield Question(f"account history of 100 ({entries} there)", "condenser_api.get_account_history", [writer, -1, 100], 100, 35)
+    yield Question("list_accounts of 1,000", "database_api.list_accounts", first_page, 1000, 3400)
+    yield Question("list_comments of 100", "database_api.list_comments", oldest, 100, 131)
+    yield Question("discussions of 20, trending", "condenser_api.get_discussions_by_trending", [{"tag": "", "limit": 20}], 20, 41)
+    yield Question("discussions of 20, created", "condenser_api.get_discussions_by_created", [{"tag": "", "limit": 20}], 20, 41)
+    yield Question("list_comments of 1,000", "database_api.list_comments", {**oldest, "limit": 1000}, 1000)
+    yield Question(f"account history of {entries}", "condenser_api.get_account_history", [writer, -1, entries], entries)
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
@@ -108,11 +145,20 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 
 def longest_history(chain: Chain) -> tuple[str, int]:
-    """Return the account with the most entries in its history, and their number."""
-    accounts = ACCOUNT_HISTORY.of(chain.state).accounts
-    sizes = {row.name: len(accounts.get(row.name)) - accounts.get(row.name).first for row in chain.state.accounts.by_name}
+    """Return the account with the most entries in its history, and how many of them one query shows, at most 10,000."""
+    kept = ACCOUNT_HISTORY.of(chain.state).accounts
+    writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(kept.get(name)))[:WRITERS]
+    sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
     name = max(sizes, key=lambda each: sizes[each])
     return name, sizes[name]
+
+
+def rows_of(reply: bytes) -> int:
+    """How many rows a reply has: the members of its longest list, be it the result or inside of it; 1 without a list."""
+    result = json.loads(reply)["result"]
+    inside = list(result.values()) if isinstance(result, dict) else [result]
+    within = [value for each in inside if isinstance(each, dict) for value in each.values()]
+    return max((len(value) for value in inside + within if isinstance(value, list)), default=1)
 
 
 # ------------------------------------------------------------------ in this process
@@ -138,13 +184,20 @@ def median_seconds(service: Service, body: bytes) -> float:
     return statistics.median(times)
 
 
-def in_process(service: Service, asked: list[Question], recovery: float) -> None:
+def in_process(service: Service, asked: list[Question], recovery: float, is_compared: bool) -> None:
     """Print what each reply takes."""
     for question in asked:
-        size = len(answered(service, question.body))
+        reply = answered(service, question.body)
         seconds = median_seconds(service, question.body)
-        against = f"reference {question.reference:5}" if question.reference else ""
-        print(f"{question.what:46} {seconds * 1e6:10.1f} µs = {seconds / recovery:8.2f} recoveries  {against:15}  {size:9,} bytes")
+        against = beside(question, rows_of(reply), is_compared)
+        print(f"{question.what:46} {seconds * 1e6:10.1f} µs = {seconds / recovery:8.2f} recoveries  {against:24}  {len(reply):9,} bytes")
+
+
+def beside(question: Question, rows: int, is_compared: bool) -> str:
+    """What stands beside a figure: that the reply is not the whole one, or else the reference's figure."""
+    if rows < question.rows:
+        return f"ONLY {rows:,} OF {question.rows:,} ROWS"
+    return f"reference {question.reference:5}" if question.reference and is_compared else ""
 
 
 def profiled(service: Service, asked: list[Question], words: str) -> None:
@@ -216,7 +269,7 @@ def main() -> None:
     parser.add_argument("--profile", metavar="WORDS")
     options = parser.parse_args()
     tune_collector()
-    chain = loaded(options.file or max(CASES.glob("*/block_log"), key=lambda log: log.stat().st_size), options.chain)
+    chain = made_up() if options.file is None else loaded(options.file, options.chain)
     service = new_service(chain, Processor(chain), tuple(PLUGINS), lambda: time.time_ns() // 1_000_000)
     keep_what_is_loaded()
     asked = list(questions(chain))
@@ -225,7 +278,7 @@ def main() -> None:
         return
     recovery = recovery_seconds()
     print(f"one key recovery: {recovery * 1e6:.1f} µs")
-    in_process(service, asked, recovery)
+    in_process(service, asked, recovery, is_compared=options.file is not None)
     over_the_wire(service, recovery)
 
 

@@ -68,7 +68,7 @@ declare_list(
     key="accounts",
     record=AccountRecord,
     view=account_view,
-    by_name=By(lambda state: state.accounts.by_name, AccountName),
+    by_name=By(lambda state: state.accounts.by_name, AccountName, or_alone=True),
     by_proxy=By(lambda state: state.accounts.by_proxy, tuple[AccountName, AccountName]),
     by_next_vesting_withdrawal=By(lambda state: state.accounts.by_next_vesting_withdrawal, tuple[Timestamp, AccountName]),
 )

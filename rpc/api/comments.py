@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, chosen, declare_list, few, read_argument, require_few
+from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Member, Order, chosen, declare_list, few, read_argument, require_few
 from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
 from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
 from rpc.service.method import method
@@ -84,29 +84,33 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
     return comment.id
 
 
-def cashout_place(state: State, time: int, author: str, permlink: str) -> tuple[Any, ...]:
-    """Where a comment stands among those of a time."""
-    return time, comment_id(state, author, permlink)
+def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
+    """Return where a comment stands among those of a payout time: [time, author, permlink]."""
+    comment = comment_id(state, member(1), member(2))
+    return member(0), comment
 
 
-def root_place(state: State, root_author: str, root_permlink: str, author: str, permlink: str) -> tuple[Any, ...]:
-    """Where a comment stands in the discussion of a post."""
-    return comment_id(state, root_author, root_permlink, "root"), comment_id(state, author, permlink, "child")
+def root_place(state: State, member: Member) -> tuple[Any, ...]:
+    """Return where a comment stands in the discussion of a post: [root author, root permlink, author, permlink]."""
+    root = comment_id(state, member(0), member(1), "root")
+    return root, comment_id(state, member(2), member(3), "child")
 
 
-def parent_place(state: State, parent_author: str, parent_permlink: str, author: str, permlink: str) -> tuple[Any, ...]:
-    """Where a comment stands among the replies to another."""
-    return parent_author, parent_permlink, comment_id(state, author, permlink, "child")
+def parent_place(state: State, member: Member) -> tuple[Any, ...]:
+    """Return where a comment stands among the replies to a parent: [parent author, parent permlink or time, author, permlink].
+
+    Replies to all posts of an author by the time of their last change have the same form.
+    """
+    child = comment_id(state, member(2), member(3), "child")
+    second = member(1)
+    return member(0), second, child
 
 
-def update_place(state: State, parent_author: str, time: int, author: str, permlink: str) -> tuple[Any, ...]:
-    """Where a comment stands among the replies to an author that were changed at a time."""
-    return parent_author, time, comment_id(state, author, permlink, "child")
-
-
-def author_update_place(state: State, parent_author: str, time: int, author: str, permlink: str) -> tuple[Any, ...]:
-    """The same with the name that the reference's text has here."""
-    return parent_author, time, comment_id(state, author, permlink)
+def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
+    """Return the same place; only the name differs that the reference's text has here."""
+    comment = comment_id(state, member(2), member(3))
+    time = member(1)
+    return member(0), time, comment
 
 
 declare_list(
@@ -116,12 +120,12 @@ declare_list(
     key="comments",
     record=CommentRecord,
     view=comment_view,
-    by_cashout_time=By(lambda state: state.comments.by_cashout_time, CashoutStart, cashout_place),
+    by_cashout_time=By(lambda state: state.comments.by_cashout_time, CashoutStart, place=cashout_place),
     by_permlink=By(lambda state: state.comments.by_permlink, tuple[AccountName, Text]),
-    by_root=By(lambda state: state.comments.by_root, RootStart, root_place),
-    by_parent=By(lambda state: state.comments.by_parent, ParentStart, parent_place),
-    by_last_update=By(lambda state: state.comments.by_last_update, UpdateStart, update_place),
-    by_author_last_update=By(lambda state: state.comments.by_last_update, AuthorUpdateStart, author_update_place),
+    by_root=By(lambda state: state.comments.by_root, RootStart, place=root_place),
+    by_parent=By(lambda state: state.comments.by_parent, ParentStart, place=parent_place),
+    by_last_update=By(lambda state: state.comments.by_last_update, UpdateStart, place=parent_place),
+    by_author_last_update=By(lambda state: state.comments.by_last_update, AuthorUpdateStart, place=author_update_place),
 )
 
 # ------------------------------------------------------------------ lists of votes
@@ -154,20 +158,22 @@ def voter_id(state: State, name: str) -> int:
     return account.id
 
 
-def comment_voter_place(state: State, author: str, permlink: str, voter: str) -> tuple[int, int]:
-    """Where an account's vote on a comment stands among those on the comment."""
+def comment_voter_place(state: State, member: Member) -> tuple[int, int]:
+    """Return where an account's vote on a comment stands among those on the comment: [author, permlink, voter]."""
+    author, permlink, voter = member(0), member(1), member(2)
     account = voter_id(state, voter)
     return comment_id(state, author, permlink), account
 
 
-def voter_comment_place(state: State, voter: str, author: str, permlink: str) -> tuple[int, int]:
-    """Where an account's vote on a comment stands among those of the account."""
+def voter_comment_place(state: State, member: Member) -> tuple[int, int]:
+    """Return where an account's vote on a comment stands among those of the account: [voter, author, permlink]."""
+    author, permlink, voter = member(1), member(2), member(0)
     return voter_id(state, voter), comment_id(state, author, permlink)
 
 
 VOTES = {
-    "by_comment_voter": By(lambda state: state.comment_votes.by_comment_voter, CommentVoter, comment_voter_place),
-    "by_voter_comment": By(lambda state: state.comment_votes.by_voter_comment, VoterComment, voter_comment_place),
+    "by_comment_voter": By(lambda state: state.comment_votes.by_comment_voter, CommentVoter, place=comment_voter_place),
+    "by_voter_comment": By(lambda state: state.comment_votes.by_voter_comment, VoterComment, place=voter_comment_place),
 }
 VoteStart = Annotated[Any, AnyOf((CommentVoter, VoterComment))]
 VoteOrder = Annotated[Any, Among((*VOTES, *SYMBOL_ORDERS))]
@@ -186,13 +192,14 @@ def list_votes(
 
     The orders with a symbol are the same, whatever the symbol is.
     """
+    named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:
         start = read_argument("start", list[Any], show.wire, start)
-    if type(order) is str and order in SYMBOL_ORDERS:
-        start = start if start is BEGINNING else without_symbol(order, start)
-        by = VOTES[SYMBOL_ORDERS[order][0]]
+    if named is not None:
+        by = chosen(VOTES, named)
     else:
-        by = chosen(VOTES, read_argument("order", Order, show.wire, order))
+        by = VOTES[SYMBOL_ORDERS[order][0]]
+        start = start if start is BEGINNING else without_symbol(order, start)
     rows = islice(by.rows(state, show.wire, start), limit)
     return show.each(VoteRecord, (vote_view(state, row) for row in rows))
 

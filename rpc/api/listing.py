@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from rpc.service.refusal import BadArgument
 from rpc.service.show import Json, Of, Show
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
+from state.protocol.values.convert import to_array
 from state.store import Row
 from state.store.ordered import OrderedIndex
 from state.tables import State
@@ -28,6 +29,8 @@ BEGINNING: Any = msgspec.UNSET
 RowT = TypeVar("RowT", bound=Row)
 View = Callable[[State, Any], Any]
 Bound = Callable[..., tuple[Any, ...]]
+Member = Callable[[int], Any]
+Place = Callable[[State, Member], tuple[Any, ...]]
 
 
 class SortOrder(enum.Enum):
@@ -83,27 +86,32 @@ class By(Struct, frozen=True):
     """One order of a list: the index, and the type of `start` as an annotation.
 
     A tuple stands for a pair, whose missing members take their defaults, or, with `Exactly`, for an array of that size,
-    which `or_empty` may also have no members. `bound` turns the state and the members of `start` into a prefix of the
-    index, where they aren't one already; where the type is Any, it gets `start` as it came.
+    which `or_empty` may also have no members. A name may also come in an array of one with `or_alone`. `bound` turns the
+    state and the members of `start` into a prefix of the index, where they aren't one already; where the type is Any, it
+    gets `start` as it came. `place` does the same for an exact array between whose members the reference looks rows up:
+    it gets a function that reads the member at an index, and calls it in the reference's order, so that of two wrong
+    members the same one is refused.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
     start: Any
     bound: Bound | None = None
+    place: Place | None = None
     or_empty: bool = False
+    or_alone: bool = False
 
     def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
-        """The rows from `start` on: a lower bound in the order of the index; all of them when it is left out or empty.
+        """Return the rows from `start` on: a lower bound in the order of the index; all of them when it is left out.
 
-        Descending, they are those below it, backwards.
+        Descending, they are those below it, backwards; an empty `start` stands for the end then (rpc-api.md §9.3).
         """
-        index, prefix = self.index(state), self.prefix(state, wire, start)
+        index, prefix = self.index(state), () if descending and start == [] else self.prefix(state, wire, start)
         if descending:
             return index.before(*prefix) if prefix else reversed(index)
         return index.starting(*prefix) if prefix else iter(index)
 
     def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
-        """What `start` stands for in the index, () for the beginning. A single name may also come in an array of one."""
+        """Return what `start` stands for in the index, () for the beginning."""
         try:
             return self._prefix(state, wire, start)
         except ChainError as error:
@@ -112,15 +120,20 @@ class By(Struct, frozen=True):
     def _prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
         if start is BEGINNING or (self.or_empty and start == []):
             return ()
-        reader = start_reader(self.start, wire)
-        default = reader.default()
-        if isinstance(default, str) and type(start) is list and len(start) == 1 and type(start[0]) is str:
+        if self.place is not None:
+            return self.place(state, member_reader(self.start, wire, start))
+        if self.or_alone and type(start) is list and len(start) == 1 and type(start[0]) is str:
             start = start[0]
-        value = reader.read(start)
-        if start == [] and self.start is not Any:
-            return ()
-        members = value if isinstance(default, tuple) else (value,)
+        value = start_reader(self.start, wire).read(start)
+        members = value if isinstance(value, tuple) else (value,)
         return members if self.bound is None else self.bound(state, *members)
+
+
+def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
+    """Check the size of a `start` that is an exact array, and return the function that reads its member at an index."""
+    given, elements = to_array(start), get_args(annotation.__origin__)
+    annotation.__metadata__[0].check(given, len(elements))
+    return lambda i: start_reader(elements[i], wire).read(given[i])
 
 
 @lru_cache(READERS_KEPT_MAX)

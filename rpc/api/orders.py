@@ -12,6 +12,8 @@ from state.protocol.values.asset import COIN, Asset, Price, convert
 from state.tables import State, market
 
 BOOK_LIMIT = 500
+SYMBOLS = 2
+"""A price's key begins with so many parts that say which market it is on."""
 
 OrderJson = Annotated[Json, Of(LimitOrderRecord)]
 OpenOrderJson = Annotated[Json, Of(OpenOrderRecord)]
@@ -54,8 +56,9 @@ def book_order(order: market.LimitOrder) -> BookOrderView:
 
 
 def price_place(_state: State, price: Price, order_id: int) -> tuple[object, int]:
-    """Where an order with a price and a record id stands."""
-    return market.sell_price_key(price), order_id
+    """Return where an order with a price and a record id stands; a price of something for nothing is above all others."""
+    key = market.sell_price_key(price)
+    return key if price.quote.amount else key[:SYMBOLS], order_id
 
 
 declare_list(

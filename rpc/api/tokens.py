@@ -100,7 +100,8 @@ def control_place(state: State, start: Any) -> tuple[Any, ...]:
         return (name.read(start),)
     key = to_array(start)
     require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
-    return name.read(key[0]), symbol.read(key[1])
+    token = symbol.read(key[1])  # the reference reads the members of such arrays from the last to the first
+    return name.read(key[0]), token
 
 
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
@@ -109,9 +110,13 @@ def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
     require(len(key) in (0, 3), CONTRIBUTOR_START, condition="key.size() == 0 || key.size() == 3")
     if not key:
         return ()
-    symbol, name = (key[0], key[1]) if type(key[0]) is dict else (key[1], key[0])
-    read = [start_reader(kind, state.wire).read for kind in (Symbol, AccountName, UInt32)]
-    return read[0](symbol), read[1](name), read[2](key[2])
+    symbol, name, number = (start_reader(kind, state.wire).read for kind in (Symbol, AccountName, UInt32))
+    contribution = number(key[2])
+    if type(key[0]) is dict:
+        account = name(key[1])
+        return symbol(key[0]), account, contribution
+    token = symbol(key[1])
+    return token, name(key[0]), contribution
 
 
 declare_list(

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from rpc.api.listing import By, ListLimit, declare_list, require_few
 from rpc.records.chain import WitnessScheduleRecord
 from rpc.records.witnesses import WitnessRecord, WitnessVoteRecord
-from rpc.service.arguments import AccountName, UInt64
+from rpc.service.arguments import AccountName
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.codec.kinds import Share, UInt128
+from state.protocol.codec.kinds import Int64, Share, UInt128
 from state.tables import State
 
 WitnessJson = Annotated[Json, Of(WitnessRecord)]
@@ -32,7 +32,7 @@ def get_witness_by_account(state: State, show: Show, /, account: AccountName) ->
 
 
 @method("condenser_api.get_witnesses")
-def get_witnesses(state: State, show: Show, /, ids: list[UInt64]) -> list[WitnessJson | None]:
+def get_witnesses(state: State, show: Show, /, ids: list[Int64]) -> list[WitnessJson | None]:
     """The witnesses with these record ids, null for unknown ones."""
     return [show.maybe(WitnessRecord, state.witnesses.get(number)) for number in ids]
 

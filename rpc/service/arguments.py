@@ -5,7 +5,6 @@ are added here. Nothing here knows methods. Source: rpc-api.md §1.9.
 """
 
 import enum
-import re
 import types
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -32,9 +31,9 @@ from state.protocol.codec.kinds import (
     UInt64,
     as_it_is,
 )
-from state.protocol.errors import BadCast, ChainError, require
+from state.protocol.errors import ChainError, require
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
-from state.protocol.values.convert import to_array, to_int, to_object
+from state.protocol.values.convert import to_array, to_choice, to_object
 from state.protocol.values.integers import UINT32_MAX
 
 __all__ = [
@@ -129,6 +128,10 @@ class Exactly(Struct, frozen=True):
 
     text: str
     condition: str = ""
+
+    def check(self, given: list[Any], size: int) -> None:
+        """Refuse an array that has not exactly `size` members."""
+        require(len(given) == size, self.text, condition=self.condition or f"key.size() == {size}")
 
 
 class Title(Struct, frozen=True):
@@ -289,9 +292,11 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
 
     def read(value: Any) -> tuple[Any, ...]:
         given = to_array(value)
-        if exactly is not None:
-            require(len(given) == size, exactly.text, condition=exactly.condition or f"key.size() == {size}")
-        return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+        if exactly is None:
+            return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+        exactly.check(given, size)
+        # The reference passes these members as arguments of one call, and its compiler evaluates those from the last to the first.
+        return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
 
     return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
 
@@ -299,20 +304,12 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
     """By name, or by its place in the declaration; aliases are known by name only."""
     names, members = cls.__members__, list(cls)
+    own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, Title)), cls.__name__))
 
     def read(value: Any) -> enum.Enum:
-        if type(value) is not str:
-            index = to_int(to_int(value, 64, True), 32, True)
-        elif value in names:
-            return names[value]
-        elif re.fullmatch(r"[+-]?[0-9]{1,10}", value):
-            index = int(value)
-        else:
-            raise BadCast("invalid name '${key}' in enum '${enum}'", key=value, enum=title)
-        if not 0 <= index < len(members):
-            raise BadCast("invalid index '${key}' in enum '${enum}'", key=index, enum=title)
-        return members[index]
+        named = names.get(value) if type(value) is str else None
+        return members[to_choice(value, own_names, title)] if named is None else named
 
     return Argument(read, lambda: members[0], lambda: members[0].name)
 

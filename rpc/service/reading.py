@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused
+from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
 BODY_SIZE_MAX = 32_000_000
@@ -19,6 +20,10 @@ DEPTH_MAX = 99
 # Commas and brackets, those in texts too. A full block of the smallest operations has a third of them; decoding so many takes
 # a few tenths of a second, in which nobody else is answered.
 MARKS_MAX = 6_000_000
+
+# How much of an array a refusal may show.
+SHOWN_MEMBERS_MAX = 1000
+SHOWN_SIZE_MAX = 4096
 
 _BLANK = b" \t\r\n"
 _LONG_NUMBER = re.compile(rb"\d{19}")
@@ -36,8 +41,9 @@ def read_json(body: bytes) -> Any:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = _first_value(body)
-    if _LONG_NUMBER.search(body):
-        _check_integers(value)
+    error = _unreadable_integer(value) if _LONG_NUMBER.search(body) else None
+    if error is not None:
+        raise error
     return value
 
 
@@ -83,15 +89,51 @@ def _malformed(error: Exception) -> ChainError:
     return ParseError("${reason}", reason=str(error))
 
 
-def _check_integers(value: Any) -> None:
-    """Refuse integers that neither 64-bit type holds."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if type(item) is int:
-            if not _INT_MIN <= item <= _INT_MAX:
-                raise ParseError("Couldn't parse uint64_t" if item > 0 else "Couldn't parse int64_t")
-        elif type(item) is list:
-            waiting += item
-        elif type(item) is dict:
-            waiting += item.values()
+def _unreadable_integer(value: Any) -> ParseError | None:
+    """The refusal of the first integer that neither 64-bit type holds; like the reference's it says what the integer stands in."""
+    members = value if type(value) is list else list(value.values()) if type(value) is dict else [value]
+    for at, member in enumerate(members):
+        kind = type(member)
+        if kind is int:
+            if _INT_MIN <= member <= _INT_MAX:
+                continue
+            error = ParseError("Couldn't parse uint64_t" if member > 0 else "Couldn't parse int64_t")
+        else:
+            inner = _unreadable_integer(member) if kind is list or kind is dict else None
+            if inner is None:
+                continue
+            error = inner
+        if type(value) is list:
+            error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(members[:at])}))
+        elif type(value) is dict:
+            error.frames.append(("Error parsing object", {}))
+        return error
+    return None
+
+
+class ReadSoFar(list[Any]):
+    """The members of an array that have been read when one is refused; they print as the reference prints JSON.
+
+    Where that would take more than a few thousand characters, nothing is shown; the reference prints all of it.
+    """
+
+    def __init__(self, members: list[Any]) -> None:
+        super().__init__(_shown(member) for member in members[:SHOWN_MEMBERS_MAX])
+        if len(members) > SHOWN_MEMBERS_MAX or len(str(self)) > SHOWN_SIZE_MAX:
+            self.clear()
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(list(self)).decode()
+
+
+def _shown(value: Any) -> Any:
+    """A JSON value with its numbers as the reference writes them: texts where they are large or real."""
+    if type(value) is int:
+        return json_int(value)
+    if type(value) is float:
+        return to_text(value)
+    if type(value) is list:
+        return [_shown(item) for item in value]
+    if type(value) is dict:
+        return {key: _shown(item) for key, item in value.items()}
+    return value

@@ -96,9 +96,12 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock = time.t
     """The error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
     spell = wire.spec.spell
     context = _context(error, clock)
-    stack = [{"context": context, "format": spell(error.format), "data": {key: jsonable(v, wire) for key, v in error.values.items()}}]
-    if error.context:
-        stack.append({"context": context, "format": spell(error.context), "data": {}})
+    frames = [(error.format, error.values), (error.context, {}), *error.frames]
+    stack = [
+        {"context": context, "format": spell(format_), "data": {key: jsonable(v, wire) for key, v in values.items()}}
+        for format_, values in frames
+        if format_ or values is error.values
+    ]
     return {
         "code": code,
         "message": error.message(spell),

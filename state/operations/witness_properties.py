@@ -6,13 +6,14 @@ Static checks and effect read the values through the same functions. Sources: op
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from struct import Struct as Layout
 from typing import Any
 
 from msgspec import Struct
 
 from state.operations.checks import require_url
-from state.protocol.codec.codecs import reading
-from state.protocol.codec.kinds import Codecs, Int, Key, String, unpack_length
+from state.protocol.codec.kinds import Codecs, Int, unpack_length
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MIN_BLOCK_SIZE_LIMIT,
@@ -21,9 +22,10 @@ from state.protocol.constants import (
     COIN_RD_MIN_BUDGET,
     COIN_RD_MIN_DECAY,
 )
-from state.protocol.errors import OutOfRange, require
+from state.protocol.errors import ChainError, cut_short, require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import COIN, SBD, Asset, Price
+from state.protocol.values.text import decode
 
 KEY = "key"
 
@@ -59,98 +61,126 @@ def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> No
 def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
     """Return the current signing key that an operation names, None if it names none; it needs no chain's codecs."""
     data = dict(props).get(KEY)
-    if data is None:
-        return None
-    if data and len(data) < len(NULL_KEY):
-        raise too_short(PACKED[KEY], data)
-    return data[: len(NULL_KEY)] or NULL_KEY
+    if not data:
+        return data if data is None else NULL_KEY
+    with inside(f"error unpacking {PUBLIC_KEY}"):
+        return read_key(data, 0)[0]
 
 
 # ------------------------------------------------------------------ reading
 
 
-class Packed(Struct, frozen=True):
-    """The packed form of a property.
-
-    `parts` are the pieces that the reference reads: the size of each in bytes, and its error when that piece is cut off; a text
-    has none, it begins with its length. `empty` is the value of no bytes at all; where there is none they are refused (the
-    reference goes on with whatever its memory holds).
-    """
-
-    type: str
-    kind: Any
-    parts: tuple[tuple[int, str], ...] = ()
-    empty: Any = None
-
-
-def number(type_: str, kind: Int) -> Packed:
-    """Return the packed form of a number of fixed size."""
-    return Packed(type_, kind, ((kind.bits // 8, f"error unpacking {type_}"),))
-
+Read = Callable[[bytes, int, Codecs], tuple[Any, int]]
 
 ASSET = "coin::protocol::asset"
 PRICE = "coin::protocol::price"
 PUBLIC_KEY = "coin::protocol::public_key_type"
-ASSET_PARTS = (
-    (8, f"error unpacking int64_tError unpacking field amounterror unpacking {ASSET}"),
-    (4, f"error unpacking uint32_tError unpacking field symbolerror unpacking {ASSET}"),
-    (4, f"Error unpacking field symbolerror unpacking {ASSET}"),
-)
-PRICE_PARTS = tuple(
-    (size, f"{where}Error unpacking field {side}error unpacking {PRICE}") for side in ("base", "quote") for size, where in ASSET_PARTS
-)
-KEY_PARTS = ((33, f"fc::array<type,length>Error unpacking field key_dataerror unpacking {PUBLIC_KEY}"),)
-PACKED_KEY = Packed(PUBLIC_KEY, Key(), KEY_PARTS, NULL_KEY)
+AMOUNT_BYTES = 8
+TEXT_BYTES_MAX = 10 * 1024 * 1024
 
+
+class Packed(Struct, frozen=True):
+    """How a property is packed: the reference's name of its type, and what reads it.
+
+    `empty` is what no bytes stand for; without it they are refused (the reference goes on with whatever its memory holds).
+    """
+
+    type: str
+    read: Read
+    empty: Any = None
+
+
+@contextmanager
+def inside(where: str) -> Iterator[None]:
+    """Add to a refusal what the reference was reading; the inner ones come first."""
+    try:
+        yield
+    except ChainError as error:
+        error.context += where
+        raise
+
+
+def take(data: bytes, i: int, size: int) -> bytes:
+    """Return the next bytes, all of which must be there."""
+    if len(data) - i < size:
+        raise cut_short(len(data), len(data) - i)
+    return data[i : i + size]
+
+
+def number(type_: str, kind: Int) -> Packed:
+    """A number of fixed size."""
+    layout = Layout("<" + kind.layout)
+
+    def read_number(data: bytes, i: int, _: Codecs) -> tuple[int, int]:
+        with inside(f"error unpacking {type_}"):
+            return layout.unpack(take(data, i, layout.size))[0], i + layout.size
+
+    return Packed(type_, read_number)
+
+
+def read_asset(data: bytes, i: int, codecs: Codecs) -> tuple[Asset, int]:
+    """An amount and a symbol, which is read in two halves."""
+    with inside(f"error unpacking {ASSET}"):
+        with inside("error unpacking int64_tError unpacking field amount"):
+            amount = int.from_bytes(take(data, i, AMOUNT_BYTES), "little", signed=True)
+        with inside("Error unpacking field symbol"):
+            symbol, i = codecs.symbols.unpack(data, i + AMOUNT_BYTES)
+    return Asset(amount, symbol), i
+
+
+def read_price(data: bytes, i: int, codecs: Codecs) -> tuple[Price, int]:
+    """Two assets."""
+    with inside(f"error unpacking {PRICE}"):
+        with inside("Error unpacking field base"):
+            base, i = read_asset(data, i, codecs)
+        with inside("Error unpacking field quote"):
+            quote, i = read_asset(data, i, codecs)
+    return Price(base, quote), i
+
+
+def read_key(data: bytes, i: int, _: Codecs | None = None) -> tuple[bytes, int]:
+    """A public key."""
+    with inside(f"fc::array<type,length>Error unpacking field key_dataerror unpacking {PUBLIC_KEY}"):
+        return take(data, i, len(NULL_KEY)), i + len(NULL_KEY)
+
+
+def read_text(data: bytes, i: int, _: Codecs) -> tuple[str, int]:
+    """A length, which is read byte by byte, and a text."""
+    try:
+        size, i = unpack_length(data, i)
+    except IndexError:
+        raise cut_short(len(data), 0, method="get") from None
+    require(size < TEXT_BYTES_MAX, condition="size.value < MAX_ARRAY_ALLOC_SIZE")
+    return decode(take(data, i, size)), i + size
+
+
+PACKED_KEY = Packed(PUBLIC_KEY, read_key, NULL_KEY)
 PACKED = {
     KEY: PACKED_KEY,
-    "account_creation_fee": Packed(ASSET, Asset, ASSET_PARTS, Asset()),
+    "account_creation_fee": Packed(ASSET, read_asset, Asset()),
     "maximum_block_size": number("uint32_t", Int(32)),
     "sbd_interest_rate": number("uint16_t", Int(16)),
     "new_signing_key": PACKED_KEY,
-    "sbd_exchange_rate": Packed(PRICE, Price, PRICE_PARTS, Price()),
-    "url": Packed("string", String(), (), ""),
+    "sbd_exchange_rate": Packed(PRICE, read_price, Price()),
+    "url": Packed("string", read_text, ""),
     "account_subsidy_budget": number("int32_t", Int(32, signed=True)),
     "account_subsidy_decay": number("uint32_t", Int(32)),
 }
 
 
 def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
-    """Read a property from its bytes; bytes after it are ignored."""
+    """A property from its bytes; bytes behind it are ignored."""
     if not data and packed.empty is not None:
         return packed.empty
-    try:
-        return reading(codecs.unpacker(packed.kind), data, 0)[0]
-    except OutOfRange:
-        raise too_short(packed, data) from None
-
-
-def too_short(packed: Packed, data: bytes) -> OutOfRange:
-    """Return the reference's error for a value that ends too early; its numbers count from the piece that can't be read."""
-    left, where = len(data), ""
-    for size, piece in packed.parts or text_parts(data):
-        where = piece
-        if left < size:
-            break
-        left -= size
-    error = OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=1 - left)
-    error.context = f"{where}error unpacking {packed.type}"
-    return error
-
-
-def text_parts(data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the pieces of a packed text: its length, and as many bytes."""
-    whole = any(byte < 128 for byte in data[:5]) or len(data) >= 5
-    size, start = unpack_length(data, 0) if whole else (0, len(data) + 1)
-    yield start, ""
-    yield size, ""
+    with inside(f"error unpacking {packed.type}"):
+        return packed.read(data, 0, codecs)[0]
 
 
 # ------------------------------------------------------------------ checks
 
 
 def check_fee(fee: Asset, codecs: Codecs) -> None:
-    """Refuse an account creation fee in another currency than COIN, or below the build's minimum."""
+    """The account creation fee: in COIN, and at least the build's minimum."""
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(fee.symbol == COIN, "account_creation_fee must be in COIN", condition="account_creation_fee.symbol == COIN_SYMBOL")
     require(
@@ -161,7 +191,7 @@ def check_fee(fee: Asset, codecs: Codecs) -> None:
 
 
 def check_block_size(size: int, _: Codecs) -> None:
-    """Refuse a block size, in bytes, below the minimum; there is no upper limit here, as in the reference."""
+    """The largest block, in bytes; an upper limit is not checked here."""
     require(
         size >= COIN_MIN_BLOCK_SIZE_LIMIT,
         "maximum_block_size smaller than minimum max block size",
@@ -170,12 +200,12 @@ def check_block_size(size: int, _: Codecs) -> None:
 
 
 def check_interest_rate(rate: int, _: Codecs) -> None:
-    """Refuse an interest on SBD, in basis points, of more than 100 %."""
+    """The interest on SBD, in basis points."""
     require(rate <= COIN_100_PERCENT, "sbd_interest_rate must not exceed 100%", condition="sbd_interest_rate <= COIN_100_PERCENT")
 
 
 def check_exchange_rate(rate: Price, _: Codecs) -> None:
-    """Refuse another price than SBD for COIN, in this direction only."""
+    """The price feed: SBD for COIN, in this direction only."""
     require(
         rate.base.symbol == SBD and rate.quote.symbol == COIN,
         "Price feed must be a COIN/SBD price",
@@ -185,26 +215,26 @@ def check_exchange_rate(rate: Price, _: Codecs) -> None:
 
 
 def check_budget(budget: int, _: Codecs) -> None:
-    """Refuse a budget of free accounts, in 1/10000 of one per block, outside of its limits."""
+    """Free accounts for all, in ten thousandths of one per block."""
     least, most = COIN_RD_MIN_BUDGET, COIN_RD_MAX_BUDGET
     require(budget >= least, "Budget must be at least ${n}", condition="account_subsidy_budget >= COIN_RD_MIN_BUDGET", n=least)
     require(budget <= most, "Budget must be at most ${n}", condition="account_subsidy_budget <= COIN_RD_MAX_BUDGET", n=most)
 
 
 def check_decay(decay: int, _: Codecs) -> None:
-    """Refuse a decay of unclaimed free accounts outside of its limits."""
+    """How fast unclaimed free accounts are lost."""
     least, most = COIN_RD_MIN_DECAY, COIN_RD_MAX_DECAY
     require(decay >= least, "Decay must be at least ${n}", condition="account_subsidy_decay >= COIN_RD_MIN_DECAY", n=least)
     require(decay <= most, "Decay must be at most ${n}", condition="account_subsidy_decay <= COIN_RD_MAX_DECAY", n=most)
 
 
 def check_key(key: bytes, _: Codecs) -> None:
-    """Accept any key that can be read."""
+    """A key that can be read is good enough."""
     assert len(key) == len(NULL_KEY)
 
 
 def check_url(address: str, _: Codecs) -> None:
-    """Refuse an empty or long address of a witness, or one that is not UTF-8."""
+    """A witness's address."""
     require_url(address)
 
 

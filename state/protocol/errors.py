@@ -22,7 +22,8 @@ class ChainError(Exception):
     """The chain refuses: expected in normal operation, reported to the client, changes nothing.
 
     `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
-    text the way the reference does for assertions.
+    text the way the reference does for assertions. `context` is what the reference was doing, `frames` the same where it
+    names values: texts with placeholders, and their values, from the inside out.
     """
 
     CODE: ClassVar[int] = 0
@@ -35,6 +36,7 @@ class ChainError(Exception):
         self.condition = condition
         self.values = values
         self.context = ""
+        self.frames: list[tuple[str, dict[str, object]]] = []
 
     @property
     def what(self) -> str:
@@ -49,7 +51,8 @@ class ChainError(Exception):
     def message(self, spell: Spell = as_written) -> str:
         """The whole text as clients see it, spelled for a chain."""
         text = fill(spell(self.format), self.values, spell)
-        return f"{spell(self.what)}:{text}{spell(self.context)}"
+        outer = "".join(fill(spell(format_), values, spell) for format_, values in self.frames)
+        return f"{spell(self.what)}:{text}{spell(self.context)}{outer}"
 
     def __str__(self) -> str:
         return self.message()
@@ -94,6 +97,14 @@ class OutOfRange(ChainError):
     """Bytes end too early, or a number doesn't fit."""
 
     CODE, NAME, WHAT = 8, "out_of_range_exception", "Out of Range"
+
+
+def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
+    """Return the reference's error for `size` bytes that end within a value, at a read that finds only `left` of those it needs.
+
+    It counts from the byte before the end, whatever the number of missing bytes is.
+    """
+    return OutOfRange("${method} datastream of length ${len} over by ${over}", method=method, len=size, over=1 - left)
 
 
 class Wrapped(ChainError):
@@ -266,3 +277,7 @@ def require(ok: object, text: str = "", /, *, condition: str = "", **values: obj
     """Refuse with an assertion unless `ok`; the one way in which rules say no."""
     if not ok:
         raise Refused(text, condition=condition, **values)
+
+
+class NotCanonical(Exception):
+    """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from state.protocol.codec.fields import kind_of_field, wire_fields
 from state.protocol.codec.kinds import (
+    NO_SUCH_TYPE,
     AssetKind,
     Bounded,
     Codecs,
@@ -191,7 +192,7 @@ class OperationKind(Kind):
                 i -= 1
             read = readers.get(tag)
             if read is None:
-                require(tag in classes, condition="tag < get_type_count()")
+                require(tag in classes, condition=NO_SUCH_TYPE)
                 read = readers[tag] = codecs.unpacker(classes[tag])
             return read(data, i + 1)
 
@@ -229,7 +230,7 @@ class OperationKind(Kind):
             name, body = type_and_value(value)
             tag = variant_tag(name, tags)
             if tag not in readers:
-                require(tag in classes, condition="tag < get_type_count()")
+                require(tag in classes, condition=NO_SUCH_TYPE)
                 readers[tag] = codecs.parser(classes[tag])
             return readers[tag](body)
 
@@ -257,11 +258,11 @@ def legacy_parser(codecs: Codecs) -> Parse:
             return codecs.default(OPERATIONS[0])
         name = pair[0]
         if type(name) is int and name >= 0:
-            require(name in classes, condition="tag < get_type_count()")
+            require(name in classes, condition=NO_SUCH_TYPE)
             cls = classes[name]
         else:
             name = to_text(name)
-            require(name in names, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
+            require(name in names, "Invalid operation name: ${n}", condition="itr != to_full_tag.end()", n=name)
             cls = names[name]
         if cls not in readers:
             readers[cls] = codecs.parser(cls, True)
@@ -285,7 +286,7 @@ def wire_tag(tag: int, smt: bool) -> int:
     """The tag that a chain writes for an operation; without SMT the virtual ones move down and the SMT ones don't exist."""
     if smt or tag < SMT_TAGS.start:
         return tag
-    require(tag not in SMT_TAGS, condition="tag < get_type_count()")
+    require(tag not in SMT_TAGS, condition=NO_SUCH_TYPE)
     return tag - SHIFT_WITHOUT_SMT
 
 

@@ -41,11 +41,11 @@ from state.protocol.codec.kinds import (
     pack_length,
     unpack_count,
 )
-from state.protocol.errors import BadCast, require
+from state.protocol.errors import require
 from state.protocol.keys.keys import ripemd160
 from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.operation import OperationKind, Operations
-from state.protocol.values.convert import to_object
+from state.protocol.values.convert import to_array, to_object
 
 if TYPE_CHECKING:
     from state.protocol.spec import ChainSpec
@@ -331,9 +331,7 @@ class Wire:
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(Hash(65))(given.get("witness_signature", ""))
-        listed = given.get("transactions", [])
-        if not isinstance(listed, list):
-            raise BadCast("Invalid cast from ${type} to Array", type="object_type")
+        listed = to_array(given.get("transactions", []))
         transactions = tuple([self.transaction_from_json(trx, legacy) for trx in listed])
         block = SignedBlock(
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions

@@ -13,7 +13,7 @@ import pytest
 
 import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
-from state.protocol.errors import ChainError
+from state.protocol.errors import BadCast, ChainError
 from state.protocol.transaction import Wire
 from tests.conftest import CASES, case_names, read_json_lines
 
@@ -80,3 +80,55 @@ def test_recorded_refusals_of_the_condenser() -> None:
                 refused += 1
                 assert error.message(SPEC.spell) == recorded["message"]
     assert refused == CONDENSER_REFUSALS_RECORDED
+
+
+# ------------------------------------------------------------------ not recorded: what the reference's source says
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("transfer", "Assert Exception:itr != to_tag.end(): Invalid object name: transfer"),
+        ("2", "Assert Exception:itr != to_tag.end(): Invalid object name: 2"),
+        (None, "Assert Exception:itr != to_tag.end(): Invalid object name: "),
+        (2.0, "Assert Exception:itr != to_tag.end(): Invalid object name: 2.00000000000000000"),
+        ([], "Bad Cast:Invalid cast from array_type to string"),
+        ({}, "Bad Cast:Invalid cast from object_type to string"),
+        (99, "Assert Exception:w < count() && w >= 0: "),
+        (-1, "Assert Exception:w < count() && w >= 0: "),
+        (2**64 - 1, "Assert Exception:w < count() && w >= 0: "),
+    ],
+)
+def test_types_that_no_operation_has(name: Any, text: str) -> None:
+    error = read({"operations": [{"type": name, "value": {}}]})
+    assert error is not None
+    assert error.message(SPEC.spell) == text
+
+
+@pytest.mark.parametrize("number", [False, True, 0, 1])
+def test_an_operation_by_its_number(number: Any) -> None:
+    trx = WIRE.transaction_from_json({"operations": [{"type": number, "value": {}}]})
+    assert [operation.TAG for operation in trx.operations] == [number]
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([3, 2], "Assert Exception:tmp > last: Items should be unique and sorted"),
+        ([3, 3, "x"], "Assert Exception:tmp > last: Items should be unique and sorted"),
+        ([1, "x", 0], "Parse Error:Couldn't parse int64_t"),
+        ([1, []], "Bad Cast:Invalid cast from array_type to int64"),
+        (None, "Bad Cast:Invalid cast from null_type to Array"),
+    ],
+)
+def test_numbers_of_proposals_are_checked_one_after_the_other(ids: Any, text: str) -> None:
+    error = read({"operations": [{"type": "update_proposal_votes_operation", "value": {"proposal_ids": ids}}]})
+    assert error is not None
+    assert error.message(SPEC.spell) == text
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_blocks_whose_transactions_are_no_array(legacy: bool) -> None:
+    for given, kind in (("x", "string"), (None, "null"), ({}, "object"), (True, "bool")):
+        with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
+            WIRE.block_from_json({"transactions": given}, legacy)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-MIRRORED = ("bin", "node", "rpc", "state")
+MIRRORED = ("bench", "bin", "node", "rpc", "state")
 # Tests of no single module: of recordings, of the whole node, and of how the code is written.
 APART = ("clients", "conformance", "house", "whole")
 HELPERS = ("helpers",)

@@ -31,7 +31,7 @@ class ChainCodecs:
     def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:
         self.spec = spec
         self.canonical = canonical
-        self.symbols = Symbols(spec.coin_symbol, spec.debt_symbol, spec.vests_symbol)
+        self.symbols = Symbols(spec.coin_symbol, spec.debt_symbol, spec.vests_symbol, canonical=canonical)
         self._class_dumper = class_dumper
         self._made: dict[tuple[str, Any], Any] = {}
 

@@ -11,7 +11,7 @@ import base58
 from coincurve import PublicKey
 from Crypto.Hash import RIPEMD160
 
-from state.protocol.errors import OutOfRange, ParseError, require
+from state.protocol.errors import OutOfRange, ParseError, cut_short, require
 from state.protocol.values.text import encode, size
 
 CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
@@ -181,6 +181,6 @@ def _key_too_short(length: int) -> OutOfRange:
         place, left = "fc::array<type,length>Error unpacking field data", length
     else:
         place, left = "error unpacking uint32_tError unpacking field check", length - KEY_SIZE
-    error = OutOfRange("${method} datastream of length ${len} over by ${over}", method="read", len=length, over=1 - left)
+    error = cut_short(length, left)
     error.context = place + 2 * "error unpacking coin::protocol::public_key_type::binary_key"
     return error

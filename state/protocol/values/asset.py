@@ -19,6 +19,10 @@ LEGACY_SYMBOLS = (SBD, COIN, VESTS)
 NAI_MIN, NAI_MAX = 1, 99_999_999
 NAI_TEXT_BYTES = 11
 DECIMALS_MAX = 12
+IN_SMT_SPACE = (
+    "(nai_data_digits >= SMT_MIN_NAI) & (nai_data_digits <= SMT_MAX_NAI) & (nai_1bit == SMT_ASSET_NUM_CONTROL_MASK) & "
+    "(nai_decimal_places <= COIN_ASSET_MAX_DECIMALS)"
+)
 NAI_SHIFT, DECIMALS_MASK, CONTROL_BIT, VESTING_BIT = 5, 0x0F, 0x10, 0x20
 _LEGACY_OFFSET = 99_999_999
 _DAMM_ROWS = """
@@ -123,10 +127,8 @@ def require_symbol(symbol: int) -> None:
     """Refuse a symbol that is neither fixed nor a possible SMT: the reference's `asset_symbol_type::validate`."""
     if symbol in LEGACY_SYMBOLS:
         return
-    digits = symbol >> NAI_SHIFT
-    require(NAI_MIN <= digits <= NAI_MAX, "Cannot determine space for asset ${n}", condition="false", n=symbol)
-    require(symbol & CONTROL_BIT, "Cannot determine space for asset ${n}", condition="false", n=symbol)
-    require(decimals(symbol) <= DECIMALS_MAX, condition="decimals() <= COIN_ASSET_MAX_DECIMALS")
+    in_range = NAI_MIN <= symbol >> NAI_SHIFT <= NAI_MAX and symbol & CONTROL_BIT and decimals(symbol) <= DECIMALS_MAX
+    require(in_range, "Cannot determine space for asset ${n}", condition=IN_SMT_SPACE, n=symbol)
 
 
 def ratio(amount: int, numerator: int, denominator: int) -> int:

@@ -5,6 +5,7 @@ Source: wire-format.md §1.1, §1.14, §1.16, §1.18; rpc-api.md §1.9.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from state.protocol.errors import BadCast, ParseError
@@ -12,6 +13,7 @@ from state.protocol.values.integers import INT64_MIN, UINT32_MAX, UINT64_MAX, WO
 from state.protocol.values.text import read_integer
 
 JSON_NUMBER_MAX = UINT32_MAX
+CHOICE_MASK = UINT32_MAX
 # 10^128, 8^128 and 16^128 are multiples of 2^128: no digit further left matters.
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
@@ -97,17 +99,41 @@ def to_u128(value: Any) -> int:
     return (-number if sign else number) % WORD128
 
 
+def to_choice(value: Any, names: Sequence[str], title: str) -> int:
+    """The place of an enumeration's member among `names`: a text is a name or a number, anything else a number as `to_int` reads it.
+
+    Only 32 bits of the number count, as many as an enumeration of the reference has; a refusal names all of it.
+    """
+    if type(value) is str:
+        name = _until_nul(value)
+        if name in names:
+            return names.index(name)
+        number = read_integer(name, 64, signed=True)
+        if number is None:
+            raise BadCast("invalid name '${key}' in enum '${enum}'", key=name, enum=title)
+    else:
+        number = to_int(value, 64, signed=True)
+    place = number & CHOICE_MASK
+    if place >= len(names):
+        raise BadCast("invalid index '${key}' in enum '${enum}'", key=number, enum=title)
+    return place
+
+
 def json_int(value: int) -> int | str:
     """An integer as the reference writes it: text above 2^32-1, otherwise a number, however negative."""
     return value if value <= JSON_NUMBER_MAX else str(value)
 
 
 def _int_from_text(text: str, signed: bool) -> int:
-    # The reference reads up to a NUL.
-    number = read_integer(text.partition("\0")[0], 64, signed)
+    number = read_integer(_until_nul(text), 64, signed)
     if number is None:
         raise _unreadable(signed)
     return number
+
+
+def _until_nul(text: str) -> str:
+    """The part of a text that the reference sees where it takes it for a C string."""
+    return text.partition("\0")[0]
 
 
 def _int_from_real(value: float, signed: bool) -> int:

@@ -5,51 +5,60 @@ Source: wire-format.md §1.9, §1.10; rpc-api.md §4.1.
 
 from __future__ import annotations
 
-import re
+from string import ascii_uppercase
 from typing import Any
 
-from state.protocol.errors import OutOfRange, ParseError, require
+from state.protocol.errors import NotCanonical, ParseError, cut_short, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_text
-from state.protocol.values.integers import INT64_MAX, INT64_MIN
-from state.protocol.values.text import read_integer
+from state.protocol.values.integers import INT64_MAX
+from state.protocol.values.text import read_integer, size
 
 SYMBOL_BYTES = 8
 SMT_BYTES = 4
 WHITE_SPACE = " \t\n\v\f\r"
+INNER_WHITE_SPACE = " \t\n\r"
 PLAIN_DIGITS_MAX = 12
-FRACTION = re.compile(r"[0-9]*", re.ASCII)
+LETTERS_MAX = 8
+CANNOT_PARSE = "Cannot parse asset symbol"
 SYMBOL_UNKNOWN = "UNKN"
+SYMBOL_NAMES = {assets.COIN: "COIN", assets.SBD: "SBD", assets.VESTS: "VESTS"}
+"""What the reference's constants call the fixed symbols, whatever their letters are."""
 
 
 class Symbols:
     """The letters of a chain's fixed symbols, and their bytes: precision, letters, zeros."""
 
-    def __init__(self, coin: str, debt: str, vests: str) -> None:
+    def __init__(self, coin: str, debt: str, vests: str, *, canonical: bool = False) -> None:
+        self._canonical = canonical
         self.letters = {assets.COIN: coin, assets.SBD: debt, assets.VESTS: vests}
         self.packed = {symbol: packed_symbol(symbol, letters) for symbol, letters in self.letters.items()}
         self.by_bytes = {packed: symbol for symbol, packed in self.packed.items()}
         self._by_letters = {letters: symbol for symbol, letters in self.letters.items()}
-        self._first_halves = {packed[:SMT_BYTES] for packed in self.by_bytes}
+        self._first_halves = {self.packed[symbol][:SMT_BYTES]: name for symbol, name in SYMBOL_NAMES.items()}
 
     def pack(self, symbol: int) -> bytes:
         """The bytes of a symbol: 8 for the fixed ones, otherwise 4."""
         return self.packed.get(symbol) or symbol.to_bytes(SMT_BYTES, "little")
 
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
-        """A symbol of 8 bytes if its first half is one of the chain's, otherwise an SMT's 4."""
-        head = data[i : i + SMT_BYTES]
+        """A symbol of 8 bytes if its first half is one of the chain's, otherwise the 4 of its number.
+
+        That is an SMT's way; the reference takes the numbers of the fixed ones as well, and packs them in 8 bytes again.
+        """
+        head, whole = data[i : i + SMT_BYTES], data[i : i + SYMBOL_BYTES]
         if len(head) < SMT_BYTES:
-            raise OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=1 - len(head))
+            raise cut_short(len(data), len(head))
         if head in self._first_halves:
-            symbol = self.by_bytes.get(data[i : i + SYMBOL_BYTES])
-            require(symbol is not None, condition="raw symbol bytes are known")
-            assert symbol is not None
-            return symbol, i + SYMBOL_BYTES
+            if len(whole) < SYMBOL_BYTES:
+                raise cut_short(len(data), len(whole) - SMT_BYTES)
+            require(whole in self.by_bytes, "invalid asset bits", condition=f"ser == {self._first_halves[head]}_SYMBOL_SER")
+            return self.by_bytes[whole], i + SYMBOL_BYTES
         symbol = int.from_bytes(head, "little")
         assets.require_symbol(symbol)
-        require(symbol not in assets.LEGACY_SYMBOLS, condition="symbol is in SMT space")
+        if self._canonical and symbol in assets.LEGACY_SYMBOLS:
+            raise NotCanonical
         return symbol, i + SMT_BYTES
 
     def asset_text(self, asset: Asset) -> str:
@@ -61,29 +70,40 @@ class Symbols:
         return f"{sign}{number} {self.letters.get(asset.symbol, SYMBOL_UNKNOWN)}"
 
     def asset_from_text(self, value: Any) -> Asset:
-        """The condenser's text of an asset; a NAI object is refused, as recorded (rpc-api.md §4.1 would take it).
+        """The condenser's text of an asset; a NAI object is refused, as recorded.
 
         As in the reference the sign belongs to the digits in front of the point alone: `-1.500 COIN` is -500.
         """
         plain = self._plain_asset(value) if type(value) is str else None
         if plain is not None:
             return plain
-        number, blank, name = to_text(value).strip(WHITE_SPACE).partition(" ")
+        text = to_text(value).strip(WHITE_SPACE)
+        number, blank, name = text.partition(" ")
         require(blank, condition="space_pos != std::string::npos")
         whole, point, fraction = number.partition(".")
+        require(point or "." not in text, condition="space_pos > dot_pos")
         if not point:
             amount_of(whole)  # it is read before the symbol then
-        symbol = self._by_letters.get(name.lstrip(" \t"))
-        require(symbol is not None, "Cannot parse asset symbol", condition="false")
-        assert symbol is not None
+        symbol = self._symbol_of(name, size(fraction) & 0xFF)
         places = assets.decimals(symbol)
-        require(len(fraction) == places, "Incorrect decimal places", condition=f"decimals == {places}")
-        if not FRACTION.fullmatch(fraction):
-            raise unreadable_amount()
-        amount = (amount_of(whole) if whole else 0) * 10**places + int(fraction)
-        if not INT64_MIN <= amount <= INT64_MAX:
+        amount = amount_of(whole + places * "0") + amount_of("1" + fraction) - 10**places
+        if amount > INT64_MAX:
             raise unreadable_amount()
         return Asset(amount, symbol)
+
+    def _symbol_of(self, text: str, places_given: int) -> int:
+        """The symbol that a text begins with, where an amount has so many places; the text is read up to a NUL."""
+        text = text.lstrip(INNER_WHITE_SPACE)
+        rest = text.lstrip(ascii_uppercase)
+        letters = text[: len(text) - len(rest)]
+        require(len(letters) <= LETTERS_MAX, CANNOT_PARSE, condition="shift < 64")
+        symbol = self._by_letters.get(letters)
+        require(symbol is not None, CANNOT_PARSE, condition="false")
+        assert symbol is not None
+        places = assets.decimals(symbol)
+        require(places_given == places, "Incorrect decimal places", condition=f"decimals == {places}")
+        require(rest.lstrip(INNER_WHITE_SPACE)[:1] in ("", "\0"), CANNOT_PARSE, condition="false")
+        return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
         """The asset of a text in just the form that `asset_text` gives, and not negative; nearly all are."""

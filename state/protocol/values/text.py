@@ -36,7 +36,8 @@ ACCOUNT_NAME = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 NOT_IN_PERMLINKS = re.compile(r"[^a-z0-9-]")
 NOT_HEX = re.compile(r"[^0-9A-Fa-f]")
 INTEGER = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,20})")
-VERSION = re.compile(r"[ \t-\r]*([0-9]+)[ \t-\r]*([._])[ \t-\r]*([0-9]+)[ \t-\r]*\2[ \t-\r]*([0-9]+)")
+VERSION = re.compile(r"[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*([._])[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*\2[ \t-\r]*([+-]?[0-9]*)")
+VERSION_PART_TOO_LARGE = WORD32
 
 # ------------------------------------------------------------------ bytes
 
@@ -112,12 +113,11 @@ def hex_bytes(text: str) -> bytes:
 
 
 def fixed_hex(text: str, size: int) -> bytes:
-    """Exactly `size` bytes from hex digits: zeros are added on the right, digits beyond the size are ignored."""
-    digits = text if len(text) == 2 * size else text[: 2 * size].ljust(2 * size, "0")
-    try:
-        return a2b_hex(digits)
-    except (NotHex, ValueError):
-        raise bad_hex(digits) from None
+    """Return exactly `size` bytes: all hex digits of a text are read, then zeros are added on the right or the rest is cut off.
+
+    As in the reference, the digits become bytes of any length first, so that an odd last one is lost here as well.
+    """
+    return hex_bytes(text)[:size].ljust(size, b"\0")
 
 
 def bad_hex(text: str) -> ChainError:
@@ -178,7 +178,7 @@ def _seconds(text: str) -> int:
     total = day * DAY_SECONDS * SECOND_MICROSECONDS + clock
     seconds = abs(total) // SECOND_MICROSECONDS * (1 if total > 0 else -1)
     require(seconds < 1 << 31, "Datetime overflow", condition="(pt - epoch).total_seconds() <= INT32_MAX")
-    require(seconds >= -(1 << 31), "Datetime overflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
+    require(seconds >= -(1 << 31), "Datetime underflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
     return seconds & UINT32_MAX
 
 
@@ -270,14 +270,17 @@ def version_text(number: int) -> str:
 
 
 def version_from_text(text: str) -> int:
-    """A packed version from `M.H.R` or `M_H_R`; white space in front of a part or of a dot is skipped."""
+    """A packed version from `M.H.R` or `M_H_R`, read like numbers from a C++ stream: white space in front of a part or of a dot
+    is skipped, negative numbers wrap, and reading ends with a number that is too large. The last one may be missing.
+    """
     match = VERSION.match(text)
-    if match is None:
+    parts = [_version_part(match[i]) for i in (1, 3, 4)] if match else []
+    if match is None or VERSION_PART_TOO_LARGE in parts[:2]:
         raise Refused(
             "Variant does not contain proper dotted decimal format",
             condition="( dot_a == '.' || dot_a == '_' ) && dot_a == dot_b",
         )
-    major, hardfork, release = (_version_part(match[i]) for i in (1, 3, 4))
+    major, hardfork, release = parts
     require(major <= 0xFF, "Major version is out of range", condition="major <= 0xFF")
     require(hardfork <= 0xFF, "Hardfork version is out of range", condition="hardfork <= 0xFF")
     require(release <= 0xFFFF, "Revision version is out of range", condition="revision <= 0xFFFF")
@@ -286,5 +289,7 @@ def version_from_text(text: str) -> int:
 
 
 def _version_part(digits: str) -> int:
+    if digits in ("", "+", "-"):
+        return 0
     number = read_integer(digits, 32, signed=False)
-    return WORD32 if number is None else number
+    return VERSION_PART_TOO_LARGE if number is None else number

@@ -101,6 +101,36 @@ def test_starts_of_lists_of_comments_that_are_refused(site: Site) -> None:
     assert refused("by_last_update") == f"Assert Exception:key.size() == 4: by_last_update {four}"
 
 
+NO_DATE = "never"
+NO_TEXT: list[str] = []
+DATE_CAST = "bad lexical cast:"
+TEXT_CAST = "Bad Cast:Invalid cast from array_type to string"
+
+
+@pytest.mark.parametrize(
+    ("order", "start", "text"),
+    [
+        ("by_cashout_time", [NO_DATE, NO_TEXT, "y"], TEXT_CAST),
+        ("by_cashout_time", [NO_DATE, "x", "y"], "Assert Exception:comment != nullptr: Could not find comment x/y."),
+        ("by_cashout_time", [NO_DATE, "", ""], DATE_CAST),
+        ("by_root", ["x", "y", NO_TEXT, "z"], "Assert Exception:root != nullptr: Could not find comment x/y."),
+        ("by_root", ["", "", NO_TEXT, "z"], TEXT_CAST),
+        ("by_parent", [NO_TEXT, NO_TEXT, "x", "y"], "Assert Exception:child != nullptr: Could not find comment x/y."),
+        ("by_parent", [NO_TEXT, "", "", ""], TEXT_CAST),
+        ("by_last_update", [NO_TEXT, NO_DATE, "x", "y"], "Assert Exception:child != nullptr: Could not find comment x/y."),
+        ("by_last_update", [NO_TEXT, NO_DATE, "", ""], DATE_CAST),
+        ("by_last_update", [NO_TEXT, NO_DATE, "", NO_TEXT], TEXT_CAST),
+        ("by_author_last_update", [NO_TEXT, NO_DATE, "x", "y"], "Assert Exception:comment != nullptr: Could not find comment x/y."),
+        ("by_author_last_update", [NO_TEXT, NO_DATE, "", ""], DATE_CAST),
+        ("by_permlink", [NO_TEXT, {}], TEXT_CAST),
+    ],
+)
+def test_of_several_wrong_members_the_one_that_the_reference_reads_first_is_refused(
+    site: Site, order: str, start: list[Any], text: str
+) -> None:
+    assert site.refused("database_api.list_comments", start=start, order=order)[1].startswith(text)
+
+
 def test_find_votes(site: Site) -> None:
     first, second = site.call("database_api.find_votes", author="alice", permlink="post")["votes"]
     assert (first["voter"], first["rshares"], first["weight"]) == ("carol", str(2**40), "3")
@@ -158,4 +188,8 @@ def test_starts_of_lists_of_votes_that_are_refused(site: Site) -> None:
     assert refused("by_name", "") == "Bad Cast:Invalid cast from string_type to Array"
     assert refused("by_name", []) == "Assert Exception:false: Unknown or unsupported sort order"
     assert refused("by_nothing", []).startswith("Bad Cast:invalid name 'by_nothing' in enum")
+    assert refused("by_nothing", "").startswith("Bad Cast:invalid name 'by_nothing' in enum")
+    object_cast = "Bad Cast:Invalid cast from object_type to string"
+    assert refused("by_comment_voter", [[], {}, {}]) == "Bad Cast:Invalid cast from array_type to string"
+    assert refused("by_voter_comment", [[], {}, []]) == refused("by_voter_comment", [[], "", {}]) == object_cast
     assert refused(["by_name"], []).startswith("Bad Cast:")

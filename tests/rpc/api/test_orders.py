@@ -66,6 +66,11 @@ def test_list_limit_orders(site: Site) -> None:
     assert listed("by_price", [{"base": nai(10, COIN_NAI), "quote": nai(5, SBD_NAI)}, 0]) == [0, 4, 3, 2]
     assert listed("by_price", [{"base": nai(10, COIN_NAI), "quote": nai(5, SBD_NAI)}, 1]) == [4, 3, 2]
     assert listed("by_price", [{"base": nai(1, SBD_NAI), "quote": nai(3, COIN_NAI)}], limit=1) == [2]
+    assert listed("by_price", []) == [1, 0, 4, 3, 2]
+    # For nothing: more than any price on this market; a price of nothing is less than all.
+    assert listed("by_price", [{"base": nai(1, SBD_NAI), "quote": nai(0, COIN_NAI)}]) == [3, 2]
+    assert listed("by_price", [{"base": nai(1, COIN_NAI), "quote": nai(0, SBD_NAI)}]) == [1, 0, 4, 3, 2]
+    assert listed("by_price", [{"base": nai(0, COIN_NAI), "quote": nai(1, SBD_NAI)}]) == [4, 3, 2]
     assert listed("by_account", ["alice", 4]) == [0, 2, 3, 4]
 
 

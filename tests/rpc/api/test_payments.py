@@ -126,6 +126,10 @@ def test_starts_of_lists_that_are_refused(site: Site) -> None:
     assert refused("list_savings_withdrawals", "by_complete_from_id", []) == size + text
     text = "by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"
     assert refused("list_savings_withdrawals", "by_to_complete", [1, 2, 3, 4]) == size + text
+    # Of several wrong members the last one is refused.
+    assert refused("list_savings_withdrawals", "by_complete_from_id", ["x", [], "x"]) == "Parse Error:Couldn't parse uint64_t"
+    assert refused("list_savings_withdrawals", "by_complete_from_id", ["x", [], 1]) == "Bad Cast:Invalid cast from array_type to string"
+    assert refused("list_escrows", "by_ratification_deadline", ["x", [], "x"]) == "Parse Error:Couldn't parse int64_t"
     assert refused("list_escrows", "by_from_id", None) == "Bad Cast:Invalid cast from null_type to Array"
     assert refused("list_escrows", "by_account", []) == "Assert Exception:false: Unknown or unsupported sort order"
     assert site.refused("database_api.list_escrows", limit=1001) == (-32003, LIMIT)

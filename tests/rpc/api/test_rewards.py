@@ -24,7 +24,7 @@ def comment(site: Site, permlink: str, rshares: int, cashout: int = NOW) -> None
     site.state.comments.insert(Comment(author="temp", permlink=permlink, net_rshares=rshares, cashout_time=cashout))
 
 
-def simulate(site: Site, curve: str, constant: int = CONTENT_CONSTANT) -> Any:
+def simulate(site: Site, curve: Any, constant: int = CONTENT_CONSTANT) -> Any:
     """Simulated amounts by permlink, and the claims."""
     reply = site.call("rewards_api.simulate_curve_payouts", curve=curve, var1=str(constant))
     return {item["permlink"]: int(item["payout"]["amount"]) for item in reply["payouts"]}, int(reply["recent_claims"])
@@ -55,6 +55,21 @@ def test_payouts_that_cannot_be_simulated(site: Site) -> None:
     assert (code, message.split(": ")[1]) == (-32003, "The pending comments would have no claims on the fund")
     name = "Bad Cast:invalid name 'steep' in enum 'coin::protocol::curve_id'"
     assert site.refused(method, curve="steep", var1="1") == (-32000, name)
+    index = "Bad Cast:invalid index '9' in enum 'coin::protocol::curve_id'"
+    assert site.refused(method, curve=9, var1="1") == (-32000, index)
+    assert site.refused(method, curve=[], var1="1") == (-32000, "Bad Cast:Invalid cast from array_type to int64")
+
+
+def test_a_curve_comes_by_its_number_in_any_form(site: Site) -> None:
+    site.state.reward_funds.insert(
+        RewardFund(name="post", reward_balance=1000, recent_claims=600, content_constant=CONTENT_CONSTANT, author_reward_curve=LINEAR)
+    )
+    comment(site, "sooner", 100)
+    comment(site, "later", 300)
+    by_name = [simulate(site, curve, 0) for curve in ("quadratic", "bounded_curation", "linear")]
+    assert by_name[0] != by_name[1] != by_name[2] != by_name[0]
+    for curve, number in ((None, 0), (False, 0), (True, 1), (1.0, 1), (2, 2), (2.9, 2), ("2", 2)):
+        assert simulate(site, curve, 0) == by_name[number]
 
 
 def test_payouts_are_simulated_on_test_chains_only() -> None:

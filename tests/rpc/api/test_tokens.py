@@ -166,6 +166,29 @@ def test_sizes_of_starts_of_contributions(site: Site) -> None:
     assert refused("by_contributor") == f"Assert Exception:key.size() == 0 || key.size() == 3: {start} contributor, asset_symbol_type"
 
 
+def test_members_of_starts_are_read_from_the_last_to_the_first(site: Site) -> None:
+    def refused(method: str, order: str, *start: Any) -> str:
+        return site.refused(f"database_api.{method}", start=list(start), order=order)[1]
+
+    number, name, symbol = (
+        "Couldn't parse uint64_t",
+        "Invalid cast from array_type to string",
+        "Asset symbol is expected to be an object.",
+    )
+    wrong: list[tuple[str, str, list[Any], str]] = [
+        ("list_smt_tokens", "by_control_account", [[], "x"], symbol),
+        ("list_smt_token_emissions", "by_symbol_time", ["x", []], name),
+        ("list_smt_contributions", "by_symbol_id", ["x", "x"], "Couldn't parse int64_t"),
+        ("list_smt_contributions", "by_contributor", [[], "x", "x"], number),
+        ("list_smt_contributions", "by_contributor", [[], "x", 1], symbol),
+        ("list_smt_contributions", "by_symbol_contributor", [{}, [], "x"], number),
+        ("list_smt_contributions", "by_symbol_contributor", [{}, [], 1], name),
+        ("list_smt_contributions", "by_symbol_contributor", [[], "x", 1], symbol),
+    ]
+    for method, order, start, text in wrong:
+        assert refused(method, order, *start).endswith(text)
+
+
 def test_the_condenser_shows_operations_on_tokens_as_empty_votes(site: Site) -> None:
     operation = SmtCreate(control_account="alice", symbol=FIRST, smt_creation_fee=Asset(1000, COIN), precision=0)
     trx = SignedTransaction(operations=(operation,))

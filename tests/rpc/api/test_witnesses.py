@@ -43,6 +43,10 @@ def test_one_witness(site: Site) -> None:
 def test_witnesses_by_record_id(site: Site) -> None:
     second, unknown, first = site.call("condenser_api.get_witnesses", [1, 99, 0])
     assert (second["owner"], unknown, first["owner"]) == ("wit-a", None, "initminer")
+    assert site.call("condenser_api.get_witnesses", [-1, 2**64 - 1, None, "1"])[:2] == [None, None]
+    # Record ids are signed numbers in the reference.
+    assert site.refused("condenser_api.get_witnesses", ["9223372036854775808"]) == (-32000, "Parse Error:Couldn't parse int64_t")
+    assert site.refused("condenser_api.get_witnesses", [[]]) == (-32000, "Bad Cast:Invalid cast from array_type to int64")
 
 
 def test_witnesses_by_vote(site: Site) -> None:
@@ -74,7 +78,10 @@ def test_list_witnesses(site: Site) -> None:
     assert listed("by_vote_name", [HUGE, ""]) == ["wit-b", "wit-a", "wit-c", "initminer"]
     assert listed("by_vote_name", [50, "wit-b"]) == ["wit-c", "initminer"]
     assert listed("by_vote_name", [0, ""]) == ["initminer"]
-    assert listed("by_vote_name", []) == ["wit-b", "wit-a", "wit-c", "initminer"]
+    # Missing members are 0 and "", and no votes come last.
+    assert listed("by_vote_name", []) == ["initminer"]
+    assert listed("by_vote_name", [50]) == ["wit-a", "wit-c", "initminer"]
+    assert listed("by_schedule_time", []) == ["wit-a", "wit-b", "wit-c", "initminer"]
     assert listed("by_schedule_time", ["0", ""]) == ["wit-a", "wit-b", "wit-c", "initminer"]
     assert listed("by_schedule_time", ["9", "wit-c"]) == ["wit-c", "initminer"]
     assert listed("by_schedule_time", ["9", "nobody"]) == ["wit-b", "wit-c", "initminer"]
@@ -82,6 +89,8 @@ def test_list_witnesses(site: Site) -> None:
     assert owners(site.call("database_api.list_witnesses")["witnesses"]) == ["initminer", "wit-a", "wit-b", "wit-c"]
     bad = site.refused("database_api.list_witnesses", start=["wit-a", 1], limit=3, order="by_vote_name")
     assert bad == (-32000, "Parse Error:Couldn't parse uint64_t")
+    array = site.refused("database_api.list_witnesses", start=["wit-a"], order="by_name")
+    assert array == (-32000, "Bad Cast:Invalid cast from array_type to string")
 
 
 def test_list_witness_votes(site: Site) -> None:

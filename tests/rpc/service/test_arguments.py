@@ -75,6 +75,8 @@ def test_first_value_is_read(body: bytes, value: Any) -> None:
         (b"1" * 100_000, ParseError, "Parse Error:"),
         (b"[18446744073709551616]", ParseError, "Parse Error:Couldn't parse uint64_t"),
         (b'{"a":[{"b":-9223372036854775809}]}', ParseError, "Parse Error:Couldn't parse int64_t"),
+        (b"[[1,-9223372036854775809],18446744073709551616]", ParseError, "Parse Error:Couldn't parse int64_t"),
+        (b'{"a":18446744073709551616,"b":-9223372036854775809}', ParseError, "Parse Error:Couldn't parse uint64_t"),
         (b"\xef\xbb\xbf{}", ParseError, "Parse Error:"),
         (b"[" * 100 + b"]" * 100, Refused, "Assert Exception:open_object < 100 && open_array < 100: object graph too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, Refused, "Assert Exception:open_object"),
@@ -172,6 +174,9 @@ def test_argument_is_converted(annotation: Any, given: Any, value: Any) -> None:
         (list[Text], "x", "Bad Cast:Invalid cast from string_type to Array"),
         (list[Text], [[]], "Bad Cast:Invalid cast from array_type to string"),
         (tuple[Text, Text], None, "Bad Cast:Invalid cast from null_type to Array"),
+        (Three, [[], {}, "x"], "Parse Error:Couldn't parse uint64_t"),
+        (Three, [[], {}, 1], "Bad Cast:Invalid cast from object_type to string"),
+        (tuple[Text, Text], [[], {}], "Bad Cast:Invalid cast from array_type to string"),
         (Three, ["a"], "Assert Exception:key.size() == 3: by_x start requires 3 values. (a, b, c)"),
         (Titled, "blue", "Bad Cast:invalid name 'blue' in enum 'steem::color'"),
         (Titled, "", "Bad Cast:invalid name '' in enum 'steem::color'"),
@@ -227,3 +232,25 @@ def test_converters_can_be_added() -> None:
             register_converter(Point, point)
     finally:
         del CONVERTERS[Point]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        # The first three are recorded (case rpc_envelope).
+        (b'{"id":18446744073709551616}', "Couldn't parse uint64_tError parsing object"),
+        (b'{"params":[18446744073709551616,-1]}', "Couldn't parse uint64_tAttempting to parse array []Error parsing object"),
+        (b'{"params":[27,18446744073709551616]}', "Couldn't parse uint64_tAttempting to parse array [27]Error parsing object"),
+        (
+            b'[{"a":4294967296},[-5,1.5,null,"COIN\\u0001",-9223372036854775809]]',
+            'Couldn\'t parse int64_tAttempting to parse array [-5,"1.50000000000000000",null,"COIN\\u0001"]'
+            'Attempting to parse array [{"a":"4294967296"}]',
+        ),
+        (b"[" + b"1," * 1001 + b"18446744073709551616]", "Couldn't parse uint64_tAttempting to parse array []"),
+        (b'["' + b"x" * 5000 + b'",18446744073709551616]', "Couldn't parse uint64_tAttempting to parse array []"),
+    ],
+)
+def test_integers_beyond_64_bits_are_refused_with_what_they_stand_in(body: bytes, text: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read_json(body)
+    assert caught.value.message(WIRE.spec.spell) == f"Parse Error:{text}"

@@ -19,7 +19,7 @@ from state.protocol.codec.kinds.containers import Many, Maybe, Pairs
 from state.protocol.codec.kinds.money import AssetKind, CoinFee, CoinFeeKind, PriceKind, SymbolKind, asset_from_nai
 from state.protocol.codec.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide
 from state.protocol.codec.kinds.texts import Blob, Bounded, String
-from state.protocol.codec.kinds.variants import ChainVariant, Tagged, Variant, Void, type_and_value, untagged, variant_tag
+from state.protocol.codec.kinds.variants import NO_SUCH_TYPE, ChainVariant, Tagged, Variant, Void, type_and_value, untagged, variant_tag
 from state.protocol.values.asset import Asset
 
 Int8 = Annotated[int, Int(8, signed=True)]
@@ -56,6 +56,7 @@ Curve = Annotated[
 ]
 
 __all__ = [
+    "NO_SUCH_TYPE",
     "AccountName",
     "AssetKind",
     "Blob",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from state.protocol.errors import NotCanonical as NotCanonical
 from state.protocol.errors import OutOfRange
 from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import UINT32_MAX
@@ -26,10 +27,6 @@ Dump = Callable[[Any], Any]
 Parse = Callable[[Any], Any]
 
 LENGTHS = tuple(bytes((n,)) for n in range(128))
-
-
-class NotCanonical(Exception):
-    """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""
 
 
 class Codecs(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.codec.kinds.scalars import flag
 from state.protocol.codec.kinds.variants import untagged
-from state.protocol.errors import Refused
+from state.protocol.errors import require
 from state.protocol.values.convert import to_array
 from state.protocol.values.text import encode
 
@@ -56,12 +56,20 @@ class Many(Kind):
         read, ascending, strict = codecs.parser(self.element, legacy), self.ascending, self.strict
 
         def parse(value: Any) -> tuple[Any, ...]:
-            values = [read(item) for item in to_array(value)]
-            if strict and any(a >= b for a, b in pairwise(values)):
-                raise Refused("Items should be unique and sorted", condition="tmp > last")
+            given = to_array(value)
+            values = list(rising(map(read, given))) if strict else [read(item) for item in given]
             return ordered(values, sort_key) if ascending and len(values) > 1 else tuple(values)
 
         return parse
+
+
+def rising(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values as they come, and refuse the first one that is not greater than the one before."""
+    last = None
+    for value in values:
+        require(last is None or value > last, "Items should be unique and sorted", condition="tmp > last")
+        yield value
+        last = value
 
 
 def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:

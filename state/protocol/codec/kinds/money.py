@@ -230,7 +230,7 @@ class CoinFeeKind(Kind):
         def unpack(data: bytes, i: int) -> tuple[CoinFee, int]:
             amount, symbol = read(data, i)
             if symbol != today and symbol not in known:
-                raise Refused("Cannot determine space for asset ${n}", condition="false", n=int.from_bytes(symbol, "little"))
+                raise Refused("Cannot deserialize legacy symbol ${s}", condition="false", s=int.from_bytes(symbol, "little"))
             return CoinFee(amount, b"" if symbol == today else symbol), i + 16
 
         return unpack

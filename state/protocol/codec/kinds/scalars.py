@@ -9,14 +9,11 @@ from struct import Struct as Layout
 from typing import Any
 
 from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack
-from state.protocol.errors import BadCast, Refused
+from state.protocol.errors import Refused
 from state.protocol.keys.keys import public_key_from_text, public_key_text
-from state.protocol.values.convert import json_int, to_bool, to_int, to_text, to_u128
+from state.protocol.values.convert import json_int, to_bool, to_choice, to_int, to_text, to_u128
 from state.protocol.values.integers import HALF64, UINT32_MAX, UINT64_MAX, WORD64
 from state.protocol.values.text import fixed_hex, time_from_text, time_text, version_from_text, version_text
-
-INDEX_DIGITS_MAX = 20
-"""Longer texts are no index of an enumeration, and reading them as a number takes quadratic time."""
 
 
 class Fixed(Kind):
@@ -135,7 +132,7 @@ class Seconds(Fixed):
 
 
 class Choice(Fixed):
-    """An enumeration, packed as 8 bytes; JSON holds the name, and takes names, indices and numeric text."""
+    """An enumeration, packed as 8 bytes; JSON holds the name, and takes names and numbers in any form."""
 
     layout = "q"
     default = 0
@@ -148,21 +145,12 @@ class Choice(Fixed):
         return lambda value: names[value] if 0 <= value < len(names) else str(value)
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
-        title = codecs.spec.spell(self.title)
-
-        def parse(value: Any) -> int:
-            if type(value) is str and value in self.names:
-                return self.names.index(value)
-            text = to_text(value)
-            if text.isascii() and text.isdigit() and len(text) <= INDEX_DIGITS_MAX and int(text) < len(self.names):
-                return int(text)
-            raise BadCast("invalid name '${key}' in enum '${enum}'", key=text, enum=title)
-
-        return parse
+        names, title = self.names, codecs.spec.spell(self.title)
+        return lambda value: to_choice(value, names, title)
 
 
 class Hash(Fixed):
-    """Raw bytes of a fixed size, hex in JSON: shorter text is zero-filled on the right, longer cut."""
+    """Raw bytes of a fixed size, hex in JSON: fewer bytes are zero-filled on the right, more are cut."""
 
     def __init__(self, size: int) -> None:
         self.size = size

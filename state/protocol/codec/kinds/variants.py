@@ -8,7 +8,10 @@ from msgspec import Struct
 
 from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_length
 from state.protocol.errors import Refused, require
-from state.protocol.values.convert import to_int
+from state.protocol.values.convert import to_array, to_int, to_text
+
+NO_SUCH_TYPE = "w < count() && w >= 0"
+"""The condition that a variant's tag fails which is too high."""
 
 
 class Tagged(Struct, frozen=True):
@@ -44,7 +47,7 @@ class Variant(Kind):
 
         def unpack(data: bytes, i: int) -> tuple[Any, int]:
             tag, i = unpack_length(data, i, canonical)
-            require(tag < len(readers), condition="tag < get_type_count()")
+            require(tag < len(readers), condition=NO_SUCH_TYPE)
             value, i = readers[tag](data, i)
             return self.tagged(tag, value), i
 
@@ -72,14 +75,15 @@ class Variant(Kind):
         defaults = [codecs.default(kind) for _, kind in self.members]
 
         def parse(value: Any) -> Any:
-            if legacy and self.legacy_pairs and isinstance(value, list):
-                if len(value) < 2:
+            if legacy and self.legacy_pairs and type(value) is not dict:
+                pair = to_array(value)
+                if len(pair) < 2:
                     return self.tagged(0, defaults[0])
-                tag, body = to_int(value[0], 64, False), value[1]
+                tag, body = to_int(pair[0], 64, False), pair[1]
             else:
                 name, body = type_and_value(value)
                 tag = variant_tag(name, tags)
-            require(tag < len(readers), condition="tag < get_type_count()")
+            require(tag < len(readers), condition=NO_SUCH_TYPE)
             return self.tagged(tag, readers[tag](body))
 
         return parse
@@ -120,11 +124,12 @@ def type_and_value(value: Any) -> tuple[Any, Any]:
 
 
 def variant_tag(name: Any, tags: dict[str, int]) -> int:
-    """Return the tag of a type name. JSON may hold the tag itself, as an integer or a bool."""
-    if isinstance(name, str):
-        require(name in tags, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
-        return tags[name]
-    return to_int(name, 64, False)
+    """Return the tag of a type name. An integer (or a bool) is a tag itself, any other scalar a name as it prints."""
+    if isinstance(name, int):
+        return to_int(name, 64, False)
+    text = to_text(name)
+    require(text in tags, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=text)
+    return tags[text]
 
 
 class Void(Struct, frozen=True):

@@ -17,6 +17,7 @@ from state.protocol.errors import BadCast, ChainError, ParseError, Refused
 from state.protocol.operation import OPERATIONS, SMT_TAGS, VirtualOperation
 from state.protocol.transaction import Wire
 from state.protocol.values.asset import SBD, VESTS, Asset
+from state.protocol.values.convert import to_text
 from tests.helpers.wire import ANY, TESTNET, VECTOR_CODECS, vectors
 
 READ = VECTOR_CODECS.parser(ANY, True)
@@ -57,7 +58,7 @@ def test_three_names(example: Any) -> None:
     for first in (legacy_index(cls.TAG), own, f"{name}_operation"):
         assert READ([first, given]) == wanted
     if not converted:
-        with pytest.raises(Refused, match="Invalid object name"):
+        with pytest.raises(Refused, match="Invalid operation name"):
             READ([f"legacy_{name}_operation", given])
 
 
@@ -66,13 +67,14 @@ UNKNOWN = ["no_such", "Transfer", "", "2", -1, None, True, 2.0, "smt_create", "c
 
 @pytest.mark.parametrize("first", UNKNOWN)
 def test_unknown_names(first: Any) -> None:
-    with pytest.raises(Refused, match="Invalid object name: "):
+    with pytest.raises(Refused) as caught:
         READ([first, {}])
+    assert caught.value.message() == f"Assert Exception:itr != to_full_tag.end(): Invalid operation name: {to_text(first)}"
 
 
 @pytest.mark.parametrize("first", [66, 72, 1 << 40])
 def test_indices_beyond_the_list(first: int) -> None:
-    with pytest.raises(Refused, match=r"tag < get_type_count\(\)"):
+    with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         READ([first, {}])
 
 
@@ -106,8 +108,9 @@ def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
     given = example["input"]["json"]
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert SHOW(operation) == ["vote", {"voter": "", "author": "", "permlink": "", "weight": 0}]
-    with pytest.raises(Refused, match="Invalid object name"):
+    with pytest.raises(Refused) as caught:
         READ([operation.NAME, given["value"]])
+    assert caught.value.message() == f"Assert Exception:itr != to_full_tag.end(): Invalid operation name: {operation.NAME}"
 
 
 # ------------------------------------------------------------------ assets
@@ -127,7 +130,18 @@ def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
         ("1,000 TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
         ("1.0 0 TESTS", Refused, "Assert Exception:false: Cannot parse asset symbol"),
         ("- TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
-        ("-.500 TBD", ParseError, "Parse Error:Couldn't parse int64_t"),
+        ("- .500 TBD", Refused, "Assert Exception:space_pos > dot_pos: "),
+        ("1 TESTS.", Refused, "Assert Exception:space_pos > dot_pos: "),
+        ("x TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
+        ("x.000 TEST", Refused, "Assert Exception:false: Cannot parse asset symbol"),
+        ("x.00 TESTS", Refused, "Assert Exception:decimals == 3: Incorrect decimal places"),
+        ("1.000 ABCDEFGH", Refused, "Assert Exception:false: Cannot parse asset symbol"),
+        ("1.000 ABCDEFGHI", Refused, "Assert Exception:shift < 64: Cannot parse asset symbol"),
+        ("1.000 TESTSx", Refused, "Assert Exception:false: Cannot parse asset symbol"),
+        ("1.00 TESTS x", Refused, "Assert Exception:decimals == 3: Incorrect decimal places"),
+        ("1.000 \0TESTS", Refused, "Assert Exception:false: Cannot parse asset symbol"),
+        ("1." + 259 * "0" + " TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
+        ("1.00x TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
         ("1.-10 TBD", ParseError, "Parse Error:Couldn't parse int64_t"),
         ("9223372036854775.808 TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
         ("-9223372036854776.000 TESTS", ParseError, "Parse Error:Couldn't parse int64_t"),
@@ -145,6 +159,10 @@ def test_bad_texts(text: Any, error: type[ChainError], message: str) -> None:
     ("text", "asset"),
     [
         ("-0.500 TBD", Asset(500, SBD)),
+        ("-.500 TBD", Asset(500, SBD)),
+        ("+.500 TBD", Asset(500, SBD)),
+        ("1.000 \n\r\tTBD", Asset(1000, SBD)),
+        ("1.000 TBD \0 x", Asset(1000, SBD)),
         ("-1.500 TBD", Asset(-500, SBD)),
         (".5000000000000"[:7] + " VESTS", Asset(500000, VESTS)),
         ("\r\n 000000000000000000000000001.000 \t TESTS\v\f", Asset(1000)),
@@ -173,7 +191,10 @@ def test_inner_variants_are_pairs() -> None:
     assert read([{"type": "void_t", "value": {}}]) == (Void(),)
     with pytest.raises(ParseError, match="Couldn't parse uint64_t"):
         read([["void_t", {}]])
-    with pytest.raises(Refused, match="get_type_count"):
+    for given, kind in (("void_t", "string"), (None, "null"), (0, "uint64")):
+        with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
+            read([given])
+    with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         read([[1, {}]])
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state.protocol.errors import BadCast, ChainError, ParseError
-from state.protocol.values.convert import json_int, kind_of, to_array, to_bool, to_int, to_object, to_text, to_u128
+from state.protocol.values.convert import json_int, kind_of, to_array, to_bool, to_choice, to_int, to_object, to_text, to_u128
 
 TWO63, TWO64 = 1 << 63, 1 << 64
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.from_regex(r"[+-]?(0x?)?[0-9a-f]{0,40}", fullmatch=True)
@@ -230,3 +230,62 @@ def test_any_value_is_converted_or_refused(value: Any) -> None:
     for convert, kind in converters:
         result, refusal = outcome(convert, value)
         assert refusal or type(result) is kind
+
+
+# ------------------------------------------------------------------ enumerations
+
+COLORS = ("red", "green", "blue")
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("green", 1),
+        ("green\0er", 1),
+        ("1", 1),
+        ("+1", 1),
+        ("0000000000001", 1),
+        ("4294967297", 1),
+        (2, 2),
+        (None, 0),
+        (False, 0),
+        (True, 1),
+        (1.0, 1),
+        (1.9, 1),
+        (-0.5, 0),
+        (2**32, 0),
+        (1 - 2**32, 1),
+    ],
+)
+def test_a_choice_is_a_name_or_a_number(value: Any, place: int) -> None:
+    assert to_choice(value, COLORS, "color") == place
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("", "invalid name '' in enum 'color'"),
+        ("pink", "invalid name 'pink' in enum 'color'"),
+        ("Red", "invalid name 'Red' in enum 'color'"),
+        ("1.0", "invalid name '1.0' in enum 'color'"),
+        ("9223372036854775808", "invalid name '9223372036854775808' in enum 'color'"),
+        ("3", "invalid index '3' in enum 'color'"),
+        ("-1", "invalid index '-1' in enum 'color'"),
+        ("99999999999", "invalid index '99999999999' in enum 'color'"),
+        (3, "invalid index '3' in enum 'color'"),
+        (-1, "invalid index '-1' in enum 'color'"),
+        (2**32 + 3, "invalid index '4294967299' in enum 'color'"),
+        (2**64 - 1, "invalid index '-1' in enum 'color'"),
+        (7.5, "invalid index '7' in enum 'color'"),
+        ([], "Invalid cast from array_type to int64"),
+        ({}, "Invalid cast from object_type to int64"),
+    ],
+)
+def test_what_is_no_choice(value: Any, text: str) -> None:
+    assert outcome(lambda given: to_choice(given, COLORS, "color"), value) == (None, f"Bad Cast:{text}")
+
+
+@given(VALUES)
+def test_any_value_is_a_choice_or_refused(value: Any) -> None:
+    place, refusal = outcome(lambda given: to_choice(given, COLORS, "color"), value)
+    assert refusal or place in range(3)

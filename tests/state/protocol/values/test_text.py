@@ -142,14 +142,34 @@ def test_hex_of_any_length(text: str, expected: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("", b"\0\0\0"), ("ab", b"\xab\0\0"), ("abc", b"\xab\xc0\0"), ("010203", b"\1\2\3"), ("01020304", b"\1\2\3"), ("010203zz", b"\1\2\3")],
+    [
+        ("", b"\0\0\0"),
+        ("5", b"\0\0\0"),
+        ("ab", b"\xab\0\0"),
+        ("abc", b"\xab\0\0"),
+        ("abz", b"\xab\0\0"),
+        ("01020", b"\1\2\0"),
+        ("010203", b"\1\2\3"),
+        ("0102034", b"\1\2\3"),
+        ("01020304", b"\1\2\3"),
+    ],
 )
 def test_hex_of_fixed_length(text: str, expected: bytes) -> None:
     assert fixed_hex(text, 3) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "bad"), [("nohex", "n"), ("abz0", "z"), ("ab 0", " "), ("0x10", "x"), ("aébb", "\udcc3"), ("zé", "z"), ("00\n0", "\n")]
+    ("text", "bad"),
+    [
+        ("nohex", "n"),
+        ("abz0", "z"),
+        ("ab 0", " "),
+        ("0x10", "x"),
+        ("aébb", "\udcc3"),
+        ("zé", "z"),
+        ("00\n0", "\n"),
+        ("00" * 20 + "zz", "z"),
+    ],
 )
 def test_what_is_no_hex_names_the_first_wrong_byte(text: str, bad: str) -> None:
     for read in (hex_bytes, lambda text: fixed_hex(text, 20)):
@@ -270,10 +290,22 @@ def test_leniency_beyond_the_table(text: str, seconds: int | None) -> None:
             time_from_text(text)
 
 
+DAY, MONTH = "Day of month value is out of range 1..31", "Month number is out of range 1..12"
+YEAR = "Year is out of valid range: 1400..9999"
+PLACE = "basic_string::at: __n (which is 0) >= this->size() (which is 0)"
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
         ("2106-02-07T06:28:15", Refused, f"Assert Exception:(pt - epoch).total_seconds() <= INT32_MAX: Datetime overflow{NOT_ISO}"),
+        ("1901-12-13T20:45:51", Refused, f"Assert Exception:(pt - epoch).total_seconds() >= INT32_MIN: Datetime underflow{NOT_ISO}"),
+        ("14000101T00", Refused, f"Assert Exception:(pt - epoch).total_seconds() >= INT32_MIN: Datetime underflow{NOT_ISO}"),
+        ("1399-12-31T00", Wrapped, f"{YEAR}:{YEAR}: {NOT_ISO}"),
+        ("10000-01-01T00", LexicalCast, None),
+        ("0000-00-00T00:00:00", Wrapped, f"{DAY}:{DAY}: {NOT_ISO}"),
+        ("0000-00-01T00:00:00", Wrapped, f"{MONTH}:{MONTH}: {NOT_ISO}"),
+        ("2020-01-01", Wrapped, f"{PLACE}:{PLACE}: {NOT_ISO}"),
         ("1606780900", Wrapped, f"Month number is out of range 1..12:Month number is out of range 1..12: {NOT_ISO}"),
         ("0", Wrapped, f"Day of month value is out of range 1..31:Day of month value is out of range 1..31: {NOT_ISO}"),
         ("", Wrapped, f"Day of month value is out of range 1..31:Day of month value is out of range 1..31: {NOT_ISO}"),
@@ -284,7 +316,7 @@ def test_leniency_beyond_the_table(text: str, seconds: int | None) -> None:
         ("2020-12-01T00:03:36Z", LexicalCast, None),
     ],
 )
-def test_recorded_texts_of_refused_times(text: str, kind: type[ChainError], message: str | None) -> None:
+def test_texts_of_refused_times(text: str, kind: type[ChainError], message: str | None) -> None:
     cast = "bad lexical cast: source type value could not be interpreted as target"
     for _ in range(2):
         with pytest.raises(kind) as caught:
@@ -345,10 +377,23 @@ def test_versions_come_back(number: int) -> None:
         ("256.0.0", "Major"),
         ("0.256.0", "Hardfork"),
         ("0.0.65536", "Revision"),
-        ("9" * 9000 + ".0.0", "Major"),
+        ("9" * 9000 + ".0.0", "proper dotted decimal"),
+        ("4294967296.1.1", "proper dotted decimal"),
+        ("1.4294967296.1", "proper dotted decimal"),
+        ("1.1.4294967296", "Revision"),
+        ("-1.2.3", "Major"),
+        ("1.-2.3", "Hardfork"),
+        ("1.2.-3", "Revision"),
+        ("0.23", "proper dotted decimal"),
+        ("0.23.x", "Extra information"),
         ("0.0.0 ", "Extra information"),
     ],
 )
 def test_texts_of_refused_versions(text: str, reason: str) -> None:
     with pytest.raises(Refused, match=reason):
         version_from_text(text)
+
+
+@pytest.mark.parametrize(("text", "version"), [("+0.23.1", "0.23.1"), ("-0.23.1", "0.23.1"), ("0.23.", "0.23.0"), ("0_23_ +", "0.23.0")])
+def test_odd_texts_of_versions(text: str, version: str) -> None:
+    assert version_text(version_from_text(text)) == version

@@ -1,0 +1,28 @@
+"""What bench.rpc measures: whole replies, or it says that they are not."""
+
+from bench.rpc import Question, answered, beside, made_up, questions, rows_of
+from node.processor import Processor
+from node.service import new_service
+from state.plugins.registry import PLUGINS
+
+HALF = Question("", "", [], rows=100, reference=41)
+
+
+def test_the_chain_without_a_file_fills_every_reply() -> None:
+    chain = made_up()
+    service = new_service(chain, Processor(chain), tuple(PLUGINS), lambda: 0)
+    asked = list(questions(chain))
+    assert {question.rows for question in asked} >= {1, 20, 50, 100, 1000}
+    for question in asked:
+        assert rows_of(answered(service, question.body)) >= question.rows, question.what
+
+
+def test_a_reply_that_is_not_whole_has_no_figure_beside_it() -> None:
+    assert beside(HALF, 99, is_compared=True) == beside(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
+    assert beside(HALF, 100, is_compared=True) == "reference    41"
+    assert beside(HALF, 100, is_compared=False) == ""
+
+
+def test_rows_of_replies() -> None:
+    for result, rows in (("[]", 0), ("[1,2]", 2), ("{}", 1), ('{"a":1}', 1), ('{"accounts":[]}', 0), ('{"block":{"a":[],"b":[1]}}', 1)):
+        assert rows_of(b'{"result":%s}' % result.encode()) == rows
