@@ -196,7 +196,7 @@ def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
 declare_discussions("get_discussions_by_blog", "The posts in the blog of an account, its own and reblogged ones, newest first.", in_blog)
 declare_discussions(
     "get_discussions_by_feed",
-    "The posts in the feed of an account: what the accounts that it follows posted and reblogged, newest first.",
+    "The posts in the feed of an account, posted and reblogged by the accounts that it follows, newest first.",
     in_feed,
 )
 declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)

@@ -1,5 +1,5 @@
-"""The chain as a whole, and the node: constants, version, global properties, price, hardforks, reward funds. Source: rpc-api.md §3.2.2,
-§3.7, §3.12, §2.4.
+"""The chain as a whole, and the node: constants, version, global properties, price, hardforks, reward funds.
+Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4.
 """
 
 from functools import lru_cache

@@ -1,5 +1,5 @@
-"""Records of the chain as a whole: global properties, witness schedule, price feed, hardforks, reward funds, version. Source: rpc-api.md
-§2.4.
+"""Records of the chain as a whole: global properties, witness schedule, price feed, hardforks, reward funds, version.
+Source: rpc-api.md §2.4.
 """
 
 from typing import Annotated

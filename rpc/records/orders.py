@@ -40,7 +40,7 @@ class BookOrderView(Struct):
 
 
 class BookOrderRecord(Struct):
-    """An open order in the book of database_api (R-book-order), read from a `BookOrderView`. The reference never computes its real price."""
+    """An open order in the book of database_api (R-book-order), of a `BookOrderView`. The reference does not compute its real price."""
 
     order_price: Annotated[Price, At("price", Price)]
     real_price: Annotated[str, Always(NO_REAL_PRICE)]

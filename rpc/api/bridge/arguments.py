@@ -1,5 +1,5 @@
-"""Arguments of `bridge`: they arrive as they are in JSON, and are checked here with the refusals of the social indexer. Source: social.md
-§3.1.
+"""Arguments of `bridge`: they arrive as they are in JSON, and are checked here with the refusals of the social indexer.
+Source: social.md §3.1.
 """
 
 import re
