@@ -1,4 +1,4 @@
-"""Clients that cost little, so that what is measured is the node: one connection each, over HTTP or as a WebSocket."""
+"""Cheap clients, so that measurements show the node's time and not theirs: one connection each, HTTP or WebSocket."""
 
 import base64
 import os
@@ -22,7 +22,7 @@ class Client(Protocol):
 
 
 class Stream:
-    """What comes in on a connection, read to marks and by numbers of bytes."""
+    """The incoming bytes of a connection, read up to a mark or by their number."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
@@ -36,13 +36,13 @@ class Stream:
         self._waiting += chunk
 
     def until(self, mark: bytes) -> bytes:
-        """Everything to the end of a mark."""
+        """Read everything up to and with a mark."""
         while (at := self._waiting.find(mark)) < 0:
             self._more()
         return self.exactly(at + len(mark))
 
     def exactly(self, size: int) -> bytes:
-        """So many bytes."""
+        """Read a number of bytes."""
         while len(self._waiting) < size:
             self._more()
         out = bytes(self._waiting[:size])
@@ -80,7 +80,7 @@ class SocketClient:
         assert self._stream.until(b"\r\n\r\n").startswith(b"HTTP/1.1 101")
 
     def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply. The mask is zero, which is one as well."""
+        """Send a request, and wait for the whole reply. The mask is zero, which is a valid one and changes nothing."""
         self._stream.socket.sendall(frame_head(len(body)) + bytes(4) + body)
         reply, is_last = b"", False
         while not is_last:
@@ -95,7 +95,7 @@ class SocketClient:
 
 
 def frame_head(size: int) -> bytes:
-    """The beginning of a frame with so many bytes, in front of its mask."""
+    """Return the beginning of a frame with a number of bytes, up to its mask."""
     if size < SIZE_IN_2:
         return struct.pack("!BB", WHOLE_TEXT, MASKED | size)
     if size < 1 << 16:

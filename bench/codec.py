@@ -1,4 +1,4 @@
-"""What the wire format costs: microseconds of processor time per transaction, and as a multiple of one key recovery of the same run.
+"""Measures the wire format: microseconds of processor time per transaction, and multiples of one key recovery of the same run.
 
 Run: .venv/bin/python -m bench.codec [block_log ...]         (default: those of the recorded cases)
 """
@@ -55,7 +55,7 @@ def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTrans
 
 
 def bench_hashes(report: Report, wire: Wire, chosen: list[SignedTransaction]) -> None:
-    """What sealing adds: id and merkle leaf, over bytes that have to be packed first."""
+    """Measure what sealing adds: id and merkle leaf, over bytes that have to be packed first."""
     report.line("all: pack and hash", best(wire.seal, chosen))
 
 

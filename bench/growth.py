@@ -1,4 +1,4 @@
-"""Whether cost grows with what is stored: a vote, a transfer, an order, a comment and an empty block at 10^3, 10^4 and 10^5
+"""Measures whether costs grow with the state: a vote, a transfer, an order, a comment and an empty block at 10^3, 10^4 and 10^5
 accounts, posts and open orders, all plugins on.
 
 Run: .venv/bin/python -m bench.growth [SIZE ...]
@@ -41,7 +41,7 @@ NOW = 1_700_000_000
 
 
 class Site:
-    """A chain with so many accounts, each with a post and an order."""
+    """A chain with `size` accounts, each with a post and an order."""
 
     def __init__(self, size: int) -> None:
         spec = load_spec("testnet")
@@ -55,13 +55,13 @@ class Site:
         self.produce()
 
     def produce(self, when: int = 0) -> None:
-        """One block of what is pending."""
+        """Make a block of the pending transactions."""
         slot = 1
         when = when or slot_time(self.state, slot)
         self.chain.generate_block(when, scheduled_witness(self.state, slot), self.secret)
 
     def fill(self) -> None:
-        """The accounts, their posts and their orders; all of it is part of the head block's session."""
+        """Insert the accounts, their posts and their orders, as if they were part of the head block."""
         state = self.state
         key = key_authority(bytes(33))
         for i in range(self.size):

@@ -1,10 +1,10 @@
-"""Whether blocks stay on time: the longest replies that one request can ask for, and how late blocks are applied while eight
+"""Measures whether blocks stay on time: the longest replies that one request can ask for, and the delay of blocks while eight
 connections ask for nothing else, one at a time and in batches.
 
 Run: .venv/bin/python -m bench.latency [ACCOUNTS] [--blocks N]
-A chain with so many accounts, each with a post of usual size, and one account with a history of 10,000 entries, all plugins
+A chain with ACCOUNTS accounts, each with a post of usual size, and one account with a history of 10,000 entries, all plugins
 on, produces every 3 s in a process of its own and answers over HTTP; the clients run in this process, on the other core.
-What is asked for: each reply at most 200 ms, each block at most 500 ms after its slot.
+The aims: each reply within 200 ms, each block within 500 ms after its slot.
 """
 
 import argparse
@@ -56,7 +56,7 @@ LONGEST = "10,000 entries, other form"
 
 
 def filled(accounts: int) -> Site:
-    """A chain with what the longest replies show."""
+    """Return a chain with the content of the longest replies."""
     site = Site(accounts)
     site.produce()  # posts can be edited once a block
     for i in range(accounts):
@@ -68,13 +68,13 @@ def filled(accounts: int) -> Site:
 
 
 def body_of(what: str) -> bytes:
-    """The request for a reply."""
+    """Return the request for a reply, by its name."""
     method, params = QUESTIONS[what]
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
 def longest_replies(service: Service) -> bool:
-    """Print how long each takes at worst; returns whether all are short enough."""
+    """Print the longest time of each; returns whether all are short enough."""
     fine = True
     for what in QUESTIONS:
         times = []
@@ -89,11 +89,11 @@ def longest_replies(service: Service) -> bool:
     return fine
 
 
-async def run_node(site: Site, service: Service, processor: Processor, clock: Callable[[], int], told: "Queue[float]") -> None:
-    """Answer and produce; tell how many milliseconds after its slot each block has been applied."""
+async def run_node(site: Site, service: Service, processor: Processor, clock: Callable[[], int], delays: "Queue[float]") -> None:
+    """Answer and produce; puts the delay of each block after its slot, in milliseconds, into a queue."""
 
     def applied(block: SignedBlock) -> None:
-        told.put(clock() - block.timestamp * 1000)
+        delays.put(clock() - block.timestamp * 1000)
 
     site.chain.on_applied.append(applied)
     async with trio.open_nursery() as nursery:
@@ -103,7 +103,7 @@ async def run_node(site: Site, service: Service, processor: Processor, clock: Ca
 
 
 def ask_on(body: bytes, stop: Event, waits: list[float]) -> None:
-    """Ask for the same until told to stop, noting how long it took each time."""
+    """Ask for the same until `stop` is set, and note the time of each reply."""
     client = HttpClient(PORT)
     while not stop.is_set():
         start = time.perf_counter()
@@ -112,19 +112,19 @@ def ask_on(body: bytes, stop: Event, waits: list[float]) -> None:
 
 
 def lateness(run_node: Callable[["Queue[float]"], None], blocks: int, asked: list[bytes]) -> list[float]:
-    """How late a node applied so many blocks, in ms, while it was asked for these; prints what the askers got."""
+    """Return the delays of a number of blocks, in ms, while clients ask for these; prints what the clients got."""
     fork = multiprocessing.get_context("fork")
-    told: Queue[float] = fork.Queue()
-    process = fork.Process(target=run_node, args=(told,), daemon=True)
+    delays: Queue[float] = fork.Queue()
+    process = fork.Process(target=run_node, args=(delays,), daemon=True)
     process.start()
     stop, waits = Event(), list[float]()
     threads = [Thread(target=ask_on, args=(body, stop, waits)) for body in asked]
     try:
-        told.get(timeout=60)  # the first one may come late: the node has just started
+        delays.get(timeout=60)  # the first one may come late: the node has just started
         start = time.perf_counter()
         for thread in threads:
             thread.start()
-        late = [told.get(timeout=60) for _ in range(blocks)]
+        late = [delays.get(timeout=60) for _ in range(blocks)]
         seconds = time.perf_counter() - start
     finally:
         stop.set()
@@ -161,8 +161,8 @@ def main() -> int:
     batch = b"[" + b",".join([longest] * BATCH) + b"]"
     asked = {"nobody asks": [], f"{CONNECTIONS} ask on": [longest] * CONNECTIONS, f"{CONNECTIONS} ask in batches": [batch] * CONNECTIONS}
 
-    def run(told: "Queue[float]") -> None:
-        trio.run(run_node, site, service, processor, clock, told)
+    def run(delays: "Queue[float]") -> None:
+        trio.run(run_node, site, service, processor, clock, delays)
 
     for how, bodies in asked.items():
         late = lateness(run, options.blocks if bodies else BLOCKS_ALONE, bodies)

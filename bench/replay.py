@@ -1,4 +1,4 @@
-"""What a replay costs: seconds, microseconds a transaction and key recoveries' time a transaction, and the memory.
+"""Measures a replay: seconds, microseconds and key recoveries per transaction, and the memory.
 
 Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--profile]
 Each mode runs `python -m node replay` in a process of its own; block 1, which makes the genesis state, is left out of the
@@ -25,7 +25,7 @@ LINES = 45
 
 
 def plain(path: Path) -> Path:
-    """The file itself, or a temporary copy of a compressed one, so that unpacking doesn't count."""
+    """Return the file itself, or a temporary copy of a compressed one, so that decompressing doesn't count."""
     if path.suffix != ".gz":
         return path
     copy = Path(tempfile.mkdtemp(prefix="coind-bench-")) / "block_log"

@@ -1,4 +1,4 @@
-"""Requests a second of a running node over HTTP, and what one takes as a multiple of a key recovery of the same run.
+"""Measures a running node over HTTP: requests a second, and the time of one as a multiple of a key recovery of the same run.
 
 Run: .venv/bin/python -m bench.requests
 It starts `bin/coind run` on the chain dev, asks one at a time, over 16 connections, and in batches of 50; then it

@@ -1,10 +1,10 @@
-"""What replies cost: microseconds and key recoveries' time of each, from the complete body to the reply's bytes, on a replayed chain
-with all plugins; apart from it, what HTTP and WebSocket add to a small reply, single and in batches.
+"""Measures replies: microseconds and key recoveries of each, from the complete body to the reply's bytes, on a replayed chain with
+all plugins; and apart from it what HTTP and WebSocket add to a small reply, single and in batches.
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
-Without a file it takes the longest block log of the recorded cases, which is short: the figures that count are those of the
-shared workload, /work/shared/bench/workload/block_log.gz. Each reply's time is the median of many. The reference's
-recoveries for the workload stand beside ours; its HTTP is in them.
+Without a file it takes the longest block log of the recorded cases, which is short: figures to compare need a log of some ten
+thousand transactions. Each reply's time is the median of many. Beside ours stand the reference's recoveries for such a log, in
+which its HTTP is included.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Question(Struct, frozen=True):
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": self.params}).encode()
 
 
-# ------------------------------------------------------------------ what is asked
+# ------------------------------------------------------------------ the requests
 
 
 def loaded(path: Path, chain: str) -> Chain:
@@ -77,7 +77,7 @@ def loaded(path: Path, chain: str) -> Chain:
 
 
 def questions(chain: Chain) -> Iterator[Question]:
-    """The replies that are measured."""
+    """Return the requests whose replies are measured."""
     names = [row.name for row in chain.state.accounts.by_name]
     spread = names[:: max(len(names) // 100, 1)][:100]
     block, transactions = busy_block(chain)
@@ -100,7 +100,7 @@ def questions(chain: Chain) -> Iterator[Question]:
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
-    """The block whose number of transactions is nearest to 50, the newest of these; and that number."""
+    """Return the block whose number of transactions is nearest to 50, the newest of these; and that number."""
     numbers = range(1, chain.state.props.head_block_number + 1)
     sizes = {number: len(block.transactions) for number in numbers if (block := chain.block_by_number(number)) is not None}
     best = min(reversed(sizes), key=lambda number: abs(sizes[number] - PLENTY_OF_TRANSACTIONS))
@@ -108,7 +108,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 
 def longest_history(chain: Chain) -> tuple[str, int]:
-    """The account with most entries in its history, and how many they are."""
+    """Return the account with the most entries in its history, and their number."""
     accounts = ACCOUNT_HISTORY.of(chain.state).accounts
     sizes = {row.name: len(accounts.get(row.name)) - accounts.get(row.name).first for row in chain.state.accounts.by_name}
     name = max(sizes, key=lambda each: sizes[each])
@@ -184,7 +184,7 @@ def served(service: Service) -> Iterator[int]:
 
 
 def processor_seconds(pid: int) -> float:
-    """The processor time that a process has had, as Linux counts it."""
+    """Return the processor time that a process has had, as Linux counts it."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 

@@ -1,4 +1,4 @@
-"""What get_ranked_posts takes with few and with many posts, and what the social index adds to operations, as multiples of a key recovery.
+"""Measures get_ranked_posts with few and with many posts, and what the social index adds to operations, in key recoveries.
 
 Run: .venv/bin/python -m bench.social
 Times are of the processor. The posts are made up: a fifth in ten communities, the rest under fifty tags, half of them with votes,
@@ -117,7 +117,7 @@ def measure(count: int, recovery: float) -> None:
 
 
 def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
-    """Change what a post is ranked by, and ask."""
+    """Change a value that a post is ranked by, and ask for the ranked posts."""
     row = made.comments.find(comment)
     made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
     COMMUNITIES.of(made).changed.post(comment)

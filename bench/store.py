@@ -1,4 +1,4 @@
-"""What the store costs: microseconds of processor time per call, and as a multiple of one key recovery of the same run.
+"""Measures the store: microseconds of processor time per call, and multiples of one key recovery of the same run.
 
 Run: .venv/bin/python -m bench.store [rows ...]         (default: 100000 1000000)
 """
@@ -62,7 +62,7 @@ class Report:
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """As in the node: what is loaded is left alone by the garbage collector."""
+    """Exempt loaded objects from garbage collection, as the node does."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -87,7 +87,7 @@ def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[]
 
 
 def empty_seconds(arguments: list[Any]) -> float:
-    """What the loop of `best` costs without its call."""
+    """Return the time of the loop of `best` without its call."""
     start = time.process_time()
     for _ in arguments:
         pass
@@ -109,7 +109,7 @@ def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any]
 
 
 def filled(journal: Journal, size: int, random: Random) -> Accounts:
-    """A table of accounts in random order of names and votes, its journal cut."""
+    """Return a table of accounts in random order of names and votes, its journal cut."""
     accounts = Accounts(journal)
     for n in range(size):
         name = f"user{random.randrange(10**9)}-{n}"
@@ -119,7 +119,7 @@ def filled(journal: Journal, size: int, random: Random) -> Accounts:
 
 
 def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: Random) -> None:
-    """Insert, modify and remove rows picked at random, so that memory is as cold as in real life."""
+    """Insert, modify and remove rows picked at random, so that memory is as cold as in a node."""
     rows = random.sample(list(accounts), CALLS)
     modify, votes = accounts.modify, {row.id: random.randrange(10**12) for row in rows}
     # One row object is inserted once per round: undo gives it back.
@@ -168,7 +168,7 @@ def bench_journal(report: Report, journal: Journal) -> None:
 
 
 def bench_lazy(report: Report, size: int, random: Random) -> None:
-    """The next read of a lazy index after a share of its rows changed: decides REBUILD_SHARE."""
+    """Measure the next read of a lazy index after a share of its rows has changed; its result decides REBUILD_SHARE."""
     journal = Journal()
     scores = Scores(journal)
     for _ in range(size):

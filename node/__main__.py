@@ -1,4 +1,4 @@
-"""Starts the command line: `python -m node`."""
+"""Starts the command line: `python -m node`. Knows how a process ends when it is interrupted or its output is closed."""
 
 import os
 import sys
@@ -8,7 +8,10 @@ PIPE_CLOSED = 141
 
 
 def main() -> int:
-    """Load the command line, which takes a moment in which Ctrl-C already works, and run it."""
+    """Load the command line and run it; returns the status of the process.
+
+    The imports are inside, since they take a moment: Ctrl-C in it should end the process without a traceback as well.
+    """
     try:
         from node.command import main as command
         from node.logs import configure_logs
@@ -26,7 +29,10 @@ def main() -> int:
 
 
 def leave_quietly() -> int:
-    """Whoever reads what is printed has seen enough (`| head -1`): nothing more is written, not at the end either."""
+    """Return the status after the reader of the output has closed it (`| head -1`).
+
+    stdout is redirected to nowhere, or Python would write what is buffered when it exits, and fail once more.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return PIPE_CLOSED
 

@@ -1,4 +1,4 @@
-"""What a started node says on stdout: where it answers, and on the chains for development who has money and which keys."""
+"""The text that a started node prints: where it answers, and on chains for development the accounts with their keys."""
 
 import sys
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def show_banner(spec: ChainSpec, addresses: list[str], *, is_producing: bool, ou
 
 
 def facts(spec: ChainSpec, addresses: list[str], is_producing: bool) -> Iterator[tuple[str, str]]:
-    """What everybody wants to know about a node."""
+    """Yield the names and values of the banner's first part."""
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
     yield "key prefix", spec.key_prefix
@@ -36,23 +36,23 @@ def facts(spec: ChainSpec, addresses: list[str], is_producing: bool) -> Iterator
 
 
 def holdings(spec: ChainSpec, account: GenesisAccount) -> str:
-    """What an account has at genesis, powered-up COIN as such."""
+    """Return an account's balances at genesis as text, its VESTS as the COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
 
 
 def amount(satoshis: int) -> str:
-    """Three decimals."""
+    """Return an amount with its three decimals."""
     return f"{satoshis // 1000}.{satoshis % 1000:03}"
 
 
 def active_key(account: GenesisAccount) -> str:
-    """The private active key, in wallet import format."""
+    """Return an account's private active key in wallet import format."""
     return wif_from_secret(derive_secret(account.name, "active", account.password))
 
 
 def show_tables(out: TextIO, pairs: list[tuple[str, str]], accounts: list[tuple[str, str, str]]) -> None:
-    """The banner for a terminal; rich is loaded only then."""
+    """Print the banner for a terminal; rich is loaded only then."""
     from rich.console import Console
     from rich.table import Table
 
@@ -61,7 +61,8 @@ def show_tables(out: TextIO, pairs: list[tuple[str, str]], accounts: list[tuple[
     for name, text in pairs:
         grid.add_row(f"[bold]{name}", text)
     console.print(grid)
-    # A key must stay whole to be copied: what accounts hold takes the width that is left, or one line when it is the same.
+    # A key must stay on one line to be copied. The holdings get the width that is left, or a line of their own when all accounts
+    # have the same.
     held = {account[1] for account in accounts}
     table = Table("account", box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("private active key", no_wrap=True, min_width=KEY_LENGTH)

@@ -1,4 +1,4 @@
-"""The wall clock as a value that is handed around, so that tests can bring their own; it must not know what is timed."""
+"""The wall clock as a function that is passed on, so that tests can bring their own. It must not know what is timed."""
 
 import time
 from collections.abc import Callable
@@ -8,12 +8,12 @@ Clock = Callable[[], int]
 
 
 def system_clock() -> int:
-    """The time of this machine."""
+    """Return the time of this machine."""
     return time.time_ns() // 1_000_000
 
 
 class Patience:
-    """Whether something has taken too long, measured from the first question after a `renew`."""
+    """A limit of time that begins with the first question after a `renew`, so that only the work that asks is measured."""
 
     def __init__(self, milliseconds_max: int, clock: Clock = lambda: time.monotonic_ns() // 1_000_000) -> None:
         self._milliseconds_max = milliseconds_max
@@ -25,7 +25,7 @@ class Patience:
         self._start = None
 
     def is_over(self) -> bool:
-        """Whether the time is up."""
+        """Return whether the time is up."""
         now = self._clock()
         if self._start is None:
             self._start = now

@@ -1,4 +1,4 @@
-"""The command line: what can be typed after `bin/coind`, and nothing of what it leads to."""
+"""The command line: commands, options and their checks. The work is done elsewhere."""
 
 import platform
 import sys
@@ -81,7 +81,7 @@ def keys_command(
     /,
     *,
     role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
-    password: Annotated[str, Parameter(help="What the keys are made from.")] = "dev",
+    password: Annotated[str, Parameter(help="The password that the keys are derived from.")] = "dev",
 ) -> int:
     """Print the keys that follow from an account's name, a role and a password, with the prefix of the chain dev."""
     if not is_valid_account_name(name):
@@ -106,7 +106,7 @@ def version_command() -> int:
 
 
 def main() -> int:
-    """What `bin/coind` does; returns the status of the process."""
+    """Run the command line of `bin/coind`; returns the status of the process."""
     try:
         status = app(result_action="return_value")
     except (NodeError, SpecError) as error:
@@ -116,7 +116,7 @@ def main() -> int:
 
 
 def address(text: str) -> Address:
-    """HOST:PORT, an IPv6 host in brackets."""
+    """Parse HOST:PORT, with an IPv6 host in brackets."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
@@ -125,5 +125,5 @@ def address(text: str) -> Address:
 
 
 def say(line: str) -> None:
-    """A line on stdout."""
+    """Print a line on stdout."""
     sys.stdout.write(line + "\n")

@@ -1,4 +1,4 @@
-"""How many connections the operating system lets this process have. It must not know what they are for."""
+"""The operating system's limit of open files, and the connections that it allows. It must not know what they are for."""
 
 import resource
 
@@ -9,7 +9,7 @@ KEPT = 64
 
 
 def room_for_connections() -> int:
-    """Raise the limit of open files as far as it is needed and allowed; how many of them connections may have."""
+    """Raise the limit of open files as far as it is needed and allowed; returns the number of connections it leaves room for."""
     wanted = CONNECTIONS_MAX + KEPT
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

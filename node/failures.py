@@ -1,9 +1,9 @@
-"""What ends a command with a sentence for the user instead of a traceback; nothing here knows why."""
+"""Errors that end a command with a sentence for the user in place of a traceback."""
 
 
 class NodeError(Exception):
-    """The node can't do what it was asked to; the text says why, to whoever started it."""
+    """The node can't do its task; the text tells the user why."""
 
 
 class FileError(NodeError):
-    """A file of blocks can't be read on; the text says where and why."""
+    """A file of blocks can't be read any further; the text says where and why."""

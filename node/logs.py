@@ -1,4 +1,4 @@
-"""The node's log on stderr: for people on a terminal, JSON lines elsewhere. It must not know who logs."""
+"""The node's log on stderr: coloured text on a terminal, JSON lines elsewhere. It must not know who logs."""
 
 import logging
 import sys
@@ -8,7 +8,7 @@ import structlog
 
 
 def configure_logs(level: int = logging.INFO) -> None:
-    """Set up structlog, and send what libraries log the same way."""
+    """Set up structlog, and route the standard library's logging, which libraries use, through it."""
     for_people = sys.stderr.isatty()
     first: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)]
     last: list[Any] = [structlog.dev.ConsoleRenderer()] if for_people else [structlog.processors.format_exc_info, json_renderer()]
@@ -25,5 +25,5 @@ def configure_logs(level: int = logging.INFO) -> None:
 
 
 def json_renderer() -> Any:
-    """One JSON object a line; what JSON has no form for is shown as text."""
+    """Return a processor that writes an event as a JSON object in one line."""
     return structlog.processors.JSONRenderer(ensure_ascii=False)

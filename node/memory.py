@@ -1,17 +1,21 @@
-"""What the garbage collector is told: the state is large, free of cycles and here to stay, so it must not be walked."""
+"""Settings of the garbage collector for a large state.
+
+Python frees most objects by counting references; its collector looks for cycles among the rest, and walks all objects for that.
+The state is large, has no cycles and stays, so that walking it finds nothing and stops the node meanwhile.
+"""
 
 import gc
 
-# Objects made before a collection of the young, of those before one of the middle ones, and so on. Python's own 700, 10, 10
-# stop a node with half a million accounts for 0.3 to 1 s whenever the old ones are walked.
+# The new objects before the youngest are collected, the collections before the next older generation is, and again. With Python's
+# own 700, 10, 10 a node with half a million accounts stops for 0.3 to 1 s whenever the oldest generation is walked.
 THRESHOLDS = (100_000, 50, 100)
 
 
 def tune_collector() -> None:
-    """Collect rarely; to be called before anything is loaded."""
+    """Make collections rare; to be called before anything is loaded."""
     gc.set_threshold(*THRESHOLDS)
 
 
 def keep_what_is_loaded() -> None:
-    """Take everything that exists now out of the collector's sight."""
+    """Exempt all objects that exist now from collections."""
     gc.freeze()

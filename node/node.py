@@ -1,4 +1,4 @@
-"""The node: everything that runs around one chain, in one nursery, from the first signal to the last. It knows no rule.
+"""The node: all tasks that run around one chain, in one nursery, from start to end. It knows no rule.
 
 A node is started by `run` (from genesis, or from a data folder) or by `replay_file`; both return the status of the process.
 """
@@ -49,14 +49,14 @@ _log = structlog.get_logger("node")
 
 
 class Address(Struct, frozen=True):
-    """Where to answer."""
+    """The host and the port to answer at."""
 
     host: str
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs on this machine get here."""
+        """Whether only programs on this machine can connect."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -64,7 +64,7 @@ class Address(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What a node is told when it is started."""
+    """The settings that a node is started with."""
 
     spec: ChainSpec
     plugins: tuple[str, ...]
@@ -72,11 +72,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_producing: bool = False
     data: Path | None = None
     clock: Clock = system_clock
-    check_invariants: int = 0  # every so many blocks; 0: never
+    check_invariants: int = 0  # check after every so many blocks; 0: never
 
 
 class Site:
-    """A chain at its genesis with its plugins, and what every part of the node shares."""
+    """A chain at its genesis with its plugins, and the objects that all parts of the node share.
+
+    Setting `stop` ends the node in order. A broken invariant is kept until then: raising inside of the chain would look like a
+    refusal of the block to whoever pushed it.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -89,7 +93,7 @@ class Site:
             self.chain.on_applied.append(self._check_invariants)
 
     def _check_invariants(self, block: SignedBlock) -> None:
-        """Every so many blocks see whether everything adds up; the node stops where it doesn't."""
+        """Check the invariants if it is time, and stop the node when one is broken."""
         if block.number % self.settings.check_invariants or self._breach:
             return
         try:
@@ -99,35 +103,35 @@ class Site:
             self.stop.set()
 
     def require_sound(self) -> None:
-        """Raise NodeError when something in the state didn't add up."""
+        """Raise NodeError if an invariant was broken."""
         if self._breach:
             raise NodeError(self._breach)
 
 
 def run(settings: Settings) -> int:
-    """Run a node until it is told to stop."""
+    """Run a node until a signal stops it."""
     return start(partial(_run, settings))
 
 
 def replay_file(settings: Settings, file: Path, *, until: int | None = None, skip: int = Skip.NOTHING) -> int:
-    """Apply a file of blocks; then answer from there if the settings say where."""
+    """Apply a file of blocks; then answer requests if the settings have an address."""
     return start(partial(_replay_file, settings, file, until, skip))
 
 
 def start(main: Callable[[], Awaitable[int]]) -> int:
-    """Run something in trio; what the user has to be told is raised as one NodeError."""
+    """Run an async function in trio. Of a group of errors that are all for the user, the first is raised alone."""
     tune_collector()
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
-        told, other = group.split(NodeError)
-        if other is not None or told is None:
+        expected, other = group.split(NodeError)
+        if other is not None or expected is None:
             raise
-        raise first_of(told) from None
+        raise first_of(expected) from None
 
 
 def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
-    """The first of the errors in a group."""
+    """Return the first of the errors in a group of errors and groups."""
     error: BaseExceptionGroup[Failure] | Failure = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -164,7 +168,7 @@ async def load(site: Site, folder: DataFolder) -> None:
         return
     blocks = log.blocks()
     progress = Progress(blocks.size, len(log))
-    # Blocks that somebody has put there were checked by nobody here.
+    # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
@@ -193,7 +197,7 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
 
 
 def show_result(chain: Chain, progress: Progress) -> None:
-    """Say how far a replay has got, and how fast."""
+    """Print the head that a replay has reached, its speed, and the digest of the state."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}\n{done}: {progress.rate()}\n")
@@ -201,15 +205,19 @@ def show_result(chain: Chain, progress: Progress) -> None:
     sys.stdout.flush()
 
 
-# ------------------------------------------------------------------ what runs
+# ------------------------------------------------------------------ the tasks
 
 
 async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
-    """Answer, produce and write until told to stop, or until the block log can't be written."""
+    """Answer, produce and write until the node is stopped, or until the block log can't be written.
+
+    The service starts first: when its address can't be had, nothing else has begun.
+    """
     settings = site.settings
     assert settings.http is not None
     processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
     service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
+    # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
     served = trio.Event()
 
@@ -241,7 +249,7 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
             nursery.start_soon(Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock).run)
         show_banner(settings.spec, addresses, is_producing=settings.is_producing)
         await site.stop.wait()
-        # Open requests may end, but nobody waits long for them.
+        # Open requests get a moment to end.
         with trio.move_on_after(GOODBYE_SECONDS_MAX):
             await served.wait()
         nursery.cancel_scope.cancel()
@@ -250,7 +258,7 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
 async def watch_signals(
     stop: trio.Event, everything: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Set `stop` on the first SIGINT or SIGTERM, and cancel everything on the second."""
+    """Set `stop` at the first SIGINT or SIGTERM, and cancel everything at the second."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for _ in signals:
@@ -260,13 +268,13 @@ async def watch_signals(
 
 
 async def end_when_broken(processor: Processor) -> None:
-    """End the node when its blocks are no longer kept."""
+    """End the node when its block log can't be written any more."""
     await processor.broken.wait()
     raise NodeError(processor.failure)
 
 
 async def sync_now_and_then(log: BlockLog) -> None:
-    """The writer's slow half: what has been handed to the system gets to the disk within seconds."""
+    """Sync the block log every few seconds when it has grown, in a thread, since that can take long."""
     synced = len(log)
     while True:
         await trio.sleep(SYNC_SECONDS)

@@ -1,5 +1,7 @@
-"""The one owner of the chain: takes transactions and blocks from everywhere, applies them one at a time, and answers each.
+"""The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
 
+Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
+an await, and between two jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
@@ -24,10 +26,10 @@ from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
-QUEUE_SIZE_MAX = 8192
-WAITING_MAX = 65_536
-REAPPLY_MILLISECONDS_MAX = 200
-AHEAD_SECONDS_MAX = 5
+QUEUE_SIZE_MAX = 8192  # jobs
+WAITING_MAX = 65_536  # calls of wait_for
+REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
+AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 
@@ -35,7 +37,7 @@ _log = structlog.get_logger("processor")
 
 
 class _Job(Struct, eq=False):
-    """Something to do with the chain, and who waits for it."""
+    """A function that changes the chain, and the event that its caller waits for."""
 
     work: Callable[[], Any]
     done: trio.Event
@@ -44,7 +46,7 @@ class _Job(Struct, eq=False):
 
 
 class _Waiter(Struct, eq=False):
-    """Somebody who waits for a transaction to get into a block."""
+    """A caller that waits until its transaction is in a block or has expired."""
 
     expiration: int
     done: trio.Event
@@ -52,10 +54,11 @@ class _Waiter(Struct, eq=False):
 
 
 class Processor:
-    """Applies what is pushed in the order of arrival, while `run` runs, and gives way in between.
+    """Does jobs in the order of arrival, while `run` runs.
 
-    With a `log`, a block is in it before whoever pushed it is answered. When that fails, `broken` is set, nothing is
-    applied any more, and `failure` says why: the node has to end.
+    With a `log`, a block is in it before its sender is answered: an answer means that the block survives. When writing fails, the
+    chain in memory is ahead of the file. Then `broken` is set and `failure` says why, every further job is refused, and the node
+    has to end; a restart goes on from the file.
     """
 
     def __init__(self, chain: Chain, *, log: BlockLog | None = None, clock: Clock = system_clock, patience: Patience | None = None) -> None:
@@ -71,25 +74,26 @@ class Processor:
         chain.on_popped.append(self._popped)
 
     async def run(self) -> None:
-        """Work until cancelled."""
-        # Each turn of the loop is a checkpoint, also when jobs are waiting.
+        """Do jobs until cancelled."""
+        # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each.
         async for job in self._jobs_out:
             self._perform(job)
 
-    # -------------------------------------------------------------- what can be asked for
+    # -------------------------------------------------------------- requests
 
     async def push_transaction(self, trx: SignedTransaction) -> None:
         """Take a transaction into the pending state. Raises PushFailed."""
 
         def push() -> None:
-            # Until the first schedule, blocks may have 393 MB by the rules; nobody needs that, and it takes very long to check.
+            # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
+            # the node for long.
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
             self.chain.push_transaction(trx)
 
         await self._push(push)
 
     async def push_block(self, block: SignedBlock) -> None:
-        """Take a block that somebody else has made; one from the future is refused. Raises PushFailed."""
+        """Take a block from outside; one from the future is refused. Raises PushFailed."""
 
         def push() -> None:
             latest = self._clock() // 1000 + AHEAD_SECONDS_MAX
@@ -99,7 +103,11 @@ class Processor:
         await self._push(push)
 
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
-        """Push a transaction, and wait until it is in a block or has expired. Raises PushFailed, Refused when it is waited for."""
+        """Push a transaction, and wait until it is in a block or has expired.
+
+        Raises PushFailed, and Refused when another call waits for the same transaction. The waiter is entered before the push: the
+        transaction may be in a block before this task runs again.
+        """
         find = "_callbacks.find( txid ) == _callbacks.end()"
         require(trx.id not in self._waiters, "Transaction is a duplicate", condition=find)
         require(len(self._waiters) < WAITING_MAX, "${n} calls wait for transactions already", condition="waiting < max", n=WAITING_MAX)
@@ -108,22 +116,22 @@ class Processor:
             await self.push_transaction(trx)
             await waiter.done.wait()
         finally:
-            # When the client has gone, nobody waits any more.
+            # A client that disconnects cancels this task; the block then finds no waiter.
             if self._waiters.get(trx.id) is waiter:
                 del self._waiters[trx.id]
         assert waiter.inclusion is not None
         return waiter.inclusion
 
     async def push_blocks_from(self, path: str, count: int, skip: int = Skip.NOTHING) -> int:
-        """Push up to `count` blocks that follow the head from a file; returns how many were applied, and stops at the first that fails.
+        """Push up to `count` blocks that follow the head from a file; returns how many were applied.
 
-        A file that can't be read is refused.
+        It stops at the first block that fails, and logs why. A file that can't be read at all is refused.
         """
         pushed = 0
         if count <= 0:
             return pushed
         first = self.chain.state.props.head_block_number + 1
-        # What stands in front of the first block may take long to read, so that others go on meanwhile.
+        # The part of the file before the first block may take long to read: that happens in a thread.
         in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
         try:
             blocks = await in_thread(BlockFile, Path(path), self.chain.state.wire, first)
@@ -145,21 +153,24 @@ class Processor:
         return pushed
 
     async def take_steps(self, steps: Iterator[object]) -> int:
-        """Take the steps of something that changes the chain, others in between; returns how many there were. Raises what they raise."""
+        """Advance an iterator whose steps change the chain, each step in a job of its own; returns the number of steps.
+
+        So a long task, like generating a million blocks, leaves room for others after each step. Raises what the steps raise.
+        """
         taken = 0
         while await self._in_turn(lambda: next(steps, steps)) is not steps:
             taken += 1
         return taken
 
     async def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
-        """Make a block of what is pending. Raises ChainError."""
+        """Make a block of the pending transactions and apply it. Raises ChainError."""
         block: SignedBlock = await self._in_turn(lambda: self.chain.generate_block(when, witness, secret, skip))
         return block
 
     # -------------------------------------------------------------- the queue
 
     async def _push(self, work: Callable[[], Any]) -> None:
-        """Have something pushed for a client: it is told at once when too many wait already."""
+        """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
         job = _Job(work, trio.Event())
         try:
             try:
@@ -171,7 +182,7 @@ class Processor:
             raise PushFailed(error) from error
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
-        """Do something when it is its turn, however long that takes."""
+        """Do a job of the node itself, which waits for a place in the queue if there is none."""
         job = _Job(work, trio.Event())
         await self._jobs_in.send(job)
         return await self._answer(job)
@@ -187,14 +198,16 @@ class Processor:
         try:
             self._require_log()
             job.result = job.work()
+            # A job whose block could not be written must not be answered as done.
             self._require_log()
-        except Exception as error:  # expected or not, it is for the one who asked
+        except Exception as error:  # expected or not, the caller gets it; the processor goes on
             job.error = error
         job.done.set()
 
-    # -------------------------------------------------------------- what the chain tells
+    # -------------------------------------------------------------- listeners of the chain
 
     def _applied(self, block: SignedBlock) -> None:
+        # The time for applying pending transactions again begins after the block, not before.
         self._patience.renew()
         if self._log is not None and not self.failure:
             try:
@@ -212,7 +225,7 @@ class Processor:
                 self._fail(error)
 
     def _confirm(self, block: SignedBlock) -> None:
-        """Answer those whose transaction is in the block, and those whose transaction can't get into any more."""
+        """Answer the callers whose transaction is in the block, and those whose transaction has expired."""
         for place, trx in enumerate(block.transactions):
             waiter = self._waiters.pop(trx.id, None)
             if waiter is not None:

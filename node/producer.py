@@ -1,6 +1,7 @@
-"""Produces a block in each slot that belongs to a witness whose key the node has. It must not know what is in a block.
+"""Produces a block in each slot of a witness whose key the node has. It must not know what is in a block.
 
-Source: block-processing.md §4.2.
+It wakes at the times of slots, where the reference looks several times a second: both produce in the second of the slot, or not
+at all. Source: block-processing.md §4.2.
 """
 
 import enum
@@ -19,14 +20,14 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key
 from state.tables import State
 
-ROUNDING_MILLISECONDS = 500
-SLOTS_COUNTED = 128
+ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
+SLOTS_COUNTED = 128  # slots that participation is counted over
 
 _log = structlog.get_logger("producer")
 
 
 class Outcome(enum.Enum):
-    """What came of a slot; the numbers are the reference's."""
+    """The outcome of a slot; the numbers are the reference's."""
 
     PRODUCED = 0
     NOT_SYNCED = 1
@@ -39,7 +40,7 @@ class Outcome(enum.Enum):
 
 
 class Turn(Struct, frozen=True):
-    """A block to be made now."""
+    """A block that is to be made now."""
 
     when: int
     witness: str
@@ -47,9 +48,11 @@ class Turn(Struct, frozen=True):
 
 
 class Producer:
-    """Wakes at the times of slots, and produces with these secret keys. All witnesses whose keys they are count as configured.
+    """Produces with these secret keys, for every witness whose signing key is among them.
 
-    `is_stale_allowed`: produce although the chain has not reached the present, as after the start of a chain of one's own.
+    Without `is_stale_allowed` it waits until the chain has reached the present, so that a node which is catching up doesn't make a
+    fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
+    (UNDO_HISTORY_CHECK) is lifted too.
     """
 
     def __init__(
@@ -73,13 +76,13 @@ class Producer:
             self.outcome = outcome
 
     def milliseconds_to_wait(self) -> int:
-        """How long it is until the next slot begins; never longer than a slot, in case the clock or the chain jumps."""
+        """Return the time until the next slot begins; never longer than a slot, in case the clock or the chain jumps."""
         now = self._clock()
         slot = slot_at_time(self._state, now // 1000)
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
     async def produce(self) -> Outcome:
-        """Make a block if it is time, and our turn."""
+        """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
         turn = self.turn((self._clock() + ROUNDING_MILLISECONDS) // 1000)
         if isinstance(turn, Outcome):
             return turn
@@ -91,12 +94,12 @@ class Producer:
         except Exception:
             _log.exception("a block could not be produced")
             return Outcome.EXCEPTION
-        tell = _log.info if block.transactions else _log.debug
-        tell("block", number=block.number, witness=block.witness, transactions=len(block.transactions))
+        log = _log.info if block.transactions else _log.debug
+        log("block", number=block.number, witness=block.witness, transactions=len(block.transactions))
         return Outcome.PRODUCED
 
     def turn(self, now: int) -> Turn | Outcome:
-        """The block that is to be made at a whole second, or why none is."""
+        """Return the block that is to be made at a whole second, or the reason why there is none, tested in the reference's order."""
         state = self._state
         if now < state.spec.constants.COIN_GENESIS_TIME:
             return Outcome.WAIT_FOR_GENESIS
@@ -114,6 +117,6 @@ class Producer:
         if state.props.participation_count * COIN_100_PERCENT // SLOTS_COUNTED < state.spec.required_participation:
             return Outcome.LOW_PARTICIPATION
         when = slot_time(state, slot)
-        if when != now:  # up to 750 ms are allowed, but both are whole seconds
+        if when != now:  # the reference allows 750 ms, but compares whole seconds
             return Outcome.LAG
         return Turn(when, witness, secret)

@@ -1,4 +1,4 @@
-"""Shows how far a replay has got: a bar on a terminal, a line every few seconds elsewhere. It must not know what a block is."""
+"""Shows the progress of a replay: a bar on a terminal, a line every few seconds elsewhere. It must not know what a block is."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ class Progress:
         self._every = BAR_SECONDS if self._out.isatty() else LINE_SECONDS
 
     def count(self, number: int, transactions: int, position: int) -> None:
-        """A block has been applied, and so many bytes have been read by now."""
+        """Count a block that has been applied; `position` is the number of bytes read so far."""
         self.blocks += 1
         self.transactions += transactions
         self.number, self.position = number, position
@@ -34,21 +34,21 @@ class Progress:
             self._show()
 
     def close(self) -> None:
-        """Show no more."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """The time since the beginning."""
         return max(self._seconds() - self._start, 1e-9)
 
     def rate(self) -> str:
-        """Transactions and blocks a second."""
+        """Return transactions and blocks per second as text."""
         return f"{self.transactions / self.seconds:,.0f} transactions/s, {self.blocks / self.seconds:,.0f} blocks/s"
 
     def line(self) -> str:
-        """All in one line."""
+        """Return the progress in one line."""
         of = f" of {self.last:,}" if self.last else ""
         share = self.position / self.size if self.size else 0.0
         left = f", {self.seconds * (1 - share) / share:,.0f} s left" if 0 < share <= 1 else ""
@@ -66,7 +66,7 @@ class Progress:
 
 
 def new_bar(out: TextIO, size: int) -> Any:
-    """A bar of rich, which is loaded only when there is a terminal."""
+    """Return a progress bar of rich, which is loaded only when there is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar

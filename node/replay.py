@@ -1,4 +1,4 @@
-"""Applies the blocks of a file to a chain, one after another. It must not know where the chain is used afterwards."""
+"""Applies the blocks of a file to a chain, one after another. It must not know what the chain is used for afterwards."""
 
 import trio
 
@@ -14,7 +14,8 @@ from state.protocol.transaction import SignedBlock
 BLOCKS_BETWEEN_KEEPS = 1000
 SLICE_SECONDS = 0.05
 
-# Blocks that this node has checked once: only damage to the file is looked for.
+# For blocks that this node has checked before it wrote them. The merkle root is compared all the same, since damage to the file
+# shows there; the limit of missed blocks is lifted, since blocks after a long gap were accepted once.
 TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 
 
@@ -35,9 +36,9 @@ async def replay(
     until: int | None = None,
     stop: trio.Event | None = None,
 ) -> bool:
-    """Apply blocks up to number `until`; returns whether it got there, or was told to stop. Closes the file. Raises BlockRefused.
+    """Apply blocks up to number `until`; returns whether it got there, False when `stop` was set. Raises BlockRefused.
 
-    Others get their turn every SLICE_SECONDS.
+    Other tasks get their turn every SLICE_SECONDS. The file is closed in every case.
     """
     pause = trio.current_time() + SLICE_SECONDS
     try:

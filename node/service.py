@@ -1,4 +1,4 @@
-"""The JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
+"""Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from state.protocol.values.text import time_text
 
 
 def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:
-    """The service over a chain, in its dialect; where others than this machine can ask, without what is for this machine only."""
+    """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only."""
     return Service(
         [method for method in METHODS.values() if is_loopback or not method.loopback_only],
         wire=chain.state.wire,
@@ -25,7 +25,7 @@ def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], cl
 
 
 def health(chain: Chain) -> dict[str, Any]:
-    """What GET /health shows."""
+    """Return the members of the reply to GET /health."""
     state = chain.state
     props = state.props
     return {

@@ -1,7 +1,7 @@
 """Reads chain specs from TOML files: the four of `genesis/` by name, a user's own by path. It knows no rule of the chain.
 
-A file may build on another one: `base = "dev"` (a name, or a path seen from the file); tables are merged key by key, anything
-else replaces what the base has. What is wrong is told as file, dotted key and what was expected.
+A file may build on another one: `base = "dev"` (a name, or a path relative to the file); tables are merged key by key, anything
+else replaces the base's value. An error names the file, the dotted key and the expected value.
 """
 
 import re
@@ -32,7 +32,7 @@ Layers = list[tuple[Path, Table]]
 
 
 class SpecError(Exception):
-    """A chain spec can't be used: `file`, `key` (dotted; empty for the whole file) and what was `expected` there."""
+    """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key}: {expected}" if key else f"{file}: {expected}")
@@ -40,7 +40,7 @@ class SpecError(Exception):
 
 
 def load_spec(name_or_path: str) -> ChainSpec:
-    """The chain spec of that name in `genesis/`, or in that TOML file; raises SpecError."""
+    """Load the chain spec of that name in `genesis/`, or of that TOML file; raises SpecError."""
     layers = read_layers(spec_path(name_or_path))
     merged: Table = {}
     for _, table in reversed(layers):
@@ -53,7 +53,7 @@ def load_spec(name_or_path: str) -> ChainSpec:
 
 
 def spec_names() -> list[str]:
-    """The names of the specs that come with the node."""
+    """Return the names of the specs that come with the node."""
     return sorted(path.stem for path in SPEC_FOLDER.glob("*.toml"))
 
 
@@ -61,7 +61,7 @@ def spec_names() -> list[str]:
 
 
 def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
-    """The file of a spec: a name stands for one in `genesis/`, a path is seen from a folder."""
+    """Return the file of a spec: a name stands for one in `genesis/`, a path is relative to `folder`."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
@@ -71,7 +71,7 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
 
 
 def read_layers(path: Path) -> Layers:
-    """A file and those it builds on, as they stand, the topmost first."""
+    """Read a file and the files that it builds on, the topmost first."""
     layers: Layers = []
     while True:
         table = read_table(path)
@@ -87,7 +87,7 @@ def read_layers(path: Path) -> Layers:
 
 
 def base_path(base: str, above: Path) -> Path:
-    """The file that a spec builds on."""
+    """Return the file that a spec builds on; raises SpecError where there is none."""
     expected = "expected the name or the path of a chain spec"
     try:
         path = spec_path(base, above.parent)
@@ -99,7 +99,7 @@ def base_path(base: str, above: Path) -> Path:
 
 
 def read_table(path: Path) -> Table:
-    """What a TOML file says."""
+    """Read a TOML file; raises SpecError."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -111,7 +111,7 @@ def read_table(path: Path) -> Table:
 
 
 def merge(below: Table, above: Table) -> Table:
-    """A table over another: tables merge, everything else replaces."""
+    """Return two tables merged: tables merge key by key, of everything else the one above replaces the one below."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
@@ -120,7 +120,7 @@ def merge(below: Table, above: Table) -> Table:
 
 
 def origin(layers: Layers, key: str) -> Path:
-    """The file that a key's value comes from; of one that nobody has, the topmost."""
+    """Return the file that a key's value comes from; of a key that no file has, the topmost."""
     parts = re.split(r"[.\[]", key)
     for count in range(len(parts), 0, -1):
         for path, table in layers:
@@ -132,18 +132,18 @@ def origin(layers: Layers, key: str) -> Path:
     return layers[0][0]
 
 
-# ------------------------------------------------------------------ what stands in a file
+# ------------------------------------------------------------------ the form of a file
 
 
 class Fault(Exception):
-    """A value doesn't fit; becomes a SpecError once it is known which file it comes from."""
+    """A value is wrong; it becomes a SpecError once the file is known that it comes from."""
 
     def __init__(self, key: str, expected: str) -> None:
         super().__init__(key, expected)
         self.key, self.expected = key, expected
 
 
-# Texts of a file: what they must look like, and how to say so.
+# The patterns of texts in a file, and the words for each in errors.
 SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
 COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
 AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"
@@ -161,7 +161,7 @@ Amount = Annotated[str, Meta(pattern=AMOUNT)]
 
 
 class SymbolsTable(Struct, forbid_unknown_fields=True):
-    """How the three fixed symbols are written."""
+    """The spelling of the three fixed symbols."""
 
     coin: SymbolText
     debt: SymbolText
@@ -169,14 +169,14 @@ class SymbolsTable(Struct, forbid_unknown_fields=True):
 
 
 class PriceTable(Struct, forbid_unknown_fields=True):
-    """So much SBD is worth so much COIN."""
+    """An amount of SBD and the amount of COIN that it is worth."""
 
     sbd: Amount
     coin: Amount
 
 
 class AccountsTable(Struct, forbid_unknown_fields=True):
-    """Accounts of one kind: a balance is what each of them gets; keys come from a password or are given."""
+    """Accounts with equal balances, which each of them gets; their keys are derived from a password or given."""
 
     names: list[str]
     coin: Amount = "0.000"
@@ -190,7 +190,7 @@ class AccountsTable(Struct, forbid_unknown_fields=True):
 
 
 class GenesisTable(Struct, forbid_unknown_fields=True):
-    """What exists before block 1; without `witness_key` the witness has the first of `witness_keys`."""
+    """The state before block 1; without `witness_key` the witness signs with the first of `witness_keys`."""
 
     witness: str
     hardfork: Natural
@@ -219,7 +219,7 @@ class SpecTable(Struct, forbid_unknown_fields=True):
     constants: Table = {}
 
 
-# Where a key that nobody knows may stand, and what is known there.
+# The tables in which an unknown key may be, with the type that has the known ones.
 KNOWN_KEYS: dict[str, type[Struct]] = {
     "": SpecTable,
     "symbols": SymbolsTable,
@@ -231,7 +231,7 @@ KNOWN_KEYS: dict[str, type[Struct]] = {
 
 
 def convert(value: Table, kind: type[Any], place: str) -> Any:
-    """A table as what it should be, strictly; `place` is the dotted key of the table."""
+    """Convert a table to its type, strictly; `place` is the dotted key of the table. Raises Fault."""
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
@@ -239,7 +239,7 @@ def convert(value: Table, kind: type[Any], place: str) -> Any:
 
 
 def fault(message: str, place: str) -> NoReturn:
-    """Raise what msgspec has to say (`Expected ..., got ... - at `$.key``), by its key."""
+    """Raise an error of msgspec (`Expected ..., got ... - at `$.key``) as a Fault, with the dotted key and words for patterns."""
     text, _, path = message.partition(" - at `$")
     key = ".".join(part for part in (place, path.rstrip("`").lstrip(".")) if part)
     for pattern, expected in EXPECTED.items():
@@ -259,11 +259,11 @@ def fault(message: str, place: str) -> NoReturn:
 
 
 def build_spec(merged: Table) -> ChainSpec:
-    """The spec that a merged table describes; raises Fault."""
+    """Return the spec that a merged table describes; raises Fault."""
     table: SpecTable = convert(merged, SpecTable, "")
     if table.build not in BUILDS:
         raise Fault("build", f"expected one of {', '.join(BUILDS)}")
-    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # which are all that a decoder reads at first
+    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder tells symbols apart by these three bytes first
         raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
     if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
         raise Fault("symbols.vests", "expected a symbol of its own")
@@ -296,14 +296,14 @@ def build_spec(merged: Table) -> ChainSpec:
 
 
 def build_constants(table: SpecTable) -> BuildConstants:
-    """The constants of the build, with those that the spec changes."""
+    """Return the constants of the build, with those that the spec changes."""
     changed = {key: constant(key, value) for key, value in table.constants.items()}
     made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
     return made
 
 
 def constant(key: str, value: Any) -> Any:
-    """A constant's value: times may be written as such, the version as text."""
+    """Return a constant's value; times are written as TOML dates, the version as text."""
     if isinstance(value, datetime):
         return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
     if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
@@ -317,7 +317,7 @@ def constant(key: str, value: Any) -> Any:
 
 
 def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
-    """Everything that exists before block 1."""
+    """Return the state before block 1 as the spec describes it; raises Fault."""
     given = table.genesis
     if given.witness_key is None and not secrets:
         raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
@@ -337,7 +337,7 @@ def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
 
 
 def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
-    """The accounts of one `[[genesis.accounts]]`."""
+    """Yield the accounts of one `[[genesis.accounts]]`; raises Fault."""
     given = table.genesis.accounts[index]
     place = f"genesis.accounts[{index}]"
     if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
@@ -363,12 +363,12 @@ def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
 
 
 def satoshis(amount: str) -> int:
-    """An amount in its smallest unit."""
+    """Return an amount in its smallest unit."""
     return int(amount.replace(".", ""))
 
 
 def secret(text: str, key: str) -> bytes:
-    """The secret in a WIF text."""
+    """Return the secret key of a WIF text; raises Fault."""
     try:
         data = keys.secret_from_wif(text)
     except ChainError:
@@ -379,18 +379,18 @@ def secret(text: str, key: str) -> bytes:
 
 
 def public_key(text: str, table: SpecTable, key: str) -> bytes:
-    """The public key of a text, which starts with the chain's prefix."""
+    """Return the public key of a text, which starts with the chain's prefix; raises Fault."""
     try:
         return keys.public_key_from_text(text, table.key_prefix)
     except ChainError:
         raise Fault(key, f"expected a public key that starts with {table.key_prefix}") from None
 
 
-# ------------------------------------------------------------------ what must fit together
+# ------------------------------------------------------------------ checks across tables
 
 
 def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
-    """Account names must be valid, new, and none that a hardfork would replace or empty."""
+    """Refuse account names that are invalid, taken, or on the lists whose accounts hardforks 9 and 23 replace or empty."""
     if not is_valid_account_name(spec.genesis.witness):
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
@@ -408,7 +408,7 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 
 def check_numbers(spec: ChainSpec) -> None:
-    """Supplies must be within the chain's bounds, and genesis can't be ahead of the last hardfork."""
+    """Refuse supplies beyond the chain's bounds, and a hardfork that the build doesn't have."""
     sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:

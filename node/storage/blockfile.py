@@ -1,6 +1,7 @@
 """Reads the blocks of a file one by one, whatever its form: a binary block log, or JSON lines; plain, gzip or zstd.
 
-It must not know any state. Source: wire-format.md §7; what a line holds is what `block_api.get_block` shows.
+The form is found in the first bytes, not in the name. Lines hold blocks as `block_api.get_block` shows them.
+It must not know any state. Source: wire-format.md §7.
 """
 
 import io
@@ -27,16 +28,16 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class BlockFile:
-    """The blocks of a file from number `first` on, in its order; memory is bounded by its largest block.
+    """The blocks of a file from number `first` on, in the file's order; memory is bounded by the largest block.
 
-    `size` is that of the file in bytes, `position` how many of them have been read, `last` the number of its last block
-    if the file tells (0: it doesn't). Raises FileError.
+    `size` is that of the file in bytes, `last` the number of its last block, 0 where that can't be found without reading all
+    of it. Raises FileError, also for a block log whose blocks or offsets don't follow each other.
     """
 
     def __init__(self, path: Path, wire: Wire, first: int = 1) -> None:
         self.path, self._wire, self._first = path, wire, first
         try:
-            # A pipe would be waited for here already, and a device has no end.
+            # Opening a pipe would wait for a writer, and a device has no end.
             if not stat.S_ISREG(path.stat().st_mode):
                 raise FileError(f"{path}: is no regular file")
             self._raw: BinaryIO = path.open("rb", buffering=0)
@@ -55,7 +56,7 @@ class BlockFile:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file have been read."""
+        """The number of bytes of the file, packed as it is, that have been read."""
         return self._raw.tell()
 
     def close(self) -> None:
@@ -73,7 +74,7 @@ class BlockFile:
             raise FileError(f"{self.path}: can't be read on after block {self._number}: {error}") from None
 
     def _peek(self) -> bool:
-        """Whether this is a block log: block 1 begins with zeros, a line with a brace."""
+        """Return whether this is a block log: block 1 begins with zeros, a line with a brace."""
         try:
             start = self._stream.peek(1)[:1]
         except (OSError, EOFError, zlib.error, zstd_error()) as error:
@@ -86,6 +87,9 @@ class BlockFile:
 
     def _from_log(self) -> Iterator[SignedBlock]:
         base = self._seek_first() if self._first > 1 and self._is_plain else 0
+        # `data` is a piece of the file that begins at byte `base`, `at` the place in it of the next block. A block has no length in
+        # front: whether it is whole shows only when it is unpacked, so a failure may mean that more must be read. The piece at
+        # least doubles then, which keeps the repeated attempts cheap.
         data, at = b"", 0
         while True:
             found = whole_frame(self._wire, data, at)
@@ -100,14 +104,14 @@ class BlockFile:
                 continue
             block, end = found
             if OFFSET.unpack_from(data, end)[0] != base + at:
-                raise FileError(f"{self.path}: damaged at byte {base + end}, behind block {block.number}")
+                raise FileError(f"{self.path}: damaged at byte {base + end}, after block {block.number}")
             if self._number and block.number != self._number + 1:
                 raise FileError(f"{self.path}: damaged at byte {base + at}, block {block.number} follows block {self._number}")
             yield block
             at = end + OFFSET.size
 
     def _seek_first(self) -> int:
-        """Go to the first block that is wanted, if the file has it and can be walked; returns where that is."""
+        """Go to the first block that is wanted, if the file has it and can be walked, else to its start; returns the place."""
         start = frame_start(self._raw, self.size, self._first) or 0
         self._stream.seek(start)
         return start
@@ -130,7 +134,7 @@ class BlockFile:
 
 
 def unpacked(raw: BinaryIO, magic: bytes) -> io.BufferedReader:
-    """A stream of what a file holds when it is unpacked."""
+    """Return a stream of a file's content, decompressed if its first bytes are those of gzip or zstd."""
     if magic.startswith(GZIP):
         import gzip
 
@@ -141,7 +145,7 @@ def unpacked(raw: BinaryIO, magic: bytes) -> io.BufferedReader:
 
 
 class ZstdStream(io.RawIOBase):
-    """What zstd frames hold. Unlike the reader of zstandard it tells when the last one ends too early."""
+    """The content of zstd frames. Unlike the reader of zstandard it raises EOFError where the last frame ends too early."""
 
     def __init__(self, raw: BinaryIO) -> None:
         import zstandard
@@ -152,11 +156,11 @@ class ZstdStream(io.RawIOBase):
         self._packed = self._ready = b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True, as io.BufferedReader needs it."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, at least with something unless this is the end."""
+        """Fill a buffer, at least in part; returns the number of bytes, 0 at the end."""
         while not self._ready:
             self._packed = self._packed or self._raw.read(ZSTD_CHUNK_SIZE)
             if not self._packed:
@@ -173,14 +177,14 @@ class ZstdStream(io.RawIOBase):
 
 
 def zstd_error() -> type[Exception]:
-    """What zstandard raises for bad bytes; loaded only when something has gone wrong."""
+    """Return the error that zstandard raises for bad bytes; the library is loaded only when something has gone wrong."""
     import zstandard
 
     return zstandard.ZstdError
 
 
 def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
-    """The block of a line, in either JSON form, or inside of a member `block`."""
+    """Return the block of a line, in either JSON form, by itself or in a member `block`."""
     value = msgspec.json.decode(line)
     if isinstance(value, dict) and isinstance(value.get("block"), dict):
         value = value["block"]
@@ -190,7 +194,7 @@ def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
 
 
 def is_legacy(block: dict[str, Any]) -> bool:
-    """Whether a block's header extensions and operations are pairs of name and fields."""
+    """Return whether a block is in the condenser's form: its header extensions and operations are pairs of name and fields."""
     variants = [*listed(block, "extensions")]
     for trx in listed(block, "transactions"):
         variants += listed(trx, "operations")[:1]
@@ -198,7 +202,7 @@ def is_legacy(block: dict[str, Any]) -> bool:
 
 
 def listed(value: Any, key: str) -> list[Any]:
-    """The list that a member holds; none if it holds something else."""
+    """Return the list in a member, an empty one if it holds something else."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
@@ -207,7 +211,7 @@ def listed(value: Any, key: str) -> list[Any]:
 
 
 def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
-    """The block that begins there, and where the offset behind it begins; or why there is none (yet)."""
+    """Return the block that begins at a place and where the offset after it begins; or the reason why it isn't whole (yet)."""
     try:
         block, end = wire.unpack_block(data, at)
     except ChainError as error:
@@ -216,7 +220,7 @@ def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | C
 
 
 def offset_before(raw: BinaryIO, end: int) -> int:
-    """The offset that stands in front of a place: where the block before it begins; FileError where there is none."""
+    """Return the offset that ends at a place: where the block before it begins; raises FileError where it can't be one."""
     if end > OFFSET.size:
         start: int = OFFSET.unpack(os.pread(raw.fileno(), OFFSET.size, end - OFFSET.size))[0]
         if start < end - OFFSET.size:
@@ -225,12 +229,12 @@ def offset_before(raw: BinaryIO, end: int) -> int:
 
 
 def number_at(raw: BinaryIO, start: int) -> int:
-    """The number of the block that begins there."""
+    """Return the number of the block that begins at a place: the first bytes are the number of the block before it."""
     return block_number(os.pread(raw.fileno(), 4, start).ljust(4, b"\0")) + 1
 
 
 def last_number(raw: BinaryIO, size: int) -> int:
-    """The number of the last block of a block log; 0 if its end is torn."""
+    """Return the number of the last block of a block log; 0 if its end is torn."""
     try:
         return number_at(raw, offset_before(raw, size)) if size else 0
     except FileError:
@@ -238,7 +242,7 @@ def last_number(raw: BinaryIO, size: int) -> int:
 
 
 def frame_start(raw: BinaryIO, size: int, number: int) -> int | None:
-    """Where a block begins, found by walking back from the end; None if it isn't found."""
+    """Return where a block begins, found by walking back from the end; None if it isn't found."""
     end = size
     try:
         while end:

@@ -1,8 +1,12 @@
 """A block log on disk, in the reference's format, that always holds the chain's main branch up to its head.
 
-It must not know any rule. What is appended has been handed to the operating system when `append` returns, so it
-survives the end of the process; `sync`, which the node calls every few seconds and on its end, makes it survive a
-loss of power. Source: wire-format.md §7.
+The reference writes irreversible blocks only. Here the reversible ones are in it as well, so that a restart comes back to the same
+head; a fork switch cuts them off again (`pop`). The format allows that, since each block is followed by the place where it
+begins: the file can be walked from its end.
+
+A block is handed to the operating system when `append` returns, so that it survives the end of the process. `sync`, which the node
+calls every few seconds and at its end, makes it survive a loss of power; what a loss of power leaves of later blocks is a torn end,
+which is cut off at the next start. It must not know any rule. Source: wire-format.md §7.
 """
 
 import io
@@ -23,7 +27,8 @@ ENTRY = OFFSET.size
 class BlockLog:
     """The files `block_log` and `block_log.index` of a folder. A torn end is cut off when they are opened.
 
-    `torn` is how many bytes that were. Raises FileError for files that are damaged in another way, OSError for the rest.
+    `torn` is the number of bytes that were cut off. Raises FileError for a file that is damaged in another way, and OSError. The
+    index, the places of all blocks, is a copy of what the log says, and is written anew where the two don't agree.
     """
 
     def __init__(self, folder: Path, wire: Wire) -> None:
@@ -40,7 +45,7 @@ class BlockLog:
         self._count = size_of(self._index) // ENTRY
 
     def __len__(self) -> int:
-        """How many blocks there are, which is the number of the last one."""
+        """The number of blocks, which is that of the last one."""
         return self._count
 
     def append(self, block: SignedBlock) -> None:
@@ -50,7 +55,7 @@ class BlockLog:
         data = frame(self._wire.pack_block(block), start)
         try:
             write_all(self._log, data, start)
-            # The index comes last: what it speaks of is there, whenever the process ends.
+            # The index comes last: whenever the process ends, what the index names is in the log.
             write_all(self._index, OFFSET.pack(start), self._count * ENTRY)
         except OSError:
             os.ftruncate(self._log.fileno(), start)
@@ -60,7 +65,7 @@ class BlockLog:
         self._count += 1
 
     def pop(self, block: SignedBlock) -> None:
-        """Cut off the last block, which is this one."""
+        """Cut off the last block, which must be this one; the index first, for the same reason as in `append`."""
         assert block.number == self._count, f"block {block.number} is not the last, {self._count} is"
         self._size = self._start_of(self._count)
         self._count -= 1
@@ -68,7 +73,7 @@ class BlockLog:
         os.ftruncate(self._log.fileno(), self._size)
 
     def packed(self, number: int) -> bytes | None:
-        """The bytes of a block."""
+        """Return the bytes of a block, or None if there is none of this number."""
         if not 1 <= number <= self._count:
             return None
         start = self._start_of(number)
@@ -76,16 +81,16 @@ class BlockLog:
         return os.pread(self._log.fileno(), end - start, start)
 
     def blocks(self) -> BlockFile:
-        """All blocks, oldest first."""
+        """Open the log to read all blocks, oldest first."""
         return BlockFile(self.path, self._wire)
 
     def sync(self) -> None:
-        """Wait until everything is on the disk."""
+        """Wait until everything that was written is on the disk."""
         os.fsync(self._log.fileno())
         os.fsync(self._index.fileno())
 
     def close(self) -> None:
-        """Make everything safe, and close the files."""
+        """Sync and close the files."""
         self.sync()
         self._log.close()
         self._index.close()
@@ -94,17 +99,20 @@ class BlockLog:
         start: int = OFFSET.unpack(os.pread(self._index.fileno(), ENTRY, (number - 1) * ENTRY))[0]
         return start
 
-    # -------------------------------------------------------------- what an interrupted write has left
+    # -------------------------------------------------------------- after an interrupted write
 
     def _is_indexed(self) -> bool:
-        """Whether the index belongs to the log, as far as the last block of both shows."""
+        """Return whether the index belongs to the log, as far as the last block of both shows.
+
+        Only that block is read: a start must not take the time of reading a whole log.
+        """
         count, rest = divmod(size_of(self._index), ENTRY)
         if rest or not count:
             return not rest and not self._size
         return self._is_last(self._start_of(count), count)
 
     def _is_last(self, start: int, number: int) -> bool:
-        """Whether a block of this number begins there and fills the log to its end."""
+        """Return whether a block of this number begins at `start` and ends, with its offset, where the log does."""
         if not 0 <= start < self._size:
             return False
         data = os.pread(self._log.fileno(), self._size - start, start)
@@ -115,7 +123,11 @@ class BlockLog:
         return block.number == number and len(data) == end + ENTRY and OFFSET.unpack_from(data, end)[0] == start
 
     def _repair(self) -> None:
-        """Cut off a torn end, and write the index anew."""
+        """Cut off a torn end, and write the index anew.
+
+        Walking back reads 8 bytes a block and works unless the end is torn. Then the log is read from its beginning, up to the
+        last whole block; before anything is cut off it is made sure that only one write can have been lost there.
+        """
         starts = self._walk_back()
         if starts is None:
             starts, end = self._walk_forward()
@@ -127,7 +139,7 @@ class BlockLog:
         write_all(self._index, starts.tobytes(), 0)
 
     def _walk_back(self) -> "array[int] | None":
-        """Where each block begins, by the offsets from the end on; None if they don't lead through the whole log."""
+        """Return where each block begins, by the offsets from the end on; None if they don't lead through the whole log."""
         starts = array("Q")
         end = self._size
         try:
@@ -140,7 +152,7 @@ class BlockLog:
         return starts if not starts or self._is_last(starts[-1], len(starts)) else None
 
     def _walk_forward(self) -> "tuple[array[int], int]":
-        """Where each block begins, and where the last whole one ends."""
+        """Return where each block begins, and where the last whole one ends."""
         starts, end = array("Q"), 0
         for start, size in self._frames():
             starts.append(start)
@@ -148,7 +160,7 @@ class BlockLog:
         return starts, end
 
     def _frames(self) -> Iterator[tuple[int, int]]:
-        """Place and size of each whole block with its offset, up to the first that isn't."""
+        """Yield the place and the size, with its offset, of each whole block, up to the first that isn't whole."""
         at = 0
         try:
             for number, block in enumerate(self.blocks(), 1):
@@ -161,7 +173,7 @@ class BlockLog:
             return
 
     def _refuse_hole(self, end: int) -> None:
-        """Refuse to cut where whole blocks follow: that is no interrupted write."""
+        """Raise FileError if a whole block ends the log after the place to cut at: that is damage, and no interrupted write."""
         try:
             start = offset_before(self._log, self._size)
         except FileError:
@@ -171,17 +183,17 @@ class BlockLog:
 
 
 def open_file(path: Path) -> io.FileIO:
-    """A file to read and write, made if it isn't there."""
+    """Open a file to read and write without a buffer; it is made if it isn't there."""
     return io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+")
 
 
 def size_of(file: io.FileIO) -> int:
-    """The size in bytes."""
+    """Return the size of a file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
 def write_all(file: io.FileIO, data: bytes, start: int) -> None:
-    """Write at a place; the system may take several bites."""
+    """Write all data at a place; the system may write only a part at a time."""
     view = memoryview(data)
     while view:
         written = os.pwrite(file.fileno(), view, start)

@@ -1,4 +1,8 @@
-"""The folder that a node keeps its chain in: who may use it, which chain it belongs to, and its block log."""
+"""The folder in which a node keeps its chain: its lock, the mark of the chain that it belongs to, and the block log.
+
+Only blocks are kept. The state is computed from them at each start, so that there is no second form of it which could disagree
+with the rules of a newer version.
+"""
 
 import fcntl
 import hashlib
@@ -16,22 +20,23 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
 CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
-# What a node may change from one start to the next: none of it decides what a block does to the state.
+# The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
 
 
 class ChainMark(Struct, frozen=True):
-    """Which chain a folder belongs to."""
+    """The chain that a folder belongs to, as its file `chain.json` has it."""
 
     name: str
     chain_id: str
-    genesis: str  # the SHA-256 of everything that decides what blocks do
+    genesis: str  # the SHA-256 of all fields of the spec that decide what blocks do to the state
 
 
 class DataFolder:
     """A folder, locked against other nodes until it is closed. Raises NodeError.
 
-    `is_verified`: the blocks in it come from a node that has checked them; false for a block log that was put there.
+    `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
+    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire) -> None:
@@ -52,7 +57,10 @@ class DataFolder:
             self.adopt()
 
     def adopt(self) -> None:
-        """Note that the blocks in the folder belong to this chain and have been checked."""
+        """Note that the blocks in the folder belong to this chain and have been checked.
+
+        The file is replaced in one step: a half-written mark would shut the node out of its own folder.
+        """
         if not self.is_verified:
             temporary = self.path / f"{CHAIN_NAME}.new"
             temporary.write_bytes(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n")
@@ -60,12 +68,12 @@ class DataFolder:
             self.is_verified = True
 
     def close(self) -> None:
-        """Make everything safe, and let other nodes in."""
+        """Sync and close the block log, and release the lock."""
         self.log.close()
         self._lock.close()
 
     def _is_ours(self) -> bool:
-        """Whether the folder says that it belongs to this chain; one of another chain is refused."""
+        """Return whether the folder is marked as this chain's; raises NodeError for one that is another chain's."""
         file = self.path / CHAIN_NAME
         if not file.exists():
             return False
@@ -82,14 +90,18 @@ class DataFolder:
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:
-    """What tells a chain from others."""
+    """Return the mark of a chain: its name and id, and the digest of everything that decides what blocks do to its state."""
     decisive = {key: value for key, value in asdict(spec).items() if key not in FREE}
     digest = hashlib.sha256(msgspec.json.encode(decisive, order="sorted")).hexdigest()
     return ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest)
 
 
 def lock(folder: Path) -> io.FileIO:
-    """The folder's lock, which ends with the process; NodeError when another one has it."""
+    """Lock a folder; raises NodeError when another process has the lock.
+
+    The lock is the system's, on an open file: it ends with the process, however that ends, and never has to be cleaned up. The
+    process id in the file is for the message only.
+    """
     file = open_file(folder / LOCK_NAME)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

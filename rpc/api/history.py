@@ -12,13 +12,14 @@ from state.plugins import account_history
 from state.plugins.account_history import ACCOUNT_HISTORY, OperationRecord
 from state.protocol.errors import Refused, require
 from state.protocol.operation import SMT_TAGS
+from state.protocol.values.integers import UINT32_MAX, UINT64_MAX
 from state.tables import State
 
 OFF = ("_account_history_api", "account_history_api_plugin not enabled.")
 NEWEST = -1
-START_MAX = 2**64 - 1
+START_MAX = UINT64_MAX
 VIRTUAL_OPERATIONS_ENOUGH = 10_000
-SEQUENCE_MAX = 2**32 - 1
+SEQUENCE_MAX = UINT32_MAX
 
 OperationJson = Annotated[Json, Of(AppliedOperationRecord)]
 TransactionJson = Annotated[Json, Of(StoredTransactionRecord)]

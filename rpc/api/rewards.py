@@ -12,7 +12,7 @@ from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import require
-from state.protocol.values.asset import INT64_MAX
+from state.protocol.values.integers import INT64_MAX
 from state.tables import State
 from state.tables.content import Comment
 

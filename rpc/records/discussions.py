@@ -16,11 +16,11 @@ from state.plugins.tags.lists import promotion_of
 from state.plugins.tags.plugin import TAGS
 from state.protocol.codec.kinds import AccountName, Bounded, Int16, Many, String, Text, Time, UInt32, UInt128
 from state.protocol.values import text
-from state.protocol.values.asset import COIN, INT64_MAX, SBD, Asset
+from state.protocol.values.asset import COIN, SBD, Asset
+from state.protocol.values.integers import INT64_MAX, WORD64
 from state.tables import State, content
 
 VOTES_SHOWN_MAX = 10_000
-WORD64 = 2**64
 POST_BYTES_MAX, REPLY_BYTES_MAX = 128 * 1024, 16 * 1024
 PRUNED_POST, PRUNED_REPLY = "body pruned due to size", "comment pruned due to size"
 NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)

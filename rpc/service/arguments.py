@@ -35,6 +35,7 @@ from state.protocol.codec.kinds import (
 from state.protocol.errors import BadCast, ChainError, require
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.protocol.values.convert import to_array, to_int, to_object
+from state.protocol.values.integers import UINT32_MAX
 
 __all__ = [
     "APPBASE",
@@ -66,7 +67,7 @@ __all__ = [
 ]
 
 MISSING: Any = object()
-TIME_MAX = 2**32 - 1
+TIME_MAX = UINT32_MAX
 # The reference takes whatever fits into a request; millions of names would make a reply of many gigabytes.
 ARRAY_SIZE_MAX = 10_000
 Value = TypeVar("Value")

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused
+from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
 BODY_SIZE_MAX = 32_000_000
 DEPTH_MAX = 99
@@ -20,7 +21,7 @@ MARKS_MAX = 6_000_000
 
 _BLANK = b" \t\r\n"
 _LONG_NUMBER = re.compile(rb"\d{19}")
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+_INT_MIN, _INT_MAX = INT64_MIN, UINT64_MAX
 _FIRST_VALUE = json.JSONDecoder()
 _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__

@@ -1,6 +1,6 @@
-"""What happens around operations: blocks, forks, pending transactions, hardforks, producing. No files, no sockets.
+"""Blocks and their steps, forks, pending transactions, hardforks, producing: what applies operations. No files, no sockets.
 
-Importing it fills the registry of operations, which every `Wire` is made from.
+Importing it fills the registry of operations, from which every `Wire` is made.
 """
 
 import state.operations  # noqa: F401

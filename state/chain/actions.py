@@ -1,5 +1,7 @@
-"""Automated actions: how they are queued, taken up by a producer, and held to by everybody else. Only the test build has
-any, one of each kind, without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
+"""Automated actions: transactions that the chain itself has queued, which a producer puts into the header of a block.
+
+A required action must be in a block as soon as it is due, an optional one may be. Only the test build has any, an example of
+each kind without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
 """
 
 from typing import Any
@@ -19,9 +21,8 @@ from state.protocol.transaction import (
     RequiredAction,
     SignedBlock,
 )
+from state.protocol.values.integers import WORD32
 from state.tables import State
-
-WORD32 = 2**32
 
 Action = ExampleRequiredAction | ExampleOptionalAction
 
@@ -30,9 +31,9 @@ Action = ExampleRequiredAction | ExampleOptionalAction
 
 
 def process_required_actions(state: State, block: SignedBlock) -> None:
-    """Take up the block's required actions: those of the queue, in the order in which they came.
+    """Apply the block's required actions, which must be the first of the queue, in the order in which they were queued.
 
-    A due one may only be missing when the part of a block that is reserved for them had no place for it.
+    A due action may be missing only where it didn't fit into the part of a block that is reserved for them.
     """
     queue, size = state.required_actions, 0
     if not len(queue) and not block.extensions:
@@ -71,7 +72,7 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
 
 
 def process_optional_actions(state: State, block: SignedBlock) -> None:
-    """Since hardfork 24: check the block's optional actions; forget those that an irreversible block has passed over."""
+    """Since hardfork 24: check the block's optional actions, and drop from the queue those that an irreversible block left out."""
     if state.hardfork < 24:
         return
     for action in listed(block, OPTIONAL_ACTIONS) if block.extensions else ():
@@ -85,17 +86,17 @@ def process_optional_actions(state: State, block: SignedBlock) -> None:
 
 
 def listed(block: SignedBlock, tag: int) -> tuple[Action, ...]:
-    """The actions of a kind in a block's header."""
+    """Return the actions of one kind in a block's header."""
     return next((extension.value for extension in block.extensions if getattr(extension, "tag", 0) == tag), ())
 
 
 def packed_size(state: State, kind: Variant, action: Action) -> int:
-    """How many bytes an action takes in a header."""
+    """Return the number of bytes that an action takes in a header."""
     return len(kind.packer(state.wire.codecs)(action))
 
 
 def text_of(state: State, action: Action) -> str:
-    """A required action inside a text of a refusal."""
+    """Return a required action as JSON, as texts of refusals show it."""
     dump: Any = RequiredAction.dumper(state.wire.codecs, False)
     return json.encode(dump(action)).decode()
 
@@ -104,9 +105,10 @@ def text_of(state: State, action: Action) -> str:
 
 
 def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:
-    """The header extensions with the actions that are due and fit into a block that has `size` bytes so far.
+    """Return the header extensions with the actions that are due and fit into a block that has `size` bytes so far.
 
-    They come in the order of their times, while everybody else expects the order in which they were queued.
+    They come in the order of their times, while applying a block expects the order in which they were queued: with more than one
+    action the reference's producer can make blocks that it refuses itself, and so can this one.
     """
     out = []
     for tag, kind, queue in (

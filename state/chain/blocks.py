@@ -1,4 +1,8 @@
-"""Applying one block to the state: the ordered list of steps. Source: block-processing.md §3.1, §3.4."""
+"""Applies one block to the state: the header's checks, the transactions, then the steps in their order.
+
+The numbers in comments are those of the table of block-processing.md §3.1, which a test compares; 40, the end of what can be
+undone, is `Chain._keep_irreversible`. Source: block-processing.md §3.1, §3.4.
+"""
 
 from collections.abc import Callable
 
@@ -39,53 +43,57 @@ from state.protocol.transaction import (
     SignedBlock,
     merkle_root,
 )
+from state.protocol.values.integers import UINT32_MAX
 from state.tables import State
 from state.tables.witnesses import Witness
 
-NO_TRANSACTION = 2**32 - 1
+NO_TRANSACTION = UINT32_MAX
 
-# What happens behind the transactions, in this order; the numbers are those of block-processing.md §3.1.
+# The steps that follow the transactions and the move of the head. Their order decides results: rewards and inflation (22) go
+# by the round that begins in this block (18) and by its price feed (19); what `null` holds is destroyed (21) before supplies
+# grow; the supply is computed once more (29) when all payouts are made; and the rules of a hardfork that is due (38) hold
+# from the next block on.
 STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     update_signing_witness,  # 12
-    update_last_irreversible_block,
-    create_block_summary,
-    clear_expired_transactions,
-    clear_expired_orders,
-    clear_expired_delegations,
+    update_last_irreversible_block,  # 13
+    create_block_summary,  # 14
+    clear_expired_transactions,  # 15
+    clear_expired_orders,  # 16
+    clear_expired_delegations,  # 17
     update_witness_schedule,  # 18
-    update_median_feed,
-    update_virtual_supply,
-    clear_null_account_balance,
+    update_median_feed,  # 19
+    update_virtual_supply,  # 20
+    clear_null_account_balance,  # 21
     process_funds,  # 22
-    process_conversions,
+    process_conversions,  # 23
     process_comment_cashout,  # 24
     process_vesting_withdrawals,  # 25
-    process_savings_withdraws,
+    process_savings_withdraws,  # 26
     process_subsidized_accounts,  # 27
-    pay_liquidity_reward,
+    pay_liquidity_reward,  # 28
     update_virtual_supply,  # 29
     account_recovery_processing,  # 30
     expire_escrow_ratification,  # 31
     process_decline_voting_rights,  # 32
     process_proposals,  # 33
-    # Nothing is generated at 34 and 35 in this version.
+    # 34 and 35 generate automated actions, of which this version has none.
     process_required_actions,  # 36
-    process_optional_actions,
+    process_optional_actions,  # 37
     process_hardforks,  # 38
 )
 
 
 def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> None:
-    """Apply a block, or refuse it; the caller undoes what a refused one has changed."""
-    for listener in state.listeners.before_block:
+    """Apply a block, or refuse it by raising; the caller undoes what a refused block has changed."""
+    for listener in state.listeners.before_block:  # 1
         listener(state, block)
     here = state.here
-    here.block, here.trx_in_block, here.virtual_op = block.number, 0, 0
-    genesis_hardforks(state, block)
-    require_merkle_root(state, block, skip)
-    witness = require_header(state, block, skip)
-    if state.hardfork >= 12:
-        # Since hardfork 12 blocks have a size that witnesses agree on.
+    here.block, here.trx_in_block, here.virtual_op = block.number, 0, 0  # 2
+    genesis_hardforks(state, block)  # 3
+    require_merkle_root(state, block, skip)  # 4
+    witness = require_header(state, block, skip)  # 5
+    if state.hardfork >= 12:  # 6
+        # Since hardfork 12 blocks have a size limit, on which the witnesses agree.
         most = state.props.maximum_block_size
         require(
             block.size <= most,
@@ -95,28 +103,34 @@ def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> N
             block_size=block.size,
             max=most,
         )
-    state.set_props(current_witness=block.witness)
-    process_header_extensions(state, block, witness)
-    if state.hardfork >= 5:
+    # Operations are paid to, or decided by, the witness that includes them: proofs of work, claims of free accounts.
+    state.set_props(current_witness=block.witness)  # 7
+    process_header_extensions(state, block, witness)  # 8
+    if state.hardfork >= 5:  # 9
+        # The report of this very block counts: it has just been read.
         require(
             witness.running_version >= state.hardforks.current_hardfork_version,
             "Block produced by witness that is not running current hardfork",
             condition="witness.running_version >= hardfork_state.current_hardfork_version",
             witness=witness.owner,
         )
-    for trx in block.transactions:
+    for trx in block.transactions:  # 10
         apply_transaction(state, trx, skip)
         here.trx_in_block += 1
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
-    update_global_data(state, block, skip)
+    # Up to here rules see the number and the time of the block before, from here on those of this one.
+    update_global_data(state, block, skip)  # 11
     for step in STEPS:
         step(state, block)
-    for listener in state.listeners.after_block:
+    for listener in state.listeners.after_block:  # 39
         listener(state, block)
 
 
 def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
-    """The transactions must be the ones that the header speaks of."""
+    """Refuse unless the transactions have the merkle root that the header claims.
+
+    Eight blocks of the public chain were accepted with a wrong root; EXCEPTION_BLOCKS holds the root of what they contain.
+    """
     if skip & Skip.MERKLE_CHECK:
         return
     root = merkle_root(block.transactions)
@@ -133,7 +147,7 @@ def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
 
 
 def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
-    """The block must follow the head, and come from the witness whose turn it is."""
+    """Refuse unless the block follows the head and comes from the witness whose slot it is; returns that witness."""
     props = state.props
     require(block.previous == props.head_block_id, condition="head_block_id() == next_block.previous")
     require(
@@ -160,7 +174,10 @@ def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
 
 
 def process_header_extensions(state: State, block: SignedBlock, witness: Witness) -> None:
-    """What the witness reports and votes for; automated actions are taken up later in the block."""
+    """Store the version that the witness reports and the hardfork that it votes for.
+
+    The automated actions of the header are only allowed or refused here; steps 36 and 37 apply them.
+    """
     for extension in block.extensions:
         tag, value = untagged(extension)
         if tag == VERSION_REPORT:

@@ -1,4 +1,8 @@
-"""The chain: its state, the branches of blocks on which it can change course, and the transactions that wait for a block.
+"""The chain: its state, the tree of blocks that can still be undone, and the transactions that wait for a block.
+
+The state is always that of the head block with the pending transactions applied on top, so that queries see their effects, and
+a transaction that contradicts an earlier one is refused at once. Anything that moves the head therefore follows one pattern:
+undo the pending transactions, move the head, apply them again.
 Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
@@ -18,33 +22,40 @@ from state.tables import State
 
 PENDING_MAX = 100_000
 TRANSACTION_SIZE_MARGIN = 256
-# What assembling a block has checked on the same state, a moment before the block is applied. Not so for block 1: it begins with
-# the hardforks of genesis, so that its transactions meet other rules than those that it was assembled by.
+# The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
+# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
+# the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
+# transactions meet other rules than those under which it was assembled.
 JUST_CHECKED = (
     Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
 )
 
-Told = Callable[[SignedBlock], None]
+BlockListener = Callable[[SignedBlock], None]
 
 
 class Chain:
-    """Takes blocks and transactions one at a time, and is at every moment at one head with its pending transactions.
+    """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
-    `out_of_time` says that re-applying pending transactions has taken long enough; the rest then waits unapplied.
-    `on_applied` and `on_popped` are told of blocks that have become the head, or have ceased to be.
+    `out_of_time` is asked while pending transactions are applied again: once it is true, the rest waits unapplied.
+    `on_applied` and `on_popped` are called with each block that has become the head, or has ceased to be it.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
         self.state = state
         self.forks = ForkTree()
         self.pending: list[SignedTransaction] = []
-        self.on_applied: list[Told] = []
-        self.on_popped: list[Told] = []
+        self.on_applied: list[BlockListener] = []
+        self.on_popped: list[BlockListener] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
+        # All sessions are positions in one journal: undoing to a mark undoes everything after it. `_pending_mark` is the one
+        # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
+        # undone with the position before it, oldest first.
         self._pending_mark: int | None = None
-        self._marks: deque[tuple[int, int]] = deque()  # block number, journal position in front of it
-        self._packed: list[bytes] = []  # every block of the main branch that is irreversible, by number - 1
+        self._marks: deque[tuple[int, int]] = deque()
+        # The main branch's irreversible blocks by number - 1: as bytes, which take far less memory than the objects.
+        self._packed: list[bytes] = []
+        # Changes of the state by debug_update, by the id of the block that they belong to.
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
         state.listeners.after_block.append(self._apply_debug_updates)
         state.time_of_block = self._time_of_block
@@ -58,7 +69,7 @@ class Chain:
     # -------------------------------------------------------------- looking up
 
     def block_by_number(self, number: int) -> SignedBlock | None:
-        """The block of the main branch with this number."""
+        """Return the block of the main branch with this number, or None."""
         if 0 < number <= len(self._packed):
             return self.state.wire.unpack_block(self._packed[number - 1])[0]
         if number > self.state.props.head_block_number:
@@ -72,7 +83,12 @@ class Chain:
     # -------------------------------------------------------------- blocks
 
     def push_block(self, block: SignedBlock, skip: int = Skip.NOTHING) -> bool:
-        """Take a block; returns whether the chain has switched to another branch. A refused block changes nothing."""
+        """Take a block; returns whether the chain has switched to another branch. A refused block changes nothing.
+
+        A block of a branch that is not longer than the main one is kept and not applied: only a greater number switches, so
+        that of two blocks of one number the first stays the head. The flags of `skip` hold for every block and pending
+        transaction that is applied on the way.
+        """
         waiting = self._set_pending_aside()
         try:
             return self._push_block(block, skip)
@@ -105,7 +121,11 @@ class Chain:
             self.forks.set_head(head)
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
-        """Apply a block on top of the head, as one session; then make irreversible what has become so."""
+        """Apply a block on top of the head as one session, then take what has become irreversible out of the journal.
+
+        A refused block is undone. What isn't in a table is restored by hand: the coordinates of the last operation, and the
+        times of the first hardforks, which the hardforks of genesis set.
+        """
         journal = self.state.journal
         mark = journal.mark()
         here = self.state.here
@@ -120,11 +140,15 @@ class Chain:
             raise
         self._marks.append((block.number, mark))
         self._keep_irreversible(block, skip)
-        for told in self.on_applied:
-            told(block)
+        for listener in self.on_applied:
+            listener(block)
 
     def _keep_irreversible(self, head: SignedBlock, skip: int) -> None:
-        """Blocks up to the last irreversible one go where they can't be undone from."""
+        """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
+
+        Its blocks are kept as bytes, their marks and the front of the journal are dropped, and the fork tree forgets all other
+        branches that old.
+        """
         last = self.state.props.last_irreversible_block_num
         pack = self.state.wire.pack_block
         while len(self._packed) < last:
@@ -140,7 +164,11 @@ class Chain:
         journal.cut(self._marks[0][1] if self._marks else journal.mark())
 
     def _switch_to(self, new_head: SignedBlock, skip: int) -> None:
-        """Go over to a longer branch; when one of its blocks is refused, come back to the old one."""
+        """Undo the blocks back to the common parent and apply the longer branch; if that is refused, restore the old branch.
+
+        The refused block and those after it are removed from the fork tree, since they can never be applied. The blocks of the
+        old branch have been applied on this state before, so that applying them again can't fail.
+        """
         news, olds = self.forks.branches(new_head.id, self.state.props.head_block_id)
         self._pop_to(olds[-1].previous)
         for i, block in enumerate(reversed(news)):
@@ -162,7 +190,7 @@ class Chain:
             self._pop()
 
     def pop_block(self) -> None:
-        """Undo the head block; its transactions wait to be applied again."""
+        """Undo the head block; its transactions are applied again after the next block, unless that contains them."""
         waiting = self._set_pending_aside()
         try:
             self._pop()
@@ -179,18 +207,23 @@ class Chain:
         number, mark = self._marks.pop()
         assert number == head.number
         self.state.journal.undo(mark)
+        # Blocks are popped newest first: putting each in front keeps the transactions in the order of the chain.
         self._popped.extendleft(reversed(head.transactions))
-        for told in self.on_popped:
-            told(head)
+        for listener in self.on_popped:
+            listener(head)
 
     def _require_reversible(self) -> None:
-        """The head block can be undone."""
+        """Refuse unless the head block can be undone."""
         require(bool(self._marks), "the head block is irreversible", condition="head_block_num > last_irreversible_block_num")
 
     # -------------------------------------------------------------- transactions
 
     def push_transaction(self, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
-        """Apply a transaction on top of the head and those that wait, and keep it for the next block; or refuse it."""
+        """Apply a transaction on top of the pending ones, and keep it for the next block; or refuse it.
+
+        Only here `state.pushing()` holds, under which the soft rules of this node apply. They are not asked again when the
+        transaction is applied anew after a block, or is put into one.
+        """
         state = self.state
         require(
             trx.size <= state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN,
@@ -214,7 +247,7 @@ class Chain:
         self.pending.append(trx)
 
     def clear_pending(self) -> None:
-        """Forget all transactions that wait."""
+        """Undo and forget all transactions that wait."""
         self._set_pending_aside()
         self._popped.clear()
 
@@ -227,7 +260,12 @@ class Chain:
         return waiting
 
     def _apply_pending(self, waiting: list[SignedTransaction], skip: int) -> None:
-        """Apply again what was popped, then what waited; what is known by now, or refused, is dropped."""
+        """Apply the transactions of popped blocks, then those that waited before; drop those that are refused by now.
+
+        A transaction that the new head contains is known, and skipped without an attempt. After a long wait or a large block
+        this can take long, while other requests wait: when time is up, the rest joins the pending list without being applied.
+        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one.
+        """
         known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()
         late = False
@@ -246,7 +284,7 @@ class Chain:
     # -------------------------------------------------------------- producing and debugging
 
     def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
-        """Make a block of the waiting transactions, sign it and push it."""
+        """Make a block of the waiting transactions, sign it and apply it like any other block."""
         waiting = self._set_pending_aside()
         try:
             block = assemble_block(self.state, waiting, when, witness, secret, skip)
@@ -256,7 +294,12 @@ class Chain:
         return block
 
     def debug_update(self, change: Callable[[State], None], skip: int = Skip.NOTHING) -> None:
-        """Make a change of the state part of the head block: it is applied anew together with the change."""
+        """Make a change of the state part of the head block, by applying the block again together with the change.
+
+        The change is kept by the block's id and made at the end of each application of it, inside of its session. So it is
+        undone with the block and comes back with it after a fork switch. The block's id doesn't change, since a digest of the
+        state is no part of it.
+        """
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
         assert head is not None

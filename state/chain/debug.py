@@ -1,4 +1,4 @@
-"""Making blocks by hand, for test nodes: the logic of debug_node. Source: block-processing.md §6.2, §6.3, §6.5."""
+"""Makes blocks on demand, for test nodes: the logic of debug_node. Source: block-processing.md §6.2, §6.3, §6.5."""
 
 from collections.abc import Iterator
 
@@ -15,9 +15,10 @@ BLOCKS_MAX = 1_000_000
 
 
 def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> Iterator[None]:
-    """Produce blocks with a private key (WIF), each `missed` slots after the first possible one: one at each step of the iterator.
+    """Produce blocks with a private key (WIF), each `missed` slots after the first possible one; one block per step.
 
-    With `edit` the scheduled witness is given the key where it has another, otherwise that ends it. An empty key makes none.
+    It is an iterator so that a node can answer others between two blocks. With `edit` a scheduled witness that signs with another
+    key is given this one, without it the iteration ends there. An empty key makes no block.
     """
     if count == 0 or not key:
         return
@@ -37,9 +38,9 @@ def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING
 
 
 def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = True) -> Iterator[None]:
-    """Produce blocks until a time (seconds since 1970), one at each step.
+    """Produce blocks until a time (seconds since 1970), one per step.
 
-    Sparsely: one now, and one in the last slot before that time; all slots in between are missed.
+    Sparsely: one block now, and one in the last slot up to that time; all slots in between are missed.
     """
     state = chain.state
     if state.head_time >= time or not key:
@@ -54,7 +55,7 @@ def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = Tr
 
 
 def schedule_hardfork(chain: Chain, number: int) -> None:
-    """Let the next block apply every hardfork up to a number; unknown ones are ignored."""
+    """Let the next block apply every hardfork up to a number; a number that this node doesn't know does nothing."""
     if number < len(chain.state.spec.hardfork_versions):
         chain.debug_update(lambda state: set_hardfork(state, number, apply_now=False))
 
@@ -65,7 +66,7 @@ def give_key(chain: Chain, name: str, signing_key: bytes, skip: int) -> None:
 
 
 def blocks_until(state: State, time: int) -> int:
-    """How many blocks without gaps it takes for the head to reach a time."""
+    """Return the number of blocks without gaps until the head reaches a time."""
     first = slot_time(state, 1)
     return 1 + max(0, -((first - time) // COIN_BLOCK_INTERVAL))
 

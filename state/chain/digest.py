@@ -1,4 +1,4 @@
-"""One hash over all consensus tables: the same for the same state, however it was reached."""
+"""One hash over all consensus tables. Equal states have equal digests, whatever was done and undone on the way to them."""
 
 from hashlib import sha256
 
@@ -9,7 +9,10 @@ from state.tables import State
 
 
 def state_digest(state: State) -> str:
-    """64 hex digits over every row of every consensus table, in the order of their ids, and the ids that come next."""
+    """Return 64 hex digits over every row of every consensus table, in the order of ids, and over each table's next id.
+
+    The next ids belong to the state: rows that compare equal are ordered by id, so rules can see which ids will be given out.
+    """
     total = sha256()
     for name, table in state.tables():
         total.update(f"{name} {table.next_id}\n".encode())
@@ -20,9 +23,9 @@ def state_digest(state: State) -> str:
 
 
 def row_bytes(row: Row) -> bytes:
-    """The fields of a row in a form that differs when one of them does."""
+    """Return the fields of a row as bytes that differ when a field does."""
     try:
         return json.encode(row)
     except UnicodeEncodeError:
-        # Text that holds bytes which are no UTF-8.
+        # Texts hold bytes that are not UTF-8 as surrogates, which JSON can't encode.
         return repr(row).encode()

@@ -1,4 +1,9 @@
-"""The fork tree: blocks that are not yet irreversible, on all branches. Source: block-processing.md §2.5."""
+"""The fork tree: the blocks of all branches that are not yet irreversible. It applies nothing. Source: block-processing.md §2.5.
+
+Its head is the best block that is known, the state's head the last one that was applied; they differ while the chain switches
+branches, and `Chain` brings them together again. A block whose parent is missing is refused, and not kept for the case that
+the parent comes later.
+"""
 
 from state.protocol.errors import UnlinkableBlock, require
 from state.protocol.transaction import ZERO_ID, SignedBlock
@@ -7,7 +12,10 @@ SIZE_AT_START = 1024
 
 
 class ForkTree:
-    """Blocks by id and by number; the head is the first block that reached the greatest number."""
+    """Blocks by id and by number; the head is the first block that reached the greatest number.
+
+    There are no links from parent to child: a branch is walked from its end, by the ids of the blocks before.
+    """
 
     def __init__(self) -> None:
         self.head: SignedBlock | None = None
@@ -19,7 +27,11 @@ class ForkTree:
         return len(self._by_id)
 
     def push(self, block: SignedBlock) -> SignedBlock:
-        """Add a block; returns the head. One whose parent isn't here, or that is too old, is refused."""
+        """Add a block and return the head, which is another block when this one is on a shorter branch.
+
+        A block without its parent, or one that is too old, is refused. One that is known already changes nothing; it can become
+        the head again after `pop`, which is how debug_update applies a block anew.
+        """
         if self.head is not None:
             require(
                 block.number > max(0, self.head.number - self.size_max),
@@ -40,11 +52,12 @@ class ForkTree:
         return self.head
 
     def get(self, block_id: bytes) -> SignedBlock | None:
-        """The block with this id, on whatever branch."""
+        """Return the block with this id, on whatever branch, or None."""
         return self._by_id.get(block_id)
 
     def on_main_branch(self, number: int) -> SignedBlock | None:
-        """The block with this number on the branch of the head."""
+        """Return the block with this number on the branch of the head, or None."""
+        # Walking back from the head is needed only where branches compete.
         found = self._by_number.get(number, [])
         if len(found) <= 1:
             return found[0] if found else None
@@ -54,7 +67,7 @@ class ForkTree:
         return block if block is not None and block.number == number else None
 
     def remove(self, block_id: bytes) -> None:
-        """Forget a block that turned out to be invalid."""
+        """Remove a block that turned out to be invalid."""
         block = self._by_id.pop(block_id, None)
         if block is None:
             return
@@ -62,18 +75,19 @@ class ForkTree:
         if not self._by_number[block.number]:
             del self._by_number[block.number]
         if self.head is block:
-            # As in the reference, the head goes back to the greatest number that is left.
+            # As in the reference, the head becomes the first block with the greatest number that is left, which may be on
+            # another branch than the state's head; `Chain` sets it right.
             self.head = self._by_number[max(self._by_number)][0] if self._by_number else None
 
     def pop(self) -> None:
-        """The parent of the head is the head again; the popped block stays known."""
+        """Make the parent of the head the head; the popped block stays in the tree."""
         assert self.head is not None
         parent = self._by_id.get(self.head.previous)
         require(parent is not None, "popping block would leave head block null", condition="prev")
         self.head = parent
 
     def branches(self, a: bytes, b: bytes) -> tuple[list[SignedBlock], list[SignedBlock]]:
-        """The blocks from each of two back to their common parent, newest first; the parent itself is in neither."""
+        """Return the blocks from each of two back to their common parent, newest first; the parent itself is in neither."""
         first, second = self._by_id[a], self._by_id[b]
         ones, others = [first], [second]
         while ones[-1].number > others[-1].number:
@@ -91,7 +105,7 @@ class ForkTree:
         self.head = block
 
     def limit(self, size: int) -> None:
-        """Forget blocks that lie further back than this from the head."""
+        """Remove the blocks that are further back than this from the head, and refuse such blocks from now on."""
         self.size_max = size
         if self.head is None:
             return

@@ -19,6 +19,7 @@ from state.protocol.constants import (
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.spec import ChainSpec, GenesisAccount
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
+from state.protocol.values.integers import UINT128_MAX
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from state.tables.globals import (
@@ -36,7 +37,10 @@ OPEN = Authority()
 
 
 def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: None) -> State:
-    """A state at genesis; nothing in it can be undone. `prepare` is called before hardforks, to enable plugins."""
+    """Return a state at genesis, in which nothing can be undone.
+
+    `prepare` is called before hardforks are applied, to enable plugins: some of them listen to hardforks.
+    """
     state = State(spec)
     create_reference_accounts(state)
     for account in spec.genesis.accounts:
@@ -51,13 +55,13 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
 
 
 def create_reference_accounts(state: State) -> None:
-    """The accounts that every chain of this family has, in their order."""
+    """Insert the accounts that every chain of this family has; their order is that of their ids, which rules can see."""
     spec = state.spec
     for name in (COIN_MINER_ACCOUNT, COIN_NULL_ACCOUNT):
         state.accounts.insert(Account(name=name))
         state.account_authorities.insert(AccountAuthority(account=name, owner=CLOSED, active=CLOSED, posting=OPEN))
     if spec.constants.TREASURY_AT_GENESIS:
-        # It has no authority before hardfork 21.
+        # Without an authority, which hardfork 21 inserts; looking it up before is refused.
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
@@ -79,12 +83,13 @@ def create_reference_accounts(state: State) -> None:
 
 
 def default_properties(spec: ChainSpec) -> ChainProperties:
-    """What a witness votes for that has said nothing."""
+    """Return the properties of a witness that has not set any."""
     return ChainProperties(account_creation_fee=spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
 
 
 def create_extra_account(state: State, given: GenesisAccount) -> None:
-    """An account that a chain spec adds, with its balances and keys."""
+    """Insert an account that the chain spec adds, with its balances and keys."""
+    # Its times are those of genesis, not 0: otherwise it would be paid interest for more than fifty years at once.
     name = given.name
     row = state.accounts.insert(
         Account(
@@ -110,7 +115,7 @@ def create_extra_account(state: State, given: GenesisAccount) -> None:
 
 
 def create_singletons(state: State) -> None:
-    """The tables of one row."""
+    """Insert the rows of the tables that have one, and set the state's attributes for them."""
     spec = state.spec
     constants = spec.constants
     price = spec.genesis.price_feed
@@ -128,7 +133,7 @@ def create_singletons(state: State) -> None:
             total_vesting_fund_coin=spec.genesis_vesting_fund,
             total_vesting_shares=spec.genesis_vesting_shares,
             maximum_block_size=COIN_MAX_BLOCK_SIZE,
-            recent_slots_filled=2**128 - 1,
+            recent_slots_filled=UINT128_MAX,
             participation_count=128,
             delegation_return_period=constants.COIN_DELEGATION_RETURN_PERIOD_HF0,
             reverse_auction_seconds=COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,

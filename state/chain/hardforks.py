@@ -1,4 +1,8 @@
-"""Hardforks: when they are applied, and what each changes in the state. Source: block-processing.md §3.26, §3.27."""
+"""Hardforks: when each is applied, and the changes that it makes to the state. Source: block-processing.md §3.26, §3.27.
+
+Rules that a hardfork switches are found at the rules, as `if state.hardfork < N`. Here are the changes of state in its one
+moment; a new hardfork that makes some is a function with an entry in CHANGES.
+"""
 
 from collections.abc import Callable
 
@@ -6,6 +10,7 @@ from msgspec import structs
 
 from state.chain.steps.schedule import reset_virtual_schedule
 from state.effects.accounts import update_owner
+from state.effects.arithmetic import share
 from state.effects.clearing import clear_account
 from state.effects.curves import (
     BOUNDED_CURATION,
@@ -22,6 +27,7 @@ from state.effects.notices import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.effects.voting import post_fund
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_FEED_HISTORY_WINDOW,
     COIN_MINER_ACCOUNT,
     COIN_NULL_ACCOUNT,
@@ -36,19 +42,22 @@ from state.protocol.errors import UnknownHardfork, require
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.integers import WORD16, WORD128
 from state.protocol.virtual import Hardfork
 from state.tables import State
 from state.tables.accounts import AccountAuthority
 from state.tables.content import Comment
 from state.tables.globals import ChainProperties, RewardFund
 
-WORD = 2**128
-LAST_BY_TIME = 5
+LAST_BY_TIME = 5  # the first five were applied by their times; since then witnesses vote
 CLOSED = Authority(weight_threshold=1)
 
 
 def genesis_hardforks(state: State, block: SignedBlock) -> None:
-    """Block 1 only: apply at once every leading hardfork whose time has come by its timestamp."""
+    """In block 1 only: apply at once all hardforks, up to the first whose time is after the block's.
+
+    A chain that begins later than a hardfork so has its rules from the start.
+    """
     if block.number != 1:
         return
     due = 0
@@ -61,14 +70,20 @@ def genesis_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def report_version(state: State, number: int) -> None:
-    """Every witness runs the version of this hardfork and has voted for it."""
+    """Note on every witness that it runs the version of this hardfork and has voted for it.
+
+    Otherwise the first blocks would be refused: their witnesses have not reported a version yet.
+    """
     version, time = state.spec.hardfork_versions[number], state.hardfork_times[number]
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, running_version=version, hardfork_version_vote=version, hardfork_time_vote=time)
 
 
 def process_hardforks(state: State, block: SignedBlock) -> None:
-    """Apply what is due: the first five by time, the others when the witnesses have voted for them."""
+    """Apply the hardforks that are due: the first five by their times, the others at the time that witnesses have voted for.
+
+    One branch per block, as in the reference: after the fifth the others follow with the next block at the earliest.
+    """
     hardforks, versions = state.hardforks, state.spec.hardfork_versions
     if state.hardfork >= LAST_BY_TIME:
         while versions[hardforks.last_hardfork] < hardforks.next_hardfork and hardforks.next_hardfork_time <= state.head_time:
@@ -84,7 +99,10 @@ def process_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def set_hardfork(state: State, number: int, apply_now: bool) -> None:
-    """Schedule (or apply at once) every hardfork up to a number; the times of the first five are this node's own memory."""
+    """Schedule every hardfork up to a number for the next block, or apply it at once.
+
+    The first five go by times, so theirs are moved; these times are memory of this node, which undoing leaves alone.
+    """
     versions = state.spec.hardfork_versions
     for i in range(state.hardfork + 1, min(number, len(versions) - 1) + 1):
         if i <= LAST_BY_TIME:
@@ -96,7 +114,7 @@ def set_hardfork(state: State, number: int, apply_now: bool) -> None:
 
 
 def apply_hardfork(state: State, number: int) -> None:
-    """The state changes of one hardfork; its rules are in force only afterwards."""
+    """Make the changes of one hardfork, and count it as applied: its rules hold from then on, not while it changes the state."""
     notice = Hardfork(hardfork_id=number)
     announce(state, notice)
     change = CHANGES.get(number)
@@ -113,40 +131,47 @@ def apply_hardfork(state: State, number: int) -> None:
     complete(state, notice)
 
 
-# ------------------------------------------------------------------ what each changes
+# ------------------------------------------------------------------ the changes of each
 
 
 def split_vesting(state: State) -> None:
-    """Hardfork 1: a million VESTS for each before."""
+    """Hardfork 1: turn each of the VESTS into a million, in all rows that count them.
+
+    The rate of a power-down is computed anew and is at least 1, also for accounts that don't power down: a mistake that the chain
+    has kept. An amount that leaves 64 bits refuses the block, so that the chain stands still.
+    """
     factor = 1_000_000
-    state.set_props(total_vesting_shares=state.props.total_vesting_shares * factor)
+    state.set_props(total_vesting_shares=share(state.props.total_vesting_shares * factor))
     for account in list(state.accounts):
-        to_withdraw = account.to_withdraw * factor
+        to_withdraw = share(account.to_withdraw * factor)
         rate = to_withdraw // COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
         first, second, third, fourth = account.proxied_vsf_votes
         state.accounts.modify(
             account,
-            vesting_shares=account.vesting_shares * factor,
-            withdrawn=account.withdrawn * factor,
+            vesting_shares=share(account.vesting_shares * factor),
+            withdrawn=share(account.withdrawn * factor),
             to_withdraw=to_withdraw,
             vesting_withdraw_rate=rate or 1,
-            proxied_vsf_votes=(first * factor, second * factor, third * factor, fourth * factor),
+            proxied_vsf_votes=(share(first * factor), share(second * factor), share(third * factor), share(fourth * factor)),
         )
     total = 0
     for comment in list(state.comments):
         state.comments.modify(
             comment,
-            net_rshares=comment.net_rshares * factor,
-            abs_rshares=comment.abs_rshares * factor,
-            vote_rshares=comment.vote_rshares * factor,
+            net_rshares=share(comment.net_rshares * factor),
+            abs_rshares=share(comment.abs_rshares * factor),
+            vote_rshares=share(comment.vote_rshares * factor),
         )
         if comment.net_rshares > 0:
             total += quadratic(comment.net_rshares)
-    state.set_props(total_reward_shares2=total % WORD)
+    state.set_props(total_reward_shares2=total % WORD128)
 
 
 def recount_witness_votes(state: State) -> None:
-    """Hardforks 2 and 3: count the votes for witnesses anew. Doing it once more, as hardfork 2 is said to, changes nothing."""
+    """Hardforks 2 and 3: count the votes for witnesses anew.
+
+    The reference does it twice in hardfork 2. The second time changes nothing, which a test shows.
+    """
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=0, virtual_position=0)
     for account in list(state.accounts):
@@ -157,16 +182,19 @@ def recount_witness_votes(state: State) -> None:
 
 
 def recount_voted(state: State, only_with_proxy: bool) -> None:
-    """How many witnesses each account votes for."""
+    """Count anew how many witnesses each account votes for; `only_with_proxy` counts 0 for accounts without a proxy."""
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
-            count = len(list(state.witness_votes.by_account_witness.equal(account.name)))
+            count = len(list(state.witness_votes.by_account_witness.equal(account.name))) % WORD16
         state.accounts.modify(account, witnesses_voted_for=count)
 
 
 def recount_voted_and_children(state: State) -> None:
-    """Hardfork 6: the voted-for counters (by mistake only of accounts with a proxy), and descendants of comments."""
+    """Hardfork 6: count anew the witnesses that accounts vote for, and the descendants of comments.
+
+    By mistake only accounts with a proxy were counted, all others got 0; hardfork 8 corrected it.
+    """
     recount_voted(state, only_with_proxy=True)
     for comment in list(state.comments):
         state.comments.modify(comment, children=0)
@@ -178,14 +206,14 @@ def recount_voted_and_children(state: State) -> None:
 
 
 def parent_of(state: State, comment: Comment) -> Comment | None:
-    """The comment that another one answers."""
+    """Return the comment that this one replies to; None for a root."""
     if not comment.parent_author:
         return None
     return state.comments.by_permlink.get(comment.parent_author, comment.parent_permlink)
 
 
 def replace_compromised_keys(state: State) -> None:
-    """Hardfork 9: accounts whose keys had leaked get a key that their recovery partner holds."""
+    """Hardfork 9: replace all authorities of accounts whose keys had leaked by one key, from which they could be recovered."""
     for name in state.spec.hf9_accounts:
         if state.accounts.by_name.get(name) is None:
             continue
@@ -196,14 +224,14 @@ def replace_compromised_keys(state: State) -> None:
 
 
 def recompute_liquidity_weights(state: State) -> None:
-    """Hardfork 10: liquidity weights by the smaller volume."""
+    """Hardfork 10: weigh all market makers by the smaller of their two volumes."""
     for record in list(state.liquidity_rewards):
         volumes = record.coin_volume, record.sbd_volume
         state.liquidity_rewards.modify(record, weight=min(volumes) if min(volumes) > 0 else 0)
 
 
 def reschedule_payouts(state: State) -> None:
-    """Hardfork 12: second payouts, and nobody may post for the accounts that belong to nobody."""
+    """Hardfork 12: give roots the times of their first or second payout, and close the posting authority of special accounts."""
     window, second = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17, state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
     for root in list(state.comments.by_parent.equal("")):
         if root.last_payout > 0:
@@ -215,12 +243,15 @@ def reschedule_payouts(state: State) -> None:
 
 
 def shorten_price_history(state: State) -> None:
-    """Hardfork 16: only the newest prices stay."""
+    """Hardfork 16: cut the history of prices to its new, shorter length."""
     state.feed_histories.modify(state.feed, price_history=state.feed.price_history[-COIN_FEED_HISTORY_WINDOW:])
 
 
 def create_reward_fund(state: State) -> None:
-    """Hardfork 17: content is paid from a fund, each comment by itself."""
+    """Hardfork 17: create the fund that pays content, and give each comment a payout time of its own.
+
+    The new fund takes over the balance of the old pot. In a running discussion no reply is paid before its root.
+    """
     state.witness_schedules.modify(state.schedule, max_voted_witnesses=20, max_miner_witnesses=0, max_runner_witnesses=1)
     preset = state.spec.constants.PRESET_RECENT_CLAIMS
     state.reward_funds.insert(
@@ -229,7 +260,7 @@ def create_reward_fund(state: State) -> None:
             last_update=state.head_time,
             content_constant=CONTENT_CONSTANT,
             percent_curation_rewards=2500,
-            percent_content_rewards=10000,
+            percent_content_rewards=COIN_100_PERCENT,
             reward_balance=state.props.total_reward_fund_coin,
             recent_claims=14916744862149894120447332012073 if preset else 0,
             author_reward_curve=QUADRATIC,
@@ -248,7 +279,7 @@ def create_reward_fund(state: State) -> None:
 
 
 def make_rewards_linear(state: State) -> None:
-    """Hardfork 19: linear rewards, a quarter of the votes a day; delegations of nothing go."""
+    """Hardfork 19: linear rewards, ten full votes a day in place of forty; removes delegations of nothing."""
     state.set_props(vote_power_reserve_rate=10)
     claims = {"recent_claims": 140797515942543623} if state.spec.constants.PRESET_RECENT_CLAIMS else {}
     state.reward_funds.modify(post_fund(state), author_reward_curve=LINEAR, curation_reward_curve=SQUARE_ROOT, **claims)
@@ -257,7 +288,10 @@ def make_rewards_linear(state: State) -> None:
 
 
 def raise_account_fee(state: State) -> None:
-    """Hardfork 20: new periods, and the account creation fee that witnesses have set times 30."""
+    """Hardfork 20: new periods, and thirty times the account creation fee that the scheduled witnesses have set.
+
+    Until then accounts cost thirty times the fee, or less with a delegation; now the fee itself is the price.
+    """
     state.set_props(
         delegation_return_period=432000,
         reverse_auction_seconds=900,
@@ -267,19 +301,22 @@ def raise_account_fee(state: State) -> None:
     )
     for name in state.schedule.current_shuffled_witnesses[: state.schedule.num_scheduled_witnesses]:
         witness = state.witness(name)
-        raised = replace_fee(witness.props, witness.props.account_creation_fee * 30)
+        raised = replace_fee(witness.props, share(witness.props.account_creation_fee * 30))
         state.witnesses.modify(witness, props=raised)
     median = state.schedule.median_props
-    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, median.account_creation_fee * 30))
+    state.witness_schedules.modify(state.schedule, median_props=replace_fee(median, share(median.account_creation_fee * 30)))
 
 
 def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:
-    """Chain properties with another account creation fee."""
+    """Return chain properties with another account creation fee."""
     return structs.replace(props, account_creation_fee=fee)
 
 
 def open_treasury(state: State) -> None:
-    """Hardfork 21: proposals are paid from the treasury, which nobody can act for; half of the rewards go to curators."""
+    """Hardfork 21: fund the treasury that pays proposals, and close it for everybody; half of the rewards go to curators.
+
+    Closing takes three things: authorities that nobody can satisfy, itself as its recovery account, and no pending recovery.
+    """
     state.set_props(sps_fund_percent=1000, content_reward_percent=6500, downvote_pool_percent=2500, reverse_auction_seconds=300)
     treasury = state.account(state.spec.treasury)
     authority = state.account_authorities.by_account.get(treasury.name)
@@ -306,7 +343,10 @@ def open_treasury(state: State) -> None:
 
 
 def clear_accounts(state: State) -> None:
-    """Hardfork 23: what the listed accounts own goes to one account; all remembered block ids are forgotten."""
+    """Hardfork 23: move everything that the listed accounts own to one account, and forget the ids of all former blocks.
+
+    Without the ids no transaction from before the hardfork is valid after it: its reference block can't be found.
+    """
     for name in state.spec.hf23_accounts:
         account = state.accounts.by_name.get(name)
         if account is not None:
@@ -316,7 +356,7 @@ def clear_accounts(state: State) -> None:
 
 
 def enable_tokens(state: State) -> None:
-    """Hardfork 24: tokens and automated actions."""
+    """Hardfork 24: fill the pool of names for tokens, and reserve a part of each block for required actions."""
     replenish_pool(state)
     state.set_props(required_actions_partition_percent=2500)
 

@@ -1,34 +1,35 @@
-"""What must add up in every state: supplies, the vesting fund, witness votes, and the counters that accounts carry.
+"""Sums that hold in every state: supplies, the vesting fund, witness votes, and the counters that accounts carry.
 
-The first group is the reference's `validate_invariants`; the second holds what rows say of each other. A breach is our
-bug, not somebody's bad input.
+Supplies and the weight of all votes are the reference's `validate_invariants`; the others compare rows that count each other. A
+breach is a bug of this program, not a bad input.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, convert, is_smt, is_vesting, paired
+from state.protocol.values.integers import WORD128
 from state.tables import State
 
 
 class InvariantBroken(AssertionError):
-    """Something doesn't add up; the text names it with both values."""
+    """A sum doesn't hold; the text names it with both values."""
 
 
 def equal(what: str, stored: int, counted: int) -> None:
-    """The stored total is the counted one."""
+    """Raise InvariantBroken unless a stored total is the counted one."""
     if stored != counted:
         raise InvariantBroken(f"{what}: stored {stored}, counted {counted}")
 
 
 def validate_invariants(state: State) -> None:
-    """Check everything that must add up."""
+    """Make all checks; raises InvariantBroken at the first that fails."""
     for check in CHECKS:
         check(state)
 
 
 def check_supplies(state: State) -> None:
-    """COIN, SBD and VESTS of all rows are what the global properties say."""
+    """Compare the COIN, SBD and VESTS of all rows with the supplies in the global properties."""
     props = state.props
     held: defaultdict[int, int] = defaultdict(int)
     vests = reward_coin = 0
@@ -61,8 +62,10 @@ def check_supplies(state: State) -> None:
 
 
 def check_votes(state: State) -> None:
-    """VESTS are what can vote; each witness has the weight of those who vote for it."""
+    """Compare the weight of all votes with the VESTS, and each witness's votes with the weight of its voters."""
     weights = 0
+    # Of an account with a proxy, the weight from four proxies away goes no further, so it is counted here; all else of it is
+    # part of the proxy's proxied votes.
     for account in state.accounts:
         weights += account.proxied_vsf_votes[3] if account.proxy else account.witness_vote_weight
     equal("weight of all votes", state.props.total_vesting_shares, weights)
@@ -83,7 +86,7 @@ def check_votes(state: State) -> None:
 
 
 def check_counters(state: State) -> None:
-    """What accounts say of their delegations, routes and withdrawals is what there is."""
+    """Compare the counters of accounts with the rows of delegations, routes and withdrawals."""
     lent: Counter[str] = Counter()
     received: Counter[str] = Counter()
     for delegation in state.vesting_delegations:
@@ -102,7 +105,7 @@ def check_counters(state: State) -> None:
 
 
 def check_tokens(state: State) -> None:
-    """Each token's supply is what is held of it, liquid and vested."""
+    """Compare each token's supply with its balances, liquid and vested."""
     held: Counter[int] = Counter()
     vested: Counter[int] = Counter()
     for balance in state.regular_balances:
@@ -124,12 +127,12 @@ def check_tokens(state: State) -> None:
 
 
 def check_reward_shares(state: State) -> None:
-    """Before hardfork 17 the claims of all comments together are kept as one number."""
+    """Before hardfork 17: compare the stored sum of claims with those of all comments."""
     if state.hardfork >= 17:
         return
     constant = 2_000_000_000_000
     total = sum((c.net_rshares + constant) ** 2 - constant**2 for c in state.comments if c.net_rshares > 0)
-    equal("total_reward_shares2", state.props.total_reward_shares2, total % 2**128)
+    equal("total_reward_shares2", state.props.total_reward_shares2, total % WORD128)
 
 
 CHECKS: tuple[Callable[[State], None], ...] = (check_supplies, check_votes, check_counters, check_tokens, check_reward_shares)

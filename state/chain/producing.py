@@ -1,11 +1,11 @@
-"""Making a block out of waiting transactions. Source: block-processing.md §4.3, §4.4."""
+"""Assembles a signed block from waiting transactions. It leaves the state as it was. Source: block-processing.md §4.3, §4.4."""
 
 from state.chain.actions import select_actions
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.chain.transactions import apply_transaction, canonical_rule
 from state.protocol.codec.kinds import Tagged
-from state.protocol.constants import COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
+from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
@@ -20,13 +20,16 @@ from state.protocol.transaction import (
 from state.tables import State
 from state.tables.witnesses import Witness
 
-COUNT_SIZE = 4
+COUNT_SIZE = 4  # the reference's allowance for the packed number of transactions
 
 
 def assemble_block(
     state: State, waiting: list[SignedTransaction], when: int, name: str, secret: bytes, skip: int = Skip.NOTHING
 ) -> SignedBlock:
-    """A signed block for a slot, with those of the waiting transactions that apply and fit. The state is as before."""
+    """Return a signed block for a slot, with the waiting transactions that apply and fit.
+
+    `when` must be in a slot of the witness, and `secret` be that of its signing key.
+    """
     slot = slot_at_time(state, when)
     require(slot > 0, condition="slot_num > 0")
     require(scheduled_witness(state, slot) == name, condition="scheduled_witness == witness_owner")
@@ -37,8 +40,10 @@ def assemble_block(
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
+    # Sealed three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
+    # root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
-    block.transactions = select_transactions(state, waiting, when, name, size)
+    block.transactions = select_transactions(state, waiting, when, name, size, skip)
     block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
@@ -51,7 +56,10 @@ def assemble_block(
 
 
 def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
-    """The version that this node runs when the witness's is another one, and its vote for the next hardfork it knows."""
+    """Return the version report, when the witness's last one is another, and the vote for the next hardfork that is known.
+
+    A witness that votes for a hardfork this node doesn't have takes the vote back.
+    """
     constants, hardforks = state.spec.constants, state.hardforks
     versions, times = state.spec.hardfork_versions, state.hardfork_times
     out = []
@@ -68,16 +76,23 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
     return tuple(out)
 
 
-def select_transactions(state: State, waiting: list[SignedTransaction], when: int, name: str, size: int) -> tuple[SignedTransaction, ...]:
-    """First come, first served: those that apply on the head and leave the part for required actions free."""
+def select_transactions(
+    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int, skip: int = Skip.NOTHING
+) -> tuple[SignedTransaction, ...]:
+    """Return the transactions that apply on the head and fit, first come, first served.
+
+    The part of a block that is reserved for required actions stays free. After six transactions that don't fit no more are
+    tried. Soft rules are not asked here: they apply when a transaction enters the node.
+    """
     most = state.props.maximum_block_size
-    partition = most - most * state.props.required_actions_partition_percent // 10000
+    partition = most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
     journal = state.journal
     start = journal.mark()
     chosen: list[SignedTransaction] = []
     postponed = 0
     try:
         if state.hardfork >= 20:
+            # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
         for trx in waiting:
             if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT:
@@ -89,7 +104,7 @@ def select_transactions(state: State, waiting: list[SignedTransaction], when: in
                 continue
             mark = journal.mark()
             try:
-                apply_transaction(state, trx)
+                apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
                 continue

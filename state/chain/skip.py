@@ -1,8 +1,13 @@
-"""Which checks of a block or a transaction to leave out. Source: block-processing.md §2.3."""
+"""Flags for the checks of a block or a transaction that are left out. Source: block-processing.md §2.3."""
 
 
 class Skip:
-    """The reference's skip flags, plain numbers; the bits are part of debug_node_api."""
+    """The reference's skip flags, as plain numbers: debug_node_api takes them from clients, so the bits are fixed.
+
+    Not every flag does what its name says. TRANSACTION_SIGNATURES and AUTHORITY_CHECK are the same check. TRANSACTION_DUPE_CHECK
+    leaves out the record of the transaction as well, not only the comparison. BLOCK_SIZE_CHECK concerns the producer's last
+    check only, and VALIDATE_INVARIANTS, UNDO_BLOCK and BLOCK_LOG change nothing here.
+    """
 
     NOTHING = 0
     WITNESS_SIGNATURE = 1 << 0
@@ -21,8 +26,8 @@ class Skip:
     BLOCK_LOG = 1 << 13
 
 
-# What can't change the state that a good file leads to. The check for duplicates stays: it makes the records that refuse the
-# same transaction once more when the node goes on from there.
+# The checks whose results don't enter the state, so that a file of valid blocks leads to the same state without them. The check
+# for duplicates stays: its records refuse the same transaction later, when the node goes on from there.
 TRUSTED = (
     Skip.WITNESS_SIGNATURE
     | Skip.TRANSACTION_SIGNATURES

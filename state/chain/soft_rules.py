@@ -1,4 +1,8 @@
-"""What this node refuses only while a transaction enters it; a block may hold it all the same.
+"""Soft rules: refusals of transactions that enter this node, which a block may contain all the same.
+
+They protect users and resources without being consensus: nodes may differ in them, so blocks of others can't be judged by them.
+They are listeners that ask `state.is_pushing`, so they don't act either when a pending transaction is applied again or put into
+a block. More of them stand at their operations (custom data, memberships, early forms of later hardforks' rules).
 Sources: block-processing.md §4.6; operations.md §12, §19 (item 15).
 """
 
@@ -17,20 +21,24 @@ ROLES = ("owner", "active", "posting")
 
 
 class CustomCount(Row):
-    """How many custom operations of an account wait for the next block."""
+    """The number of an account's custom operations that wait for the next block."""
 
     account: str = ""
     count: int = 0
 
 
 class CustomCounts(Table[CustomCount]):
-    """Only written while a transaction is pushed, so it goes with what is pending; at most one row an account."""
+    """The counters, at most one row for an account.
+
+    They are in the journal, and written only while a transaction is pushed: when the pending transactions are undone for the next
+    block, the counters go with them, and start anew. That is what makes the limit one per block.
+    """
 
     by_account = Unique("account")
 
 
 def install_soft_rules(state: State) -> None:
-    """Enter the rules among the state's listeners."""
+    """Add the rules to the state's listeners."""
     counts = CustomCounts(state.journal)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
@@ -41,14 +49,18 @@ def install_soft_rules(state: State) -> None:
     listen(require_no_key, Transfer, TransferToSavings, TransferFromSavings, after=False)
     listen(require_few_beneficiaries, CommentOptions, after=False)
     listen(require_shallow, Comment, after=False)
-    listen(count, Custom, CustomJson, CustomBinary, after=True)
+    listen(count, Custom, CustomJson, CustomBinary, after=False)
 
 
 # ------------------------------------------------------------------ memos
 
 
 def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
-    """A memo tells the world no key of the sender, and no password that its keys were made from."""
+    """Refuse a memo that reveals a private key of the sender, or the password that its keys were made from.
+
+    Wallets take keys and memos in neighbouring fields, and a memo is public for good. The password is tried as a wallet would:
+    deriving a key for each role from it.
+    """
     if not operation.memo or not state.is_pushing:
         return
     account = state.account(operation.from_)
@@ -62,7 +74,10 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
 
 
 def keys_in_memo(name: str, memo: str) -> set[bytes]:
-    """The public keys of the secret that a memo may be, and of those that it may be the password for."""
+    """Return the public keys that belong to a memo, read as a password for each role and as an extended private key.
+
+    A plain private key (WIF) isn't tried: the reference's reader of keys takes only the extended form here.
+    """
     secrets = [derive_secret(name, role, memo) for role in ROLES]
     extended = secret_from_extended_key(memo)
     if extended is not None:
@@ -74,7 +89,7 @@ def keys_in_memo(name: str, memo: str) -> set[bytes]:
 
 
 def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
-    """At most 8 beneficiaries; options of an unknown comment are left to the rules of the chain."""
+    """Refuse more than 8 beneficiaries; options of an unknown comment are left to the rules of the chain."""
     if not state.is_pushing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
         return
     for extension in operation.extensions:
@@ -83,7 +98,7 @@ def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
 
 
 def require_shallow(state: State, operation: Comment) -> None:
-    """Replies are nested at most 255 deep."""
+    """Refuse replies that are nested more than 255 deep."""
     if not state.is_pushing or not operation.parent_author:
         return
     parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
@@ -95,7 +110,7 @@ def require_shallow(state: State, operation: Comment) -> None:
 
 
 def count_custom(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:
-    """One more for everybody who must sign; at most 5 from one block to the next."""
+    """Count an operation for every account that must sign it; refuse a sixth from one block to the next."""
     for account in sorted(operation.impacted()):
         row = counts.by_account.get(account)
         if row is None:

@@ -1,7 +1,11 @@
-"""Applying one transaction to the state, with every check around its operations. Source: block-processing.md §2.8-§2.11."""
+"""Applies one transaction to the state: its own checks in the reference's order, then its operations.
+
+The same function serves blocks, pushed transactions and assembling a block; flags say which checks are left out.
+Source: block-processing.md §2.8-§2.11.
+"""
 
 from state.chain.skip import Skip
-from state.effects.notices import tell
+from state.effects.notices import notify
 from state.protocol.constants import (
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
@@ -26,14 +30,13 @@ EXCEPTION_BLOCKS = {
     4138790: "f65a3a788a2ef52406d8ba5705d7288be228403f",
     5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
 }
-# Operations that a listed account can't act with, and the field that names who acts (block-processing.md §2.11).
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
 
 
 def authority_lookups(state: State) -> Lookups:
-    """How the authority check finds accounts in a state; an unknown one is refused."""
+    """Return the functions by which the authority check finds the authorities of accounts; an unknown one is refused."""
     authority = state.authority
     return Lookups(
         active=lambda name: authority(name).active,
@@ -43,23 +46,24 @@ def authority_lookups(state: State) -> Lookups:
 
 
 def canonical_rule(state: State) -> Canonical:
-    """The rule for signatures now: BIP 62 since hardfork 20, the older one before."""
+    """Return the rule that signatures must keep: BIP 62 since hardfork 20, that of the reference's library before."""
     return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
 
 
 def validate_transaction(state: State, trx: SignedTransaction) -> None:
-    """The checks that need no state: at least one operation, and each one's own rules."""
+    """Make the checks that need no state: at least one operation, and each operation's own rules."""
     require(trx.operations, "A transaction must have at least one operation", condition="operations.size() > 0")
     for operation in trx.operations:
         operation.validate(state.wire.codecs)
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> None:
-    """Refuse unless exactly the needed keys have signed."""
-    # Before hardfork 20 a block's transactions could have any number of members and accounts.
+    """Refuse unless the signatures are exactly those that the operations need: none missing, none to spare."""
+    # Limits of the search through authorities. Before hardfork 20 only transactions that entered this node had any.
     limits = LIMITS if state.hardfork >= 20 or state.is_pushing else NO_LIMITS
     keys = state.wire.signers(trx, canonical_rule(state))
     try:
+        # A missing active authority is forgiven in a few blocks of the public chain that were accepted with it.
         verify(Needed.by(trx.operations), keys, authority_lookups(state), limits)
     except MissingActiveAuthority:
         if state.spec.is_test or state.props.head_block_number + 1 not in EXCEPTION_BLOCKS:
@@ -67,7 +71,11 @@ def verify_authority(state: State, trx: SignedTransaction) -> None:
 
 
 def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
-    """The reference block must be the one of this chain, and the expiration lie within the next hour."""
+    """Refuse unless the reference block is one of this chain and the expiration lies within the next hour.
+
+    The reference block binds a transaction to a fork. Of its id only 32 bits are compared, and a slot without a block counts as
+    zeros, so that a prefix of 0 passes there.
+    """
     if not skip & Skip.TAPOS_CHECK:
         summary = state.block_summaries.by_slot.get(trx.ref_block_num)
         block_id = ZERO_ID if summary is None else summary.block_id
@@ -78,13 +86,13 @@ def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
     now = state.head_time
     if trx.expiration > now + COIN_MAX_TIME_UNTIL_EXPIRATION:
         raise TransactionExpired("", trx_expiration=trx.expiration, now=now, max_til_exp=COIN_MAX_TIME_UNTIL_EXPIRATION)
-    # Since hardfork 9 a transaction that expires at head time is too late; before, it was in time.
+    # Since hardfork 9 a transaction is too late at its expiration; before, that second was in time.
     if trx.expiration < now or (trx.expiration == now and state.hardfork >= 9):
         raise TransactionExpired("", now=now, trx_exp=trx.expiration)
 
 
 def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
-    """Apply a transaction, or refuse it; the caller undoes what a refused one has changed."""
+    """Apply a transaction, or refuse it by raising; the caller undoes what a refused one has changed."""
     here = state.here
     here.trx_id = trx.id
     here.virtual_op = 0
@@ -109,21 +117,21 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
         for listener in state.listeners.after_transaction:
             listener(state, trx)
     finally:
-        # The reference leaves a refused transaction's id standing; block-level operations always show zeros here.
+        # The reference keeps the id of a refused transaction; here virtual operations of a block's steps always show zeros.
         here.trx_id = ZERO_ID
 
 
 def apply_operation(state: State, operation: Operation) -> None:
-    """One operation: is its actor locked out, tell, apply, tell."""
+    """Apply one operation between the calls of its listeners, unless the acting account is locked."""
     if operation.PROTECTED:
         require_not_locked(state, getattr(operation, operation.PROTECTED))
-    tell(state, operation, after=False)
+    notify(state, operation, after=False)
     operation.apply(state)
-    tell(state, operation, after=True)
+    notify(state, operation, after=True)
 
 
 def require_not_locked(state: State, name: str) -> None:
-    """Some accounts can't act from a point of time on, whatever the hardfork."""
+    """Refuse an account that may not act from a point of time on; that is a rule of times, not of hardforks."""
     now, spec = state.head_time, state.spec
     locked = (now >= COIN_PROTECTION_HARDFORK_TIME231 and name == HIVE_TREASURY_ACCOUNT) or (
         now >= spec.constants.COIN_PROTECTION_HARDFORK_TIME and name in spec.protected_accounts

@@ -1,22 +1,22 @@
-"""Making accounts and changing who may act for them. Source: operations.md §2.4, §2.13."""
+"""Creating accounts and changing their authorities. Source: operations.md §2.4, §2.13."""
 
-from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
 from state.protocol.errors import require
 from state.protocol.keys.authority import Authority
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata, OwnerHistory
 
-FULL_VOTING_POWER = 10000
+FULL_VOTING_POWER = COIN_100_PERCENT
 
 
 def require_size(state: State, authority: Authority) -> None:
-    """An authority has at most 40 members. Before hardfork 20 only this node's own pushes were held to it."""
+    """Refuse an authority of more than 40 members; before hardfork 20 only in transactions that enter this node."""
     if state.hardfork >= 20 or state.is_pushing:
         require_few(authority)
 
 
 def require_few(authority: Authority) -> None:
-    """An authority has at most 40 members, keys and accounts together."""
+    """Refuse an authority of more than 40 members, keys and accounts together."""
     require(
         authority.members <= COIN_MAX_AUTHORITY_MEMBERSHIP,
         "Authority membership exceeded. Max: ${max} Current: ${n}",
@@ -27,7 +27,7 @@ def require_few(authority: Authority) -> None:
 
 
 def require_members(state: State, authority: Authority, role: str, account: str) -> None:
-    """Every account that an authority names exists. Before hardfork 15 nobody looked."""
+    """Refuse an authority that names an account which doesn't exist; before hardfork 15 that was not checked."""
     if state.hardfork < 15:
         return
     for name, _ in authority.account_auths:
@@ -42,7 +42,7 @@ def require_members(state: State, authority: Authority, role: str, account: str)
 
 
 def require_accounts(state: State, authority: Authority) -> None:
-    """Every account that an authority names exists, or the lookup itself is refused."""
+    """Refuse an authority that names an unknown account, with the text of the look-up itself."""
     for name, _ in authority.account_auths:
         state.account(name)
 
@@ -57,16 +57,17 @@ def create_account(
     mined: bool = False,
     received_vesting_shares: int = 0,
 ) -> Account:
-    """A new account with its metadata and its owner, active and posting authority; a taken name is refused."""
+    """Insert an account with its metadata and its owner, active and posting authority; a taken name is refused."""
     now = state.head_time
     recovery = creator
     if state.hardfork < 11:
-        # Before hardfork 11 one account was everybody's recovery partner.
+        # Before hardfork 11 one account, named by the brand word, was the recovery partner of all.
         recovery = state.spec.brand
     elif state.hardfork >= 20 and creator == COIN_TEMP_ACCOUNT:
-        # Since hardfork 20 accounts made by `temp` fall to the top witness, as mined ones (without a creator) do.
+        # Anybody can act as `temp`, so it is no partner. An account without one is recovered by the witness with the most
+        # votes; mined accounts, which have no creator, always were.
         recovery = ""
-    # Before hardfork 20 voting mana was a percentage that started full.
+    # Before hardfork 20 voting mana was a percentage, which began full.
     mana = 0 if state.hardfork >= 20 else FULL_VOTING_POWER
     account = state.accounts.insert(
         Account(
@@ -88,9 +89,10 @@ def create_account(
 
 
 def update_owner(state: State, name: str, authority: Authority) -> None:
-    """Change an owner authority; the old one is remembered for recovery."""
+    """Change an owner authority, and keep the old one for an account recovery."""
     row = state.authority(name)
     now = state.head_time
+    # The main chain began to keep former authorities at a block of its own, not with a hardfork.
     if state.props.head_block_number >= state.spec.constants.COIN_OWNER_AUTH_HISTORY_TRACKING_START_BLOCK_NUM:
         state.owner_histories.insert(OwnerHistory(account=name, previous_owner_authority=row.owner, last_valid_time=now))
     state.account_authorities.modify(row, owner=authority, last_owner_update=now)

@@ -1,4 +1,8 @@
-"""Hardfork 23's emptying of an account into another one. Source: block-processing.md §3.27 `clear_account`."""
+"""Emptying an account into another one, as hardfork 23 did with a list of accounts.
+
+The order of the parts is visible: each credit of SBD may pay interest first, to either side, and the sums that the virtual
+operation reports are read before the balances move. Source: block-processing.md §3.27 `clear_account`.
+"""
 
 from state.effects.balances import (
     adjust_balance,
@@ -12,7 +16,7 @@ from state.effects.mana import regenerated, used
 from state.effects.notices import emit
 from state.effects.orders import cancel_order
 from state.effects.votes import propagate
-from state.protocol.constants import TIME_MAX
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.virtual import Hardfork23
 from state.tables import State
@@ -20,13 +24,14 @@ from state.tables.accounts import Account
 
 
 def clear_account(state: State, account: Account, treasury: Account) -> None:
-    """Move everything that an account owns to the treasury, and report it."""
+    """Move everything that an account owns to `treasury` (not the account that pays proposals), and report it."""
+    # The sum of VESTS is that of the beginning: vesting_shares are 0 when the rewards are counted.
     vesting_shares = account.vesting_shares
     vesting_coin = clear_vesting(state, account, treasury) if vesting_shares > 0 else 0
     cancel_everything(state, account)
-    coin = account.savings_balance + account.balance + account.reward_coin_balance
-    sbd = account.savings_sbd_balance + account.sbd_balance + account.reward_sbd_balance
-    vests = vesting_shares + account.reward_vesting_balance
+    coin = share(account.savings_balance + account.balance + account.reward_coin_balance)
+    sbd = share(account.savings_sbd_balance + account.sbd_balance + account.reward_sbd_balance)
+    vests = share(vesting_shares + account.reward_vesting_balance)
     reward_coin = account.reward_vesting_coin
     move_balances(state, account, treasury)
     # The reference fills the two amounts crosswise: the COIN sum in sbd_transferred and the SBD sum in coin_transferred.
@@ -37,15 +42,19 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
             sbd_transferred=Asset(coin, COIN),
             coin_transferred=Asset(sbd, SBD),
             vests_converted=Asset(vests, VESTS),
-            total_coin_from_vests=Asset(vesting_coin + reward_coin, COIN),
+            total_coin_from_vests=Asset(share(vesting_coin + reward_coin), COIN),
         ),
     )
 
 
 def update_both_bars(state: State, account: Account) -> tuple[int, int]:
-    """The bars of an account now; here the downvote bar's size is an exact product, whatever the head number."""
+    """Return the voting and the downvote mana of an account at head time.
+
+    The hardfork computes the size of the downvote bar without overflow, at whatever block: `downvote_maximum`, whose product
+    wraps on test chains, is not used here.
+    """
     now, effective = state.head_time, account.effective_vests
-    downvote = effective * state.props.downvote_pool_percent // 10000
+    downvote = effective * state.props.downvote_pool_percent // COIN_100_PERCENT
     return (
         regenerated(account.voting_mana, account.voting_mana_time, effective, now),
         regenerated(account.downvote_mana, account.downvote_mana_time, downvote, now),
@@ -53,7 +62,11 @@ def update_both_bars(state: State, account: Account) -> tuple[int, int]:
 
 
 def clear_vesting(state: State, account: Account, treasury: Account) -> int:
-    """Call back what is delegated, take the VESTS out of the vesting fund; returns the COIN that they were."""
+    """End the account's delegations and convert its VESTS to COIN of the treasury; returns that COIN.
+
+    VESTS on their way back from former delegations need no return: they are part of vesting_shares, so that only their
+    expirations are removed.
+    """
     now, percent = state.head_time, state.props.downvote_pool_percent
     for delegation in list(state.vesting_delegations.by_delegation.equal(account.name)):
         delegatee, vests = state.account(delegation.delegatee), delegation.vesting_shares
@@ -62,7 +75,7 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
             delegatee,
             voting_mana=used(voting, vests),
             voting_mana_time=now,
-            downvote_mana=used(downvote, vests * percent // 10000),
+            downvote_mana=used(downvote, vests * percent // COIN_100_PERCENT),
             downvote_mana_time=now,
             received_vesting_shares=share(delegatee.received_vesting_shares - vests),
         )
@@ -94,7 +107,11 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
 
 
 def cancel_everything(state: State, account: Account) -> None:
-    """Escrows, orders, conversions and savings withdrawals give back to the account what they hold."""
+    """End the account's escrows, orders, conversions and savings withdrawals; what they hold goes to its liquid balances.
+
+    Of savings withdrawals also those to the account, whoever made them. One from the account to itself is in both lists
+    of the reference, and is gone when the second is walked.
+    """
     for escrow in list(state.escrows.by_from_id.equal(account.name)):
         give_back_escrow(state, escrow)
     for order in list(state.limit_orders.by_account.equal(account.name)):
@@ -112,7 +129,10 @@ def cancel_everything(state: State, account: Account) -> None:
 
 
 def move_balances(state: State, account: Account, treasury: Account) -> None:
-    """Savings, liquid and reward balances, in the reference's order; interest paid meanwhile stays where it is paid."""
+    """Move savings, liquid and reward balances, in the reference's order.
+
+    Each amount is read at the beginning: interest that a debit pays on the way stays with the account.
+    """
     for symbol, amount, take in (
         (COIN, account.savings_balance, adjust_savings_balance),
         (SBD, account.savings_sbd_balance, adjust_savings_balance),

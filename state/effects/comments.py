@@ -1,8 +1,9 @@
-"""Comments as all who change them see them: how they are found, what publishing and editing need, what a new one is.
+"""Comments: how they are found, the conditions of publishing and editing, and what a new comment starts with.
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MAX_COMMENT_DEPTH,
     COIN_MAX_COMMENT_DEPTH_PRE_HF17,
     COIN_MAX_PERMLINK_LENGTH,
@@ -20,17 +21,20 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment
 
-FULL_WEIGHT = 10000
+FULL_WEIGHT = COIN_100_PERCENT
 EARLY_INTERVAL = 60
 
 
 def find_comment(state: State, author: str, permlink: str) -> Comment | None:
-    """A comment by its author and its permlink, of which only what stands in front of a NUL is compared."""
+    """Return a comment by its author and permlink, or None; of the permlink only the part before a NUL is compared.
+
+    Permlinks are stored as C strings in the reference, and those of the first blocks could hold anything.
+    """
     return state.comments.by_permlink.get(author, to_nul(permlink) if "\0" in permlink else permlink)
 
 
 def comment_of(state: State, author: str, permlink: str) -> Comment:
-    """A comment by its author and permlink; an unknown one is refused."""
+    """Return a comment by its author and permlink, or refuse an unknown one."""
     comment = find_comment(state, author, permlink)
     if comment is None:
         raise UnknownKey
@@ -38,19 +42,19 @@ def comment_of(state: State, author: str, permlink: str) -> Comment:
 
 
 def to_nul(value: str) -> str:
-    """What a C string holds of a text."""
+    """Return the part of a text that a C string holds: up to the first NUL."""
     return value.partition("\0")[0]
 
 
 def payout_time(state: State, comment: Comment) -> int:
-    """When a comment is paid out. Before hardfork 17 that was when its root was."""
+    """Return when a comment is paid out; before hardfork 17 a discussion was paid together with its root."""
     if state.hardfork >= 17 or not comment.parent_author:
         return comment.cashout_time
     return state.comments.find(comment.root_comment).cashout_time
 
 
 def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
-    """One descendant more or less for a comment and all above it; it counts as activity."""
+    """Count one descendant more or less for a comment and all its ancestors, and note the activity on them."""
     comments, now = state.comments, state.head_time
     while parent is not None:
         comments.modify(parent, children=parent.children + delta, active=now)
@@ -58,11 +62,11 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
         parent = comment_of(state, author, parent.parent_permlink) if author else None
 
 
-# ------------------------------------------------------------------ what publishing needs
+# ------------------------------------------------------------------ conditions of publishing
 
 
 def require_depth(state: State, parent: Comment) -> None:
-    """A discussion has a limit; before hardfork 17 it was 6."""
+    """Refuse a reply that is nested too deeply: more than 65,535 levels, before hardfork 17 more than 6."""
     limit, name = COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
     if state.hardfork < 17:
         limit, name = COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"
@@ -71,7 +75,7 @@ def require_depth(state: State, parent: Comment) -> None:
 
 
 def require_shallow(parent: Comment, limit: int, condition: str) -> None:
-    """A comment that may be answered."""
+    """Refuse a reply to a comment at the limit of depth; `condition` is the reference's expression for it."""
     require(
         parent.depth < limit,
         "Comment is nested ${x} posts deep, maximum depth is ${y}.",
@@ -82,11 +86,11 @@ def require_shallow(parent: Comment, limit: int, condition: str) -> None:
 
 
 def require_open(state: State, parent: Comment) -> None:
-    """A discussion that takes replies: its root decides."""
+    """Refuse a reply in a discussion whose root doesn't allow any."""
     root = state.comments.find(parent.root_comment)
     require(root.allow_replies, "The parent comment has disabled replies.", condition="_db.get( parent->root_comment ).allow_replies")
     if 12 <= state.hardfork < 17:
-        # Only in these hardforks discussions were closed by their payout.
+        # In these hardforks a discussion was closed by its last payout.
         require(
             payout_time(state, parent) != TIME_MAX,
             "Discussion is frozen.",
@@ -95,7 +99,11 @@ def require_open(state: State, parent: Comment) -> None:
 
 
 def require_pause(state: State, author: Account, parent: Comment | None) -> None:
-    """Some time since the author's last post. Before hardfork 12 any post counted, before 6 there was one rule for all."""
+    """Refuse a post too soon after the author's last one.
+
+    Roots are 5 minutes apart, replies 3 seconds. Before hardfork 12 the pause before a root counted from any post; before
+    hardfork 6 it was a minute between any two posts.
+    """
     now, hardfork = state.head_time, state.hardfork
     if hardfork < 6:
         require(
@@ -126,7 +134,7 @@ def require_pause(state: State, author: Account, parent: Comment | None) -> None
 
 
 def require_new_permlink(permlink: str) -> None:
-    """A permlink that a new comment can have."""
+    """Refuse a permlink that no new comment can have: empty, too long, or with another character than a-z, 0-9 and hyphen."""
     require(
         0 < text.size(permlink) < COIN_MAX_PERMLINK_LENGTH,
         "Permlink is not a valid size.",
@@ -137,14 +145,14 @@ def require_new_permlink(permlink: str) -> None:
         require(False, "Invalid permlink character: ${s}", condition="false", s=bad)
 
 
-# ------------------------------------------------------------------ what editing needs
+# ------------------------------------------------------------------ conditions of editing
 
 
 def require_editable(state: State, author: Account, comment: Comment) -> None:
-    """A pause since the author's last post or edit; before hardfork 17 a comment could be too old as well."""
+    """Refuse an edit too soon after the author's last post or edit; in hardforks 10 to 16 also one of an old comment."""
     hardfork = state.hardfork
     if hardfork >= 21 or state.is_pushing:
-        # Before hardfork 21 only this node's own pushes were held to it.
+        # Before hardfork 21 this was asked only of transactions that entered this node.
         require(
             state.head_time - author.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL,
             "Can only perform one comment edit per block.",
@@ -165,7 +173,11 @@ def require_editable(state: State, author: Account, comment: Comment) -> None:
 
 
 def require_same_parent(state: State, comment: Comment, parent_author: str, parent_permlink: str) -> None:
-    """An edit names the same parent. Before hardfork 21 it was enough that the permlinks were equal, or as long."""
+    """Refuse an edit that names another parent.
+
+    Before hardfork 21 a parent permlink of the same length passed too: the reference compared the lengths of the whole texts,
+    or the texts up to their NUL, where it had to compare both.
+    """
     require(
         comment.parent_author == parent_author,
         "The parent of a comment cannot change.",
@@ -186,7 +198,7 @@ def require_same_parent(state: State, comment: Comment, parent_author: str, pare
 
 
 def publish(state: State, author: Account, parent: Comment | None, permlink: str, parent_permlink: str) -> Comment:
-    """Insert a comment, and note on its author that it has posted."""
+    """Insert a comment, and note the post on its author."""
     now, comments = state.head_time, state.comments
     noted = {"last_post": now, "last_post_edit": now, "post_count": author.post_count + 1}
     if parent is not None:
@@ -204,7 +216,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
     comment.created = comment.last_update = comment.active = now
     comment.cashout_time = first_payout_time(state, comment)
     if parent is None and 12 <= state.hardfork < 17:
-        # Only in these hardforks who posted more than four times a day earned less.
+        # In these hardforks an author of more than four roots a day earned less for each further one.
         noted["post_bandwidth"] = bandwidth = post_bandwidth(state, author)
         comment.reward_weight = min(COIN_POST_WEIGHT_CONSTANT * FULL_WEIGHT // bandwidth**2, FULL_WEIGHT)
     state.accounts.modify(author, **noted)
@@ -212,7 +224,10 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
 
 
 def first_payout_time(state: State, comment: Comment) -> int:
-    """When a new comment is paid out. Before hardfork 17 only roots had a time, before 12 votes gave them one."""
+    """Return when a new comment is paid out: after 7 days (the build's window).
+
+    Before hardfork 17 only roots had a time of their own, and before hardfork 12 they got it with the first vote.
+    """
     constants = state.spec.constants
     if state.hardfork >= 17:
         return comment.created + constants.COIN_CASHOUT_WINDOW_SECONDS
@@ -222,6 +237,6 @@ def first_payout_time(state: State, comment: Comment) -> int:
 
 
 def post_bandwidth(state: State, author: Account) -> int:
-    """How much an author posts: 10000 for each root, which wears off within a day of the next one."""
+    """Return an author's average of posting: 10000 for each root, and what is left of the last value, which fades within a day."""
     elapsed = min(state.head_time - author.last_root_post, COIN_POST_AVERAGE_WINDOW)
     return author.post_bandwidth * (COIN_POST_AVERAGE_WINDOW - elapsed) // COIN_POST_AVERAGE_WINDOW + FULL_WEIGHT

@@ -1,16 +1,23 @@
-"""Lending VESTS and taking them back: what an account has to lend, and the manabars that follow. Source: operations.md §6.4."""
+"""Lending VESTS and taking them back: the amount that an account can lend, and the changes of both sides' manabars.
+
+VESTS that are lent take their mana along: the delegator loses and the delegatee gains as much, or else the same VESTS could
+vote twice. Hardforks 20 to 22 got parts of this wrong in ways that the chain has kept. Source: operations.md §6.4.
+"""
 
 from state.effects.arithmetic import share
 from state.effects.mana import manabar_changes, truncated, update_manabar, used, wrapped
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
+from state.protocol.errors import require
+from state.protocol.values.integers import INT64_MAX
 from state.tables import State
 from state.tables.accounts import Account, DelegationExpiration, VestingDelegation
 
 
 def lendable(state: State, account: Account) -> tuple[int, int]:
-    """The VESTS that an account can lend by its voting and by its downvote mana, which are brought up to now.
+    """Return the VESTS that an account can lend by its voting mana and by its downvote mana; brings both bars up to now.
 
-    They are VESTS of its own that it doesn't power down; what it has received counts as used first.
+    Only its own VESTS that are not being powered down can be lent, and only as far as their mana is unspent. Spent mana counts
+    against received VESTS first: an account that has spent no more than those can still lend everything of its own.
     """
     left = share(account.to_withdraw - account.withdrawn)
     if state.hardfork < 20:
@@ -22,26 +29,28 @@ def lendable(state: State, account: Account) -> tuple[int, int]:
     voting = min(account.voting_mana, own)
     downvote = min(downvotable(state, account), own)
     if account.next_vesting_withdrawal < TIME_MAX and left > account.vesting_withdraw_rate:
-        # The bars already leave out this week's part of what is powered down; here all of it is left out.
+        # effective_vests leaves out only this week's part of a power-down; the other weeks' can't be lent either.
         later = account.vesting_withdraw_rate - left
         return share(voting + later), share(downvote + later)
     return voting, downvote
 
 
 def downvotable(state: State, account: Account) -> int:
-    """The VESTS that an account's downvote mana stands for, rounded in its favour."""
+    """Return the VESTS that an account's downvote mana stands for, rounded in its favour."""
     percent = state.props.downvote_pool_percent
     if percent == 0:
         return account.voting_mana
     rounding = COIN_100_PERCENT // percent - 1
     if state.hardfork >= 22:
-        return share(account.downvote_mana * COIN_100_PERCENT // percent + rounding)
+        vests = account.downvote_mana * COIN_100_PERCENT // percent + rounding
+        require(vests <= INT64_MAX, condition="lo <= uint64_t( std::numeric_limits<int64_t>::max() )")
+        return vests
     # Under hardfork 21 the product wrapped at 64 bits.
     return truncated(wrapped(account.downvote_mana * COIN_100_PERCENT), percent) + rounding
 
 
 def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> None:
-    """Move VESTS for use; the delegator's manabars are up to now already."""
+    """Lend VESTS; the delegator's manabars have been brought up to now by `lendable`."""
     changes = {"delegated_vesting_shares": share(delegator.delegated_vesting_shares + shares)}
     if state.hardfork >= 20:
         changes["voting_mana"] = used(delegator.voting_mana, shares)
@@ -55,7 +64,10 @@ def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> N
 
 
 def take_back(state: State, delegation: VestingDelegation, delegatee: Account, shares: int) -> None:
-    """Lower a delegation to `shares`, or end it; the difference is nobody's to use until it returns."""
+    """Lower a delegation to `shares`, or end it with 0; nobody can use the difference until it returns to the delegator.
+
+    The delay is as long as a manabar takes to fill, so that the mana of the same VESTS can't be spent by both in that time.
+    """
     less = delegation.vesting_shares - shares
     returns = max(state.head_time + state.props.delegation_return_period, delegation.min_delegation_time)
     state.delegation_expirations.insert(DelegationExpiration(delegator=delegation.delegator, vesting_shares=less, expiration=returns))
@@ -71,18 +83,19 @@ def take_back(state: State, delegation: VestingDelegation, delegatee: Account, s
 
 
 def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
-    """The changes of the bars of an account that `less` VESTS are taken back from, with `rest` left of the delegation."""
+    """Return the changes of a delegatee's bars when `less` VESTS are taken back and `rest` are left of the delegation."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
         return bars | {
             "voting_mana": used(bars["voting_mana"], less),
             "downvote_mana": used(bars["downvote_mana"], pool_part(state, less)),
         }
-    # Before hardfork 22 the bars were not brought up to now here, and under 21 the rest counted for downvotes.
+    # Before hardfork 22 the bars were not brought up to now here. Hardfork 21 took the rest of the delegation from the
+    # downvote bar in place of the difference; hardfork 22 corrected both.
     changes = {"voting_mana": used(delegatee.voting_mana, less)} if state.hardfork >= 20 else {}
     return changes | {"downvote_mana": used(delegatee.downvote_mana, rest)} if state.hardfork == 21 else changes
 
 
 def pool_part(state: State, shares: int) -> int:
-    """What VESTS count for in the downvote bar."""
+    """Return the part of VESTS that counts in the downvote bar."""
     return shares * state.props.downvote_pool_percent // COIN_100_PERCENT

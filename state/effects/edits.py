@@ -1,6 +1,9 @@
-"""Edits of a comment's body: a new text, or patches of the old one as diff-match-patch writes them. It knows no state.
+"""Edits of a comment's body: a new text, or patches of the old one in the format of diff-match-patch. It knows no state.
 
-The reference's reader of patches differs from the library's, so it is ours; matching is the library's with its defaults.
+The reference decides by the result alone whether an edit was a patch: a text that parses as patches and applies is one,
+anything else replaces the body. So a difference in reading them would change bodies. The C++ port of diff-match-patch, which
+the reference uses, reads patches otherwise than Python's, so the reading is done here; it works on wide characters and on
+percent-encoded UTF-8. Finding the places of patches and applying them is left to the Python library with its defaults.
 Source: operations.md §8.1 "Edit".
 """
 
@@ -9,30 +12,32 @@ import re
 from diff_match_patch import diff_match_patch
 from diff_match_patch.diff_match_patch import patch_obj
 
+from state.protocol.values.integers import INT64_MAX, WORD32
+
 HEAD = re.compile(r"@@ -([0-9]+),?([0-9]*) \+([0-9]+),?([0-9]*) @@")
 KINDS = {"-": diff_match_patch.DIFF_DELETE, "+": diff_match_patch.DIFF_INSERT, " ": diff_match_patch.DIFF_EQUAL}
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
-# Lead bytes of UTF-8: how many bits to shift, what they look like then, the bits that they carry, how many bytes follow.
+# Lead bytes of UTF-8: the bits to shift away, what is left then, the bits that carry data, the number of bytes that follow.
 LEADS = ((5, 0b110, 0x1F, 1), (4, 0b1110, 0x0F, 2), (3, 0b11110, 0x07, 3))
-INT64_MAX = 2**63 - 1
 
 
 def edited(old: str, body: str) -> str:
-    """The body after an edit: the patched old one, or, when the edit is no patch or one that can't be read, the edit itself."""
+    """Return the body after an edit: the patched old body, or the edit itself when it is no patch or can't be read as one."""
+    # Anything that begins otherwise is refused by the reader in any case; this is the fast way for ordinary texts.
     if not body.lstrip("\n").startswith("@@ -"):
         return body
     try:
         patches = read_patches(body)
         result = diff_match_patch().patch_apply(patches, old)[0]
     except Exception:
-        # The reference takes whatever goes wrong here as "no patch".
+        # Whatever the reference's library throws, it catches, and takes the edit as a new text.
         return body
-    # Surrogates, which encoded characters beyond the first plane have become, have no place in UTF-8.
+    # Characters beyond the first plane have become two surrogates (`as_utf16`), which UTF-8 can't hold: they are pruned.
     return str(result).encode("utf-8", "ignore").decode()
 
 
 def read_patches(text: str) -> list[patch_obj]:
-    """The patches of a text; ValueError when it is none."""
+    """Parse the patches of a text; raises ValueError or KeyError where it has another form."""
     lines = text.lstrip("\n").split("\n")
     patches: list[patch_obj] = []
     for line in lines:
@@ -44,7 +49,7 @@ def read_patches(text: str) -> list[patch_obj]:
 
 
 def read_head(line: str) -> patch_obj:
-    """A patch without its lines, from its first one."""
+    """Parse the first line of a patch, its places in both texts."""
     match = HEAD.fullmatch(line)
     if match is None:
         raise ValueError(line)
@@ -55,7 +60,8 @@ def read_head(line: str) -> patch_obj:
 
 
 def place(start: str, length: str) -> tuple[int, int]:
-    """Where a patch begins, counted from 0, and its length, which is 1 when it is left out."""
+    """Return where a patch begins, counted from 0, and its length; a length that is left out is 1."""
+    # The format counts from 1, but gives the place of nothing as that of the character before it.
     if not length:
         return as_int(start) - 1, 1
     if length == "0":
@@ -64,15 +70,16 @@ def place(start: str, length: str) -> tuple[int, int]:
 
 
 def as_int(digits: str) -> int:
-    """A number as a 64-bit long, cut to 32 bits."""
-    return (min(int(digits), INT64_MAX) + 2**31) % 2**32 - 2**31
+    """Read a number as the reference does: a 64-bit long that saturates, cut to a signed 32-bit integer."""
+    return (min(int(digits), INT64_MAX) + 2**31) % WORD32 - 2**31
 
 
 def percent_decoded(text: str) -> str:
-    """The text of a patch's line: %-encoded bytes as UTF-8. Characters beyond ASCII that are not encoded fall out.
+    """Decode the text of a patch's line: percent-encoded bytes are UTF-8.
 
-    They are read like bytes, so they can pair up with what follows them. Characters beyond the first plane become two
-    surrogates, which match nothing.
+    The reference decodes whole code points as if they were bytes. So a character beyond ASCII that is not encoded falls out,
+    or, where its code looks like a lead byte, swallows what follows; and one beyond the first plane becomes two surrogates,
+    which match nothing in a body.
     """
     if "%" not in text and text.isascii():
         return text
@@ -94,7 +101,7 @@ def percent_decoded(text: str) -> str:
 
 
 def encoded_units(text: str) -> list[int]:
-    """The code points of a text, with one for each %-encoded byte."""
+    """Return the code points of a text, and for each percent-encoded byte its value."""
     units: list[int] = []
     i = 0
     while i < len(text):
@@ -111,7 +118,10 @@ def encoded_units(text: str) -> list[int]:
 
 
 def continued(units: list[int], i: int, code: int, follow: int) -> tuple[int, int]:
-    """A code point from its lead's bits and what continues it from `i` on, -1 when it breaks off; and where to read on."""
+    """Add the bits of `follow` units from `i` on to those of a lead.
+
+    Returns the code point, -1 where a unit continues nothing, and the place to read on: that unit is read again.
+    """
     for _ in range(follow):
         if i == len(units) or units[i] & 0xC0 != 0x80:
             return -1, i
@@ -121,7 +131,7 @@ def continued(units: list[int], i: int, code: int, follow: int) -> tuple[int, in
 
 
 def as_utf16(code: int) -> str:
-    """A character; one beyond the first plane as two surrogates, nothing for -1."""
+    """Return a code point as UTF-16 has it: two surrogates beyond the first plane; nothing for -1."""
     if code < 0:
         return ""
     if code <= 0xFFFF:

@@ -7,7 +7,7 @@ from state.tables.payments import Escrow
 
 
 def give_back_escrow(state: State, escrow: Escrow) -> None:
-    """Return all funds of an escrow, the fee too, and forget it."""
+    """Return all funds of an escrow, with a fee that is not yet paid, and remove it."""
     owner, fee = state.account(escrow.from_), escrow.pending_fee
     adjust_balance(state, owner, escrow.coin_balance, COIN)
     adjust_balance(state, owner, escrow.sbd_balance, SBD)

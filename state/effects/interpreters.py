@@ -1,4 +1,4 @@
-"""Custom operations that a plugin understands: the plugin registers under an id and is run when one comes.
+"""Custom operations that a plugin interprets: it registers under an id, and is called for each operation with that id.
 Source: wire-format.md §4.8; operations.md §12; block-processing.md §4.6.
 """
 
@@ -12,7 +12,11 @@ Interpreter = Callable[[State, Any], None]
 
 
 def interpret(state: State, operation: Any) -> None:
-    """Run the interpreter of a custom operation's id, in a session of its own; its refusals count only while it is pushed."""
+    """Run the interpreter of a custom operation's id, in a session of its own.
+
+    Its refusal undoes what it has done, and refuses the operation only while that enters this node: plugins are not part of
+    consensus, so a block is valid whatever they say.
+    """
     interpreter = state.interpreters.get(operation.id)
     if interpreter is None:
         return

@@ -1,4 +1,4 @@
-"""What mining and making the market liquid once earned: yearly percentages of the supply, with a minimum each.
+"""Early rewards for mining and for making the market liquid: yearly percentages of the supply, with a minimum each.
 Source: operations.md §13, §17.8; block-processing.md §3.19.
 """
 
@@ -14,16 +14,20 @@ from state.protocol.constants import (
     COIN_POW_APR_PERCENT,
     COIN_START_VESTING_BLOCK,
 )
+from state.protocol.values.integers import WORD128
 from state.tables import State
 
 
 def part_of_year(supply: int, percent: int, factor: int, shift: int) -> int:
-    """A yearly percentage of the supply for a part of the year that a fixed-point factor stands for, rounded."""
-    return (supply * percent * factor + (1 << (shift - 1))) >> shift
+    """Return a yearly percentage of the supply for a part of the year, rounded; the part is `factor` / 2^`shift`."""
+    return (supply * percent * factor + (1 << (shift - 1))) % WORD128 >> shift
 
 
 def pow_reward(state: State) -> int:
-    """What one proof of work brings, in COIN. On the main build the first miners got nothing."""
+    """Return the reward of one proof of work in COIN.
+
+    On the main build the first miners got nothing until 21 were in the queue, or the vesting fund began to grow.
+    """
     props = state.props
     few = props.num_pow_witnesses < COIN_MAX_WITNESSES and props.head_block_number < COIN_START_VESTING_BLOCK
     if few and not state.spec.is_test:
@@ -33,6 +37,6 @@ def pow_reward(state: State) -> int:
 
 
 def liquidity_reward(state: State) -> int:
-    """What the most liquid market maker gets each hour, in COIN."""
+    """Return the hourly reward of the market maker with the most volume, in COIN."""
     factor, shift = COIN_APR_PERCENT_MULTIPLY_PER_HOUR, COIN_APR_PERCENT_SHIFT_PER_HOUR
     return max(COIN_MIN_LIQUIDITY_REWARD, part_of_year(state.props.virtual_supply, COIN_LIQUIDITY_APR_PERCENT, factor, shift))

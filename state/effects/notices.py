@@ -1,16 +1,21 @@
-"""Telling listeners of operations, and the emission of virtual operations. Source: block-processing.md §2.14, §3.28."""
+"""Calls the listeners of operations, and emits virtual operations. Source: block-processing.md §2.14, §3.28."""
 
 import logging
 
 from state.protocol.errors import ChainError, PluginRefused
 from state.protocol.operation import Operation
+from state.protocol.values.integers import WORD16
 from state.tables import State
 
 log = logging.getLogger("coind.listeners")
 
 
-def tell(state: State, operation: Operation, after: bool) -> None:
-    """Tell those who asked. A `PluginRefused` passes; another refusal ends this notice and nothing else."""
+def notify(state: State, operation: Operation, after: bool) -> None:
+    """Call the listeners of an operation, before or after it is applied.
+
+    A `PluginRefused` passes, and refuses the operation. Any other refusal ends this round of calls and nothing else, so that
+    the listeners that follow are not called: that is the reference's policy, and its plugins rely on it.
+    """
     try:
         for listener in state.listeners.of_operation(type(operation), after):
             listener(state, operation)
@@ -21,17 +26,21 @@ def tell(state: State, operation: Operation, after: bool) -> None:
 
 
 def announce(state: State, operation: Operation) -> None:
-    """A virtual operation is about to happen: it takes the next number."""
-    state.here.virtual_op += 1
-    tell(state, operation, after=False)
+    """Call the listeners before the change of state that a virtual operation reports; it takes the next number."""
+    state.here.virtual_op = (state.here.virtual_op + 1) % WORD16  # 16 bits in the reference
+    notify(state, operation, after=False)
 
 
 def complete(state: State, operation: Operation) -> None:
-    """A virtual operation that was announced has happened; it is told with the number that is current now."""
-    tell(state, operation, after=True)
+    """Call the listeners after the change of state that was announced.
+
+    The number is the one that is current now, as in the reference: if another virtual operation was emitted in between, it
+    is that one's.
+    """
+    notify(state, operation, after=True)
 
 
 def emit(state: State, operation: Operation) -> None:
-    """A virtual operation without a state change in between."""
+    """Emit a virtual operation whose change of state is made already, or comes later: both calls follow each other."""
     announce(state, operation)
     complete(state, operation)

@@ -1,6 +1,6 @@
-"""Orders of the market: how a new one meets those that are there, and how one ends. Source: operations.md §9.4, §17.1.
+"""Orders of the market: matching a new one against those in the book, and ending one. Source: operations.md §9.4, §17.1.
 
-Prices compare as products of their amounts; the order that was there first sets the price of a trade.
+Prices compare as products of their amounts, without division. The order that was in the book first sets the price of a trade.
 """
 
 from state.effects.balances import adjust_balance
@@ -8,16 +8,16 @@ from state.effects.mana import wrapped
 from state.effects.notices import emit
 from state.protocol.constants import COIN_LIQUIDITY_TIMEOUT_SEC, COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
 from state.protocol.values.asset import COIN, Asset, Price
+from state.protocol.values.integers import WORD128
 from state.protocol.virtual import FillOrder
 from state.tables import State
 from state.tables.market import LimitOrder, LiquidityReward
 
 MIN_AGE_SINCE_HARDFORK_10 = 1800
-WORD = 2**128
 
 
 def apply_order(state: State, order: LimitOrder) -> bool:
-    """Trade a new order with those that it meets, best price first; returns whether it is gone."""
+    """Trade a new order with those of the other side that it meets, best price first; returns whether it is used up."""
     price = order.sell_price
     by_price, market = state.limit_orders.by_price, (-price.quote.symbol, -price.base.symbol)
     while True:
@@ -29,12 +29,12 @@ def apply_order(state: State, order: LimitOrder) -> bool:
 
 
 def cancel_order(state: State, order: LimitOrder) -> None:
-    """Give back what an order still has for sale, and forget it."""
+    """Give back what an order still has for sale, and remove it."""
     give_back(state, order, order.for_sale)
 
 
 def meet(new: Price, old: Price) -> bool:
-    """Whether an order's price is at least as good as the one that a new order asks for on the other side of its market."""
+    """Return whether an order of the book is on the other side of a new order's market, at a price that the new one accepts."""
     return (
         old.base.symbol == new.quote.symbol
         and old.quote.symbol == new.base.symbol
@@ -45,7 +45,8 @@ def meet(new: Price, old: Price) -> bool:
 def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
     """Trade two orders at the price of the older one until one of them is used up; returns whether the new one is gone.
 
-    What the reference asserts here (symbols, sizes, that one side is used up) follows from the arithmetic.
+    Each side's amount is rounded down, so that the order which is not used up pays a little less than the price says. That the
+    symbols match and that one side is used up, which the reference asserts here, follows from the arithmetic.
     """
     base, quote = old.sell_price.base, old.sell_price.quote
     worth = old.for_sale * quote.amount // base.amount
@@ -67,13 +68,17 @@ def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
             open_pays=Asset(old_pays, base.symbol),
         ),
     )
+    # The virtual operation comes before the balances change, and the new order is filled first: both are seen in the history.
     gone = fill(state, new, new_pays, old_pays)
     fill(state, old, old_pays, new_pays)
     return gone
 
 
 def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
-    """Credit an order's seller and take what was sold; returns whether nothing is left that would buy anything."""
+    """Credit an order's seller and take what was sold; returns whether the order is gone.
+
+    A rest that would buy less than the smallest unit at the order's own price can't be traded any more, and is given back.
+    """
     price = order.sell_price
     adjust_balance(state, state.account(order.seller), receives, price.quote.symbol)
     left = order.for_sale - pays
@@ -88,7 +93,7 @@ def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
 
 
 def give_back(state: State, order: LimitOrder, amount: int) -> None:
-    """Credit an order's seller with what is left, and forget the order."""
+    """Credit an order's seller with what is left of it, and remove the order."""
     adjust_balance(state, state.account(order.seller), amount, order.sell_price.base.symbol)
     state.limit_orders.remove(order)
 
@@ -97,8 +102,8 @@ def give_back(state: State, order: LimitOrder, amount: int) -> None:
 
 
 def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: int, old_pays: int) -> None:
-    """Before hardfork 12: who was there first gains volume in COIN, the taker loses as much."""
-    # Since hardfork 10 only orders count that have been there for half an hour, before it was a minute.
+    """Before hardfork 12: add a trade's volume to the seller of the older order, and take it from the one of the new order."""
+    # Only orders count that have been in the book for half an hour; before hardfork 10 it was a minute.
     least = MIN_AGE_SINCE_HARDFORK_10 if state.hardfork >= 10 else COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
     if state.head_time - old.created < least:
         return
@@ -109,12 +114,12 @@ def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: in
 
 
 def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> None:
-    """Change a market maker's volume: of COIN that was bought with SBD, or of COIN that was sold."""
+    """Change one of a market maker's two volumes: of COIN bought with SBD, or of COIN sold."""
     account, now = state.account(owner).id, state.head_time
     record = state.liquidity_rewards.by_owner.get(account)
     if record is None:
         coin, sbd = (volume, 0) if sells_sbd else (0, volume)
-        # Since hardfork 9 the smaller volume of a new record counts.
+        # Hardfork 9 introduced the smaller volume as the weight, but for new records only; hardfork 10 for all.
         weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 9)
         row = LiquidityReward(owner=account, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
         state.liquidity_rewards.insert(row)
@@ -122,14 +127,14 @@ def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> 
     coin, sbd = record.coin_volume, record.sbd_volume
     if now - record.last_update >= COIN_LIQUIDITY_TIMEOUT_SEC:
         coin = sbd = 0
-    coin, sbd = (coin + volume, sbd) if sells_sbd else (coin, sbd + volume)
-    # Since hardfork 10 the smaller volume of an existing record counts.
+    # Volumes wrap at 64 bits.
+    coin, sbd = (wrapped(coin + volume), sbd) if sells_sbd else (coin, wrapped(sbd + volume))
     weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 10)
     state.liquidity_rewards.modify(record, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
 
 
 def liquidity_weight(coin: int, sbd: int, smaller: bool) -> int:
-    """What two volumes weigh: nothing unless both are positive, else the smaller one, or their product in 64 bits."""
+    """Return the weight of two volumes: 0 unless both are positive, else the smaller one, or their product in 64 bits."""
     if coin <= 0 or sbd <= 0:
         return 0
-    return min(coin, sbd) if smaller else wrapped(coin * sbd) % WORD
+    return min(coin, sbd) if smaller else wrapped(coin * sbd) % WORD128

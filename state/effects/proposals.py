@@ -8,9 +8,10 @@ from state.tables.proposals import Proposal
 
 
 def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:
-    """Delete proposals, each behind its votes, until as many rows are gone as the chain allows at once.
+    """Delete proposals, each after its votes, until as many rows are gone as the chain spec allows at once (negative: any number).
 
-    `proposals` is asked for the next one only when the one before is gone. A negative limit is none.
+    The limit bounds the work of one block; a proposal that is left over goes in a later one. `proposals` is advanced only
+    after the one before is gone, so it may read the table that shrinks.
     """
     left = state.spec.remove_threshold
     for proposal in proposals:

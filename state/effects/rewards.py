@@ -1,4 +1,4 @@
-"""How rewards reach accounts: since hardfork 17 as balances that wait to be claimed, before as liquid COIN, SBD and VESTS.
+"""Paying rewards to accounts: since hardfork 17 into balances that wait to be claimed, before into liquid ones and VESTS.
 Source: operations.md §2.8; block-processing.md §3.2.
 """
 
@@ -13,18 +13,22 @@ from state.effects.balances import (
     share,
     to_sbd,
 )
+from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD
 from state.tables import State
 from state.tables.accounts import Account
 
 
 def vests_of_reward(state: State, coin: int) -> int:
-    """How many VESTS a reward becomes. Before hardfork 17 rewards that wait didn't count in the price."""
+    """Return the VESTS that a reward of COIN becomes; before hardfork 17 there were no waiting rewards to count in the price."""
     return coin_to_reward_vests(state, coin) if state.hardfork >= 17 else coin_to_vests(state, coin)
 
 
 def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None:
-    """Give an account a reward in VESTS, which `vests_of_reward` counted; one that comes to none stays COIN."""
+    """Give an account a reward in VESTS: `vests`, which `vests_of_reward` has computed from `coin`.
+
+    A reward too small for any VESTS waits as COIN, and its COIN counts as pending for the vesting fund all the same.
+    """
     if state.hardfork < 17:
         add_vesting(state, to, coin, vests)
         return
@@ -37,13 +41,14 @@ def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None
 
 
 def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
-    """Give an account a reward in SBD, as far as SBD is printed, and the rest in COIN; returns how much of each."""
+    """Give an account a reward in SBD, as far as the print rate allows, and the rest in COIN; returns both amounts."""
     if coin == 0:
         return 0, 0
     if median_price(state) == NULL_PRICE:
+        # Liquid even since hardfork 17: without a price the reference leaves out the waiting balances.
         adjust_balance(state, to, coin, COIN)
         return 0, coin
-    printed = state.props.sbd_print_rate * coin // 10000
+    printed = share(state.props.sbd_print_rate * coin) // COIN_100_PERCENT
     sbd, rest = to_sbd(state, printed), coin - printed
     add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
     add(state, to, sbd, SBD)

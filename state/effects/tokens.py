@@ -1,41 +1,42 @@
-"""Finding tokens and their emissions, and how refusals spell symbols. Source: operations.md §15."""
+"""Finding tokens and their emissions, and the spelling of symbols in refusals. Source: operations.md §15."""
 
 from state.protocol.constants import SMT_EMIT_INDEFINITELY, TIME_MAX
 from state.protocol.values.asset import CONTROL_BIT, NAI_SHIFT, decimals, is_vesting, nai_text, paired
+from state.protocol.values.integers import WORD32
 from state.tables import State
 from state.tables.smt import SmtEmission, SmtToken
 
 
 def liquid_variant(symbol: int) -> int:
-    """The symbol of a token itself, given that or the symbol of its vesting shares."""
+    """Return the symbol of a token itself, given that or the symbol of its vesting shares."""
     return paired(symbol) if is_vesting(symbol) else symbol
 
 
 def token_with_name(state: State, symbol: int) -> SmtToken | None:
-    """The token that has the NAI of this symbol, in whatever precision."""
+    """Return the token with the NAI of this symbol, in whatever precision, or None."""
     digits = symbol >> NAI_SHIFT
     token = next(state.smt_tokens.by_symbol.starting(digits << NAI_SHIFT | CONTROL_BIT), None)
     return token if token is not None and token.liquid_symbol >> NAI_SHIFT == digits else None
 
 
 def last_emission(state: State, symbol: int) -> SmtEmission | None:
-    """The latest schedule of emissions of a token."""
+    """Return a token's latest schedule of emissions, or None."""
     emission = next(state.smt_emissions.by_symbol_time.before(symbol, TIME_MAX + 1), None)
     return emission if emission is not None and emission.symbol == symbol else None
 
 
 def end_of_emission(emission: SmtEmission) -> int:
-    """When the last emission of a schedule is due; times wrap at 32 bits."""
+    """Return when the last emission of a schedule is due; times wrap at 32 bits."""
     if emission.interval_count == SMT_EMIT_INDEFINITELY:
         return TIME_MAX
-    return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % 2**32
+    return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % WORD32
 
 
 def nai_number(symbol: int) -> int:
-    """The NAI of a symbol as a number, with its check digit: how it appears in some texts of refusals."""
+    """Return the NAI of a symbol as a number with its check digit, the spelling in some texts of refusals."""
     return int(nai_text(symbol).removeprefix("@@"))
 
 
 def symbol_text(symbol: int) -> str:
-    """A symbol inside a text of a refusal."""
+    """Return the JSON of a symbol, the spelling in most texts of refusals."""
     return f'{{"nai":"{nai_text(symbol)}","decimals":{decimals(symbol)}}}'

@@ -1,4 +1,4 @@
-"""What may be sent to the treasury of proposals: SBD only. Source: operations.md §5.1, §6.1."""
+"""The treasury that pays proposals takes SBD only. Source: operations.md §5.1, §6.1."""
 
 from state.protocol.errors import require
 from state.protocol.values.asset import SBD, Asset
@@ -6,7 +6,7 @@ from state.tables import State
 
 
 def is_closed_treasury(state: State, name: str) -> bool:
-    """Whether a name is the treasury and its rules are in force: before hardfork 21 only for this node's own pushes."""
+    """Return whether a name is the treasury and its rules are in force: before hardfork 21 only while a transaction enters."""
     return name == state.spec.treasury and (state.hardfork >= 21 or state.is_pushing)
 
 

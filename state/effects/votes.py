@@ -1,44 +1,66 @@
-"""Witness votes and what moves them: the weight of VESTS, along proxies. Source: operations.md §2.10."""
+"""Witness votes: their weight in VESTS, how it follows proxies, and where it puts witnesses in virtual time.
 
+Witnesses run laps in virtual time, at a speed of votes + 1. Whoever finishes a lap first produces next outside of the top
+witnesses (state.chain.steps.schedule), so that every witness has a turn as often as it has votes. Positions and times are
+unsigned 128-bit numbers that wrap, as in the reference. Source: operations.md §2.10; block-processing.md §3.2, §3.9.1.
+"""
+
+from state.effects.arithmetic import quotient, share
 from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH
 from state.protocol.errors import require
+from state.protocol.values.integers import INT64_MIN, UINT64_MAX, UINT128_MAX, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
 
-WORD = 2**128
-
 
 def lap_length(state: State) -> int:
-    """The length of a lap in virtual time; 64 bits before hardfork 2."""
-    return 2**128 - 1 if state.hardfork >= 2 else 2**64 - 1
+    """Return the length of a lap: since hardfork 2 the largest 128-bit number, before it the largest of 64 bits."""
+    return UINT128_MAX if state.hardfork >= 2 else UINT64_MAX
+
+
+def time_for(distance: int, votes: int) -> int:
+    """Return the virtual time in which a witness covers a distance at the speed votes + 1.
+
+    Before hardfork 2 votes could become negative: a power-down that hardfork 1 had multiplied by a million took more from
+    its witnesses than it had given. As an unsigned number such a speed is enormous and the time 0; only at -1 it is 0, where
+    the reference's division raises and refuses the transaction or the block.
+    """
+    return quotient(distance, (votes + 1) % WORD128)
 
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
-    """When a witness that has come so far will have finished its lap. Votes can be negative before hardfork 2."""
-    return (start + (lap_length(state) - position) % WORD // ((votes + 1) % WORD)) % WORD
+    """Return when a witness that is at `position` at the time `start` will finish its lap."""
+    return (start + time_for((lap_length(state) - position) % WORD128, votes)) % WORD128
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
-    """Change a witness's votes and move it in virtual time."""
+    """Add to a witness's votes: bring its position up to now at the old speed, then compute its arrival at the new one."""
     now = state.schedule.current_virtual_time
-    position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD
-    votes = witness.votes + delta
-    require(votes <= state.props.total_vesting_shares, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
+    position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
+    votes, most = witness.votes + delta, state.props.total_vesting_shares
+    if not INT64_MIN <= votes <= most:
+        share(votes)
+        require(votes <= most, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
-        # Since hardfork 4 a time that has wrapped is put at the end.
-        scheduled = WORD - 1
+        # A slow witness's time may have wrapped, which puts it in the past, in front of everybody. Since hardfork 4 it
+        # comes last in place of that.
+        scheduled = UINT128_MAX
     state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:
-    """The witnesses that an account votes for, by name."""
+    """Return the witnesses that an account votes for, in the order of their names."""
     return [state.witness(vote.witness) for vote in state.witness_votes.by_account_witness.equal(account.name)]
 
 
 def propagate(state: State, account: Account, delta: int) -> None:
-    """Add weight to what an account votes for, or to its proxy's, up to four steps away; even none moves witnesses in time."""
+    """Add weight to the witnesses that an account votes for, or that its proxy does, which may be up to four proxies away.
+
+    A `delta` of 0 is not the same as no call: it brings the witnesses' positions in virtual time up to now, which rounds their
+    arrival anew.
+    """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
             for witness in voted_witnesses(state, account):
@@ -48,20 +70,23 @@ def propagate(state: State, account: Account, delta: int) -> None:
             return
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
-        votes[depth] += delta
+        votes[depth] = share(votes[depth] + delta)
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 
 def own_and_proxied(account: Account) -> tuple[int, ...]:
-    """What an account's votes weigh, by distance: its own VESTS, and those proxied to it from one to four steps away."""
+    """Return the weight of an account's votes by distance: its own VESTS, then those of accounts one to four proxies away."""
     return (account.vesting_shares, *account.proxied_vsf_votes)
 
 
 def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> None:
-    """Move an account's own weight and what is proxied to it (five numbers, by distance) to what it votes for."""
+    """Add weights by distance, as `own_and_proxied` gives them, to what an account or its proxies vote for.
+
+    With each proxy on the way all distances grow by one, and the weights that would be more than four proxies away fall out.
+    """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
-            total = sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1])
+            total = share(sum(deltas[: COIN_MAX_PROXY_RECURSION_DEPTH - depth + 1]))
             for witness in voted_witnesses(state, account):
                 adjust_witness_vote(state, witness, total)
             return
@@ -70,14 +95,14 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
         account = state.account(account.proxy)
         votes = list(account.proxied_vsf_votes)
         for i in range(COIN_MAX_PROXY_RECURSION_DEPTH - depth):
-            votes[i + depth] += deltas[i]
+            votes[i + depth] = share(votes[i + depth] + deltas[i])
         state.accounts.modify(account, proxied_vsf_votes=tuple(votes))
 
 
 def clear_witness_votes(state: State, account: Account) -> None:
-    """Forget all witness votes of an account, without touching the witnesses."""
+    """Remove all witness votes of an account; the caller has taken their weight from the witnesses."""
     for vote in list(state.witness_votes.by_account_witness.equal(account.name)):
         state.witness_votes.remove(vote)
     if state.hardfork >= 6:
-        # Before hardfork 6 the counter was left as it was.
+        # Before hardfork 6 the counter went on counting votes that were gone; hardforks 6 and 8 counted anew.
         state.accounts.modify(account, witnesses_voted_for=0)

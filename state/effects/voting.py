@@ -1,4 +1,4 @@
-"""Votes on comments since hardfork 20: what they cost the voter, and what they change on the comment.
+"""Votes on comments since hardfork 20: the mana that they cost the voter, and their changes of the comment.
 Source: operations.md §8.4, §8.5; block-processing.md §3.3.
 """
 
@@ -8,29 +8,32 @@ from state.effects.balances import share
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MAX_VOTE_CHANGES,
     COIN_MIN_VOTE_INTERVAL_SEC,
     COIN_POST_REWARD_FUND_NAME,
     COIN_VOTE_DUST_THRESHOLD,
     COIN_VOTING_MANA_REGENERATION_SECONDS,
+    DAY_SECONDS,
     TIME_MAX,
 )
 from state.protocol.errors import require
 from state.protocol.values.asset import Asset, convert
+from state.protocol.values.integers import HALF64, WORD64, WORD128
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment, CommentVote
 from state.tables.globals import RewardFund
 
-DAY_SECONDS = 86_400
-WORD64 = 2**64
-WORD128 = 2**128
 NO_MANA = "Account does not have enough mana to vote."
-LEFT_OVER = -1  # num_changes of a vote that a payout before hardfork 17 has counted
+LEFT_OVER = -1  # num_changes of a vote that has been counted in a payout before hardfork 17
 
 
 def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """Vote with a weight in basis points, or change a vote."""
+    """Vote with a weight in basis points, or change a vote.
+
+    All conditions come before the first change, in the reference's order, which decides the text of a refusal.
+    """
     if comment.cashout_time == TIME_MAX:
         note_late_vote(state, voter, comment, weight)
         return
@@ -69,7 +72,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
 
 
 def note_late_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """A vote on a comment that has been paid out is only remembered."""
+    """Store a vote on a comment that has been paid out: it costs no mana and changes nothing else."""
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     if vote is None:
         vote = CommentVote(voter=voter.id, comment=comment.id, vote_percent=weight, last_update=state.head_time)
@@ -79,7 +82,7 @@ def note_late_vote(state: State, voter: Account, comment: Comment, weight: int) 
 
 
 def require_changeable(vote: CommentVote) -> None:
-    """A vote can be changed five times."""
+    """Refuse a sixth change of a vote."""
     require(
         vote.num_changes < COIN_MAX_VOTE_CHANGES,
         "Voter has used the maximum number of vote changes on this comment.",
@@ -91,11 +94,18 @@ def require_changeable(vote: CommentVote) -> None:
 
 
 def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str, int]]:
-    """What a vote costs, and the changes of the voter's bars by it; refused when there isn't enough."""
+    """Return the mana that a vote costs, and the changes of the voter's bars; refused when there isn't enough.
+
+    The second and third eras of voting power, after the percentage of `spend_power` (early_voting.py). Hardfork 20: one bar of
+    mana, one unit for each of the account's VESTS; the cost is a share of what the bar holds, so each vote in a row costs, and
+    weighs, less. Hardfork 21: a second bar of a quarter of the size (downvote_pool_percent), which pays for downvotes before
+    the voting bar does, so that everybody has some of them for free. A downvote may then be as strong as the better of the
+    two bars allows.
+    """
     props, hardfork = state.props, state.hardfork
     now, percent = props.time, props.downvote_pool_percent
     if hardfork < 21:
-        # Under hardfork 20 there was no bar for downvotes, and a voter without any mana was refused.
+        # Hardfork 20 refused a voter whose bar was empty; since hardfork 21 that may still vote with nothing.
         voting, downvote = voting_now(state, voter), 0
         require(voting > 0, NO_MANA, condition="voter.voting_manabar.current_mana > 0")
         changes = {"voting_mana": voting, "voting_mana_time": now}
@@ -108,36 +118,42 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
         require(voting >= cost, NO_MANA, condition="voter.voting_manabar.has_mana( used_mana.to_int64() )")
         changes["voting_mana"] = voting - cost
         return cost, changes
+    # What the voting bar would hold if it were as full as the downvote bar is.
     if hardfork >= 22:
-        pool = downvote * 10000 // percent
+        pool = downvote * COIN_100_PERCENT // percent
     else:
-        # Under hardfork 21 the product wrapped at 64 bits, and a negative one was taken as a large number of 128.
-        pool = wrapped(downvote * 10000) % WORD128 // percent
+        # Hardfork 21 multiplied in 64 bits and divided in 128: a product that had wrapped to a negative number became a huge
+        # one by sign extension.
+        pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
     require(
-        voting + downvote > cost,
+        wrapped(voting + downvote) > cost,
         "Account does not have enough mana to downvote. voting_mana: ${v} downvote_mana: ${d} required_mana: ${r}",
         condition="voter.voting_manabar.current_mana + voter.downvote_manabar.current_mana > used_mana.to_int64()",
         v=voting,
         d=downvote,
         r=cost,
     )
-    # The bar for downvotes is emptied first; the remainder can't make the other one negative.
+    # The downvote bar is emptied first, the voting bar pays the rest.
     changes["downvote_mana"] = max(downvote - cost, 0)
     changes["voting_mana"] = max(voting - max(cost - downvote, 0), 0)
     return cost, changes
 
 
 def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
-    """What a vote takes off a bar of `base`: a fiftieth of the day's regeneration at full weight, rounded up."""
+    """Return the cost of a vote from a bar that holds `base`, rounded up.
+
+    At full weight it is `base` · day / (reserve rate · regeneration time): with the rate 10 and 5 days a fiftieth, so that ten
+    full votes a day use up what regenerates in it.
+    """
     divisor = reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
-    cost = (base * weight * DAY_SECONDS % WORD128 // 10000 + divisor - 1) // divisor
-    require(cost < 2**63, condition="used_mana.to_int64()")
+    cost = (base * weight * DAY_SECONDS % WORD128 // COIN_100_PERCENT + divisor - 1) // divisor
+    require(cost < HALF64, condition="used_mana.to_int64()")
     return cost
 
 
 def rshares_of(state: State, comment: Comment, cost: int) -> int:
-    """What the spent mana moves: less the dust, and less and less shortly before the payout."""
+    """Return the rshares for spent mana: a fixed amount of dust is lost, and in the last hours before the payout ever more."""
     rshares = max(0, cost - COIN_VOTE_DUST_THRESHOLD)
     left, lockout = comment.cashout_time - state.props.time, state.spec.constants.COIN_UPVOTE_LOCKOUT_SECONDS
     return rshares * left // lockout if left < lockout else rshares
@@ -147,7 +163,7 @@ def rshares_of(state: State, comment: Comment, cost: int) -> int:
 
 
 def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
-    """Count a new vote. One without rshares counts against the comment."""
+    """Count a new vote. One without rshares lowers net_votes, as a downvote does."""
     now, size = state.props.time, abs(rshares)
     full = curator_weight = 0
     changes = {"net_rshares": share(comment.net_rshares + rshares), "abs_rshares": share(comment.abs_rshares + size)}
@@ -160,7 +176,8 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
             if fund.percent_curation_rewards > 0:
                 curve, constant = fund.curation_reward_curve, fund.content_constant
                 full = max(0, curve_value(curve, after, constant) - curve_value(curve, before, constant))
-                # What an early vote loses stays in the total and is never paid out.
+                # A vote in the first minutes has a lower weight of its own, but its full one stays in the total by which
+                # rewards are shared: the difference is never paid to curators.
                 window = state.props.reverse_auction_seconds
                 curator_weight = full * min(now - comment.created, window) // window
                 changes["total_vote_weight"] = (comment.total_vote_weight + full) % WORD64
@@ -173,7 +190,7 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
 
 
 def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, rshares: int) -> None:
-    """Count a vote anew; whoever changes a vote loses its curation reward."""
+    """Count a changed vote; it has lost its curation reward."""
     size = abs(rshares)
     changes = changed_vote(comment, vote, rshares)
     count_in_discussion(state, comment, size, changes)
@@ -183,7 +200,11 @@ def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, 
 
 
 def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str, int]:
-    """The changes of a comment when a vote on it gets other rshares."""
+    """Return the changes of a comment when a vote on it gets other rshares.
+
+    The new size is added to abs_rshares and the old one stays: it counts all rshares that were ever spent on the comment.
+    vote_rshares stays as it is. Only the vote's own weight leaves the total, not what the discount of an early one left there.
+    """
     return {
         "net_rshares": share(share(comment.net_rshares - vote.rshares) + rshares),
         "abs_rshares": share(comment.abs_rshares + abs(rshares)),
@@ -193,7 +214,7 @@ def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str,
 
 
 def count_in_discussion(state: State, comment: Comment, size: int, changes: dict[str, int]) -> None:
-    """Apply the changes of a comment, and count the size of its votes on the root."""
+    """Apply the changes of a comment, and add the size of the vote to the root of its discussion."""
     comments = state.comments
     if comment.root_comment == comment.id:
         comments.modify(comment, children_abs_rshares=share(comment.children_abs_rshares + size), **changes)
@@ -204,14 +225,14 @@ def count_in_discussion(state: State, comment: Comment, size: int, changes: dict
 
 
 def post_fund(state: State) -> RewardFund:
-    """The fund that pays comments since hardfork 17."""
+    """Return the fund that pays comments since hardfork 17."""
     fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
     assert fund is not None, "hardfork 17 creates the fund"
     return fund
 
 
 class ContentPot(NamedTuple):
-    """What all comments that are not yet paid will share, in SBD if there is a median price, and by which claims and curve."""
+    """The funds that unpaid comments will share, in SBD if there is a median price, and the claims and curve that divide them."""
 
     worth: Asset
     claims: int
@@ -220,7 +241,7 @@ class ContentPot(NamedTuple):
 
 
 def content_pot(state: State) -> ContentPot:
-    """The pot as it is now. Before hardfork 17 there was one fund for all rewards, in the global properties."""
+    """Return the pot as it is now. Before hardfork 17 it was one fund for all rewards, in the global properties."""
     if state.hardfork >= 17:
         fund = post_fund(state)
         balance, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
@@ -232,5 +253,5 @@ def content_pot(state: State) -> ContentPot:
 
 
 def sign(value: int) -> int:
-    """-1, 0 or 1."""
+    """Return the sign of a number: -1, 0 or 1."""
     return (value > 0) - (value < 0)

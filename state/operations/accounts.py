@@ -1,4 +1,4 @@
-"""Accounts: creating them, for a fee, by a claim or with a delegation. Sources: operations.md §4; wire-format.md §4.1."""
+"""Creating accounts: for a fee, by a claim or with a delegation. Sources: operations.md §4; wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ class AccountCreate(Operation, frozen=True):
             create_vesting(state, account, fee)
 
     def _require_fee(self, state: State) -> None:
-        """Exactly the fee that the witnesses agree on; before hardfork 20 at least that, under hardfork 19 thirty times."""
+        """Refuse any other fee than the one that the witnesses agree on.
+
+        Before hardfork 20 it was the least fee, and under hardfork 19 thirty times it; before hardfork 1 any fee would do.
+        """
         fee = state.schedule.median_props.account_creation_fee
         require_fee_limit(state, self.fee)
         if state.hardfork >= 20:
@@ -83,8 +86,7 @@ class AccountCreate(Operation, frozen=True):
                 f=Asset(fee, COIN),
             )
             return
-        least = fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER if state.hardfork >= 19 else fee
-        # Before hardfork 1 there was no minimum.
+        least = share(fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER) if state.hardfork >= 19 else fee
         require(
             state.hardfork < 1 or self.fee.amount >= least,
             "Insufficient Fee: ${f} required, ${p} provided.",
@@ -154,7 +156,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
             create_vesting(state, account, fee)
 
     def _require_paid(self, state: State, creator: Account) -> None:
-        """Fee and delegation together are worth thirty fees, a fee counting as five times its worth."""
+        """Refuse unless the fee and the delegation are together worth thirty fees, where the fee counts five times."""
         require_funds_for(creator, self.fee)
         free = share(creator.vesting_shares - creator.delegated_vesting_shares - (creator.to_withdraw - creator.withdrawn))
         require(
@@ -164,8 +166,9 @@ class AccountCreateWithDelegation(Operation, frozen=True):
             "VESTS_SYMBOL ) >= o.delegation",
         )
         fee = state.schedule.median_props.account_creation_fee
-        target = coin_to_vests(state, fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER * COIN_CREATE_ACCOUNT_DELEGATION_RATIO)
-        current = share(coin_to_vests(state, self.fee.amount * COIN_CREATE_ACCOUNT_DELEGATION_RATIO) + self.delegation.amount)
+        target = coin_to_vests(state, share(fee * COIN_CREATE_ACCOUNT_WITH_COIN_MODIFIER * COIN_CREATE_ACCOUNT_DELEGATION_RATIO))
+        counted = share(self.fee.amount * COIN_CREATE_ACCOUNT_DELEGATION_RATIO)
+        current = share(coin_to_vests(state, counted) + self.delegation.amount)
         require(
             current >= target,
             "Insufficient Delegation ${f} required, ${p} provided.",
@@ -267,17 +270,17 @@ class CreateClaimedAccount(Operation, frozen=True):
 
 
 def require_fee_symbol(fee: Asset) -> None:
-    """The fee is in COIN."""
+    """Refuse a fee in another currency than COIN."""
     require(fee.symbol == COIN, "Account creation fee must be COIN", condition="is_asset_type( fee, COIN_SYMBOL )")
 
 
 def require_fee_not_negative(fee: Asset) -> None:
-    """The fee is not negative; bytes can hold such an amount."""
+    """Refuse a negative fee, which packed amounts can be."""
     require(fee.amount >= 0, "Account creation fee cannot be negative", condition="fee >= asset( 0, COIN_SYMBOL )")
 
 
 def require_fee_limit(state: State, fee: Asset) -> None:
-    """The fee has an upper limit; before hardfork 20 only this node's own pushes were held to it."""
+    """Refuse a fee above the limit; before hardfork 20 only in transactions that enter this node."""
     require(
         fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "Account creation fee cannot be too large",
@@ -286,12 +289,12 @@ def require_fee_limit(state: State, fee: Asset) -> None:
 
 
 def require_funds_for(creator: Account, fee: Asset) -> None:
-    """The creator can pay the fee."""
+    """Refuse unless the creator can pay the fee."""
     require(creator.balance >= fee.amount, "Insufficient balance to create account.", condition="creator.balance >= o.fee")
 
 
 def require_hardfork_20(state: State, operation_name: str) -> None:
-    """Claimed accounts came with hardfork 20."""
+    """Refuse claimed accounts before hardfork 20."""
     require(
         state.hardfork >= 20,
         f"{operation_name}_operation is not enabled until hardfork 20.",
@@ -303,7 +306,11 @@ def require_hardfork_20(state: State, operation_name: str) -> None:
 
 
 def use_subsidy(state: State) -> None:
-    """Take a free account out of the pool, and out of the producer's own: while a claim is pushed, nobody knows who will produce."""
+    """Take a free account out of the common pool, and out of the producer's own.
+
+    While a claim enters this node it isn't known who will produce its block: only the common pool is asked then. A producer whose
+    pool is empty leaves the claim out of its block.
+    """
     if not state.is_pushing:
         producer = state.witness(state.props.current_witness)
         require(

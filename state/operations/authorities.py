@@ -1,4 +1,4 @@
-"""Who may act for an account: changing its authorities, recovering them, giving up the right to vote.
+"""The authorities of accounts: changing and recovering them, and giving up the right to vote.
 
 Sources: operations.md §4.5-§4.11; wire-format.md §4.1.
 """
@@ -149,7 +149,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             )
             require_size(state, authority)
         if state.hardfork >= 15:
-            # Before hardfork 15 nobody looked whether its accounts exist.
+            # Before hardfork 15 it was not checked whether its accounts exist.
             require_accounts(state, authority)
 
         expires = state.head_time + state.spec.constants.COIN_ACCOUNT_RECOVERY_REQUEST_EXPIRATION_PERIOD
@@ -159,7 +159,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             requests.modify(request, new_owner_authority=authority, expires=expires)
 
     def _require_partner(self, state: State, account: Account) -> None:
-        """The account's recovery partner; for one that has none, the witness with the most votes."""
+        """Refuse any other than the account's recovery partner; for an account without one that is the witness with the most votes."""
         if account.recovery_account:
             require(
                 account.recovery_account == self.recovery_account,
@@ -303,12 +303,12 @@ class SetResetAccount(Operation, frozen=True):
 
 
 def require_not_temp(state: State, name: str) -> None:
-    """Nobody changes the account that belongs to nobody; before hardfork 1 anybody could."""
+    """Refuse to change the account `temp`, for which anybody can act; before hardfork 1 anybody could change it."""
     require(name != COIN_TEMP_ACCOUNT or state.hardfork < 1, "Cannot update temp account.", condition="o.account != COIN_TEMP_ACCOUNT")
 
 
 def require_possible(authority: Authority, which: str) -> None:
-    """Enough weight for the threshold."""
+    """Refuse an authority whose weights can't reach its threshold."""
     require(
         not authority.is_impossible,
         f"{which} owner authority cannot be impossible",
@@ -317,7 +317,7 @@ def require_possible(authority: Authority, which: str) -> None:
 
 
 def require_not_trivial(authority: Authority) -> None:
-    """A threshold that somebody must sign for."""
+    """Refuse an authority with the threshold 0, for which nobody has to sign."""
     require(authority.weight_threshold, "new owner authority cannot be trivial", condition="new_owner_authority.weight_threshold")
 
 
@@ -330,7 +330,7 @@ def update_account(
     """Replace the authorities and the key that are given; the owner's at most once an hour on the main build."""
     owner, active, posting = authorities
     if posting is not None and state.hardfork >= 15:
-        # Since hardfork 15.
+        # Before hardfork 15 the posting authority was not checked, and the others are not checked to this day.
         posting.validate()
     account = state.account(name)
     row = state.authority(name)
@@ -340,7 +340,7 @@ def update_account(
     if owner is not None:
         constants = state.spec.constants
         if constants.LIMIT_OWNER_UPDATES and state.hardfork >= 11:
-            # Since hardfork 11.
+            # Since hardfork 11 there is a limit.
             require(
                 state.head_time - row.last_owner_update > constants.COIN_OWNER_UPDATE_LIMIT,
                 "Owner authority can only be updated once an hour.",
@@ -361,7 +361,7 @@ def update_account(
 
 
 def update_metadata(state: State, account: Account, **texts: str) -> None:
-    """Replace what an account says about itself; genesis accounts have nothing to replace."""
+    """Replace an account's metadata; the reference's genesis accounts have none, and are refused."""
     row = state.account_metadata.by_account.get(account.id)
     if row is None:
         raise UnknownKey

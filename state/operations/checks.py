@@ -18,42 +18,42 @@ from state.protocol.values import jsontext, text
 
 
 def require_account_name(name: str) -> None:
-    """A name that an account can have."""
+    """Refuse a name that no account can have."""
     require(text.is_valid_account_name(name), "Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
 
 
 def require_optional_account_name(name: str) -> None:
-    """No name, or one that an account can have."""
+    """Refuse a name that no account can have; an empty one passes."""
     if name:
         require_account_name(name)
 
 
 def require_permlink(link: str) -> None:
-    """A permlink of at most 255 bytes in UTF-8; new comments have stricter rules."""
+    """Refuse a permlink of more than 255 bytes, or one that is not UTF-8; new comments have stricter rules."""
     require(text.size(link) < COIN_MAX_PERMLINK_LENGTH, "permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
     require(text.is_utf8(link), "permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
 
 
 def require_memo(note: str) -> None:
-    """A memo of at most 2047 bytes in UTF-8."""
+    """Refuse a memo of more than 2047 bytes, or one that is not UTF-8."""
     require(text.size(note) < COIN_MAX_MEMO_SIZE, "Memo is too large", condition="memo.size() < COIN_MAX_MEMO_SIZE")
     require(text.is_utf8(note), "Memo is not UTF8", condition="fc::is_utf8( memo )")
 
 
 def require_json_metadata(json: str, field: str = "json_metadata") -> None:
-    """Nothing, or JSON in UTF-8; `field` is the operation's field that holds it."""
+    """Refuse a text that is not JSON in UTF-8; an empty one passes. `field` is the operation's field that holds it."""
     if json:
         require(text.is_utf8(json), "JSON Metadata not formatted in UTF8", condition=f"fc::is_utf8({field})")
         require_valid_json(json, field)
 
 
 def require_valid_json(json: str, field: str) -> None:
-    """JSON as the reference's lenient reader has it; what that reader can't read fails with the reader's own error."""
+    """Refuse what the reference's lenient reader doesn't take for JSON; a text that it can't read fails with its own error."""
     jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
 
 
 def require_url(address: str) -> None:
-    """A witness's address: 1 to 2048 bytes in UTF-8."""
+    """Refuse an address of a witness that is empty, longer than 2048 bytes, or not UTF-8."""
     size = text.size(address)
     require(size <= COIN_MAX_WITNESS_URL_LENGTH, "URL is too long", condition="url.size() <= COIN_MAX_WITNESS_URL_LENGTH")
     require(size > 0, "URL size must be greater than 0", condition="url.size() > 0")
@@ -61,5 +61,5 @@ def require_url(address: str) -> None:
 
 
 def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
-    """No extensions; not every operation that has the field asks for that."""
+    """Refuse extensions; not every operation that has the field does."""
     require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")

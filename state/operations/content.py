@@ -71,7 +71,7 @@ class Vote(Operation, frozen=True):
         if state.hardfork >= 20:
             cast_vote(state, voter, comment, self.weight)
         else:
-            # Before hardfork 20 other rules held throughout.
+            # The rules before hardfork 20 have little in common with these.
             cast_early_vote(state, voter, comment, self.weight)
 
 
@@ -113,7 +113,7 @@ class Comment(Operation, frozen=True):
             require_valid_json(self.json_metadata, "json_metadata")
 
     def apply(self, state: State) -> None:
-        # There is always a body: what the reference asks about it again can't fail.
+        # The reference checks once more here that there is a body, which follows from the static checks.
         comment, author = find_comment(state, self.author, self.permlink), state.account(self.author)
         parent = None
         if self.parent_author:
@@ -173,7 +173,7 @@ class DeleteComment(Operation, frozen=True):
 
         for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
             state.comment_votes.remove(vote)
-        # Before hardfork 6 ancestors went on counting it.
+        # Before hardfork 6 the ancestors went on counting it.
         if comment.parent_author and state.hardfork >= 6:
             count_descendant(state, comment_of(state, comment.parent_author, comment.parent_permlink), -1)
         state.comments.remove(comment)
@@ -190,14 +190,14 @@ class Beneficiary(Struct, frozen=True):
 
 
 class CommentPayoutBeneficiaries(Struct, frozen=True):
-    """Who shares the author's reward, in ascending order of names."""
+    """The accounts that share in the author's reward, in ascending order of names."""
 
     TAG: ClassVar[int] = 0
 
     beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)] = ()
 
     def validate(self) -> None:
-        """Some, not too many, each valid, in order, and not more than everything."""
+        """Refuse an empty or long list, invalid or unordered names, and more than 100 % for one or for all."""
         shares = self.beneficiaries
         require(shares, "Must specify at least one beneficiary", condition="beneficiaries.size()")
         require(
@@ -228,7 +228,7 @@ class CommentPayoutBeneficiaries(Struct, frozen=True):
 
 
 class VotableAssetInfo(Struct, frozen=True):
-    """What an SMT may earn for a comment."""
+    """The most that a comment accepts in an SMT, and whether its curators are paid."""
 
     TAG: ClassVar[int] = 0
 
@@ -246,7 +246,7 @@ class AllowedVoteAssets(Struct, frozen=True):
     ] = ()
 
     def validate(self) -> None:
-        """At most two, and COIN, which always may, not among them."""
+        """Refuse more than two, and COIN, which always may vote."""
         require(
             len(self.votable_assets) <= SMT_MAX_VOTABLE_ASSETS,
             "Too much votable assets specified",
@@ -260,7 +260,7 @@ class AllowedVoteAssets(Struct, frozen=True):
 
 
 class CommentOption(ChainVariant):
-    """A member of comment_options' extensions; vote assets exist on chains with SMTs only."""
+    """The kind of a member of comment_options' extensions; vote assets exist on chains with SMTs only."""
 
     default = CommentPayoutBeneficiaries()
 
@@ -328,7 +328,7 @@ class CommentOptions(Operation, frozen=True):
                     "Comment must not have been voted on before specifying allowed vote assets.",
                     condition="_c.abs_rshares == 0",
                 )
-                # Repeated operations add up; nothing reads this.
+                # Repeated operations add to the list, as in the reference; no rule reads it.
                 changes["allowed_vote_assets"] = comment.allowed_vote_assets + extension.votable_assets
 
         state.comments.modify(
@@ -342,7 +342,7 @@ class CommentOptions(Operation, frozen=True):
 
 
 def require_beneficiaries(state: State, comment: CommentRow, beneficiaries: tuple[Beneficiary, ...]) -> None:
-    """Beneficiaries are named once, before anybody votes, and exist."""
+    """Refuse beneficiaries for a comment that has some or has votes, and ones that don't exist."""
     require(not comment.beneficiaries, "Comment already has beneficiaries specified.", condition="_c.beneficiaries.size() == 0")
     require(
         comment.abs_rshares == 0,

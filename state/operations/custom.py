@@ -1,4 +1,4 @@
-"""Custom operations: payloads that the chain carries and plugins read. Sources: operations.md §12, wire-format.md §4.1."""
+"""Custom operations: payloads that the chain carries and plugins interpret. Sources: operations.md §12, wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CustomBinary(Operation, frozen=True):
 
 
 def require_id(name: str) -> None:
-    """An id is not too long; what was read from the wire has been cut."""
+    """Refuse an id that is too long; one that was read from the wire has been cut already."""
     size = text.size(name)
     require(
         size <= COIN_CUSTOM_OP_ID_MAX_LENGTH,
@@ -112,7 +112,7 @@ def require_id(name: str) -> None:
 
 
 def require_members(state: State, n: int, what: str) -> None:
-    """At most 40 accounts must sign. Before hardfork 20 only this node's own pushes were held to it."""
+    """Refuse more than 40 signing accounts; before hardfork 20 only in transactions that enter this node."""
     require(
         n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_pushing),
         "Authority membership exceeded. Max: ${max} Current: ${n}",
@@ -123,13 +123,13 @@ def require_members(state: State, n: int, what: str) -> None:
 
 
 def require_short_data(state: State, data: bytes) -> None:
-    """Binary data that enters through this node is short."""
+    """Refuse long binary data in a transaction that enters this node."""
     limit = "o.data.size() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
     require_short(state, len(data), "Operation data must be less than ${bytes} bytes.", limit)
 
 
 def require_short(state: State, size: int, message: str, condition: str) -> None:
-    """What enters through this node is short; a block may hold longer payloads."""
+    """Refuse a long payload in a transaction that enters this node; a block may hold longer ones."""
     require(
         not state.is_pushing or size <= COIN_CUSTOM_OP_DATA_MAX_LENGTH, message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH
     )

@@ -213,7 +213,7 @@ class EscrowRelease(Operation, frozen=True):
         require_covered(self.coin_amount, Asset(escrow.coin_balance, COIN), "coin")
         require_covered(self.sbd_amount, Asset(escrow.sbd_balance, SBD), "sbd")
         require_parties(escrow, self.to, self.agent, "e")
-        # That the receiver is one of the two parties, which the reference asks again here, has been settled.
+        # The reference checks again here that the receiver is one of the parties, which follows from the static checks.
         require(
             escrow.is_approved,
             "Funds cannot be released prior to escrow approval.",
@@ -230,7 +230,11 @@ class EscrowRelease(Operation, frozen=True):
             state.escrows.modify(escrow, coin_balance=escrow.coin_balance - coin, sbd_balance=escrow.sbd_balance - sbd)
 
     def _require_right(self, escrow: Escrow, now: int) -> None:
-        """Disputed, only the agent releases; otherwise each party to the other one, and after the end to whom it likes."""
+        """Refuse unless this account may release to this receiver.
+
+        In a dispute only the agent may. Otherwise each party may release to the other one, and after the escrow's expiration to
+        either.
+        """
         parties = {"f": escrow.from_, "t": escrow.to}
         if escrow.disputed:
             require(
@@ -269,7 +273,7 @@ class EscrowRelease(Operation, frozen=True):
 
 
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
-    """An operation names the parties of its escrow; `name` is the escrow in the reference's condition."""
+    """Refuse unless an operation names the parties of its escrow; `name` is the escrow in the reference's condition."""
     require(
         escrow.to == to,
         "Operation 'to' (${o}) does not match escrow 'to' (${e}).",
@@ -288,7 +292,7 @@ def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
 
 
 def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
-    """No more is released than there is."""
+    """Refuse to release more than the escrow holds."""
     require(
         amount.amount <= balance.amount,
         "Release amount exceeds escrow balance. Amount: ${a}, Balance: ${b}",
@@ -299,6 +303,6 @@ def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
 
 
 def require_currencies(sbd_amount: Asset, coin_amount: Asset) -> None:
-    """Each of an escrow's two amounts is in its own currency."""
+    """Refuse amounts in another currency than the fields' own."""
     require(sbd_amount.symbol == SBD, "sbd amount must contain SBD", condition="sbd_amount.symbol == SBD_SYMBOL")
     require(coin_amount.symbol == COIN, "coin amount must contain COIN", condition="coin_amount.symbol == COIN_SYMBOL")

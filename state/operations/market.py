@@ -13,6 +13,7 @@ from state.protocol.constants import (
     COIN_CONVERSION_DELAY,
     COIN_CONVERSION_DELAY_PRE_HF_16,
     COIN_MAX_LIMIT_ORDER_EXPIRATION,
+    DAY_SECONDS,
     HARDFORK_TIMES,
     TIME_MAX,
 )
@@ -22,8 +23,7 @@ from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, con
 from state.tables import State
 from state.tables.market import ConvertRequest, LimitOrder
 
-SECONDS_PER_DAY = 86400
-# What orders made before hardfork 20 expired at the latest.
+# The latest end of orders that were made before hardfork 20, from which on none may last longer than 28 days.
 EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
 
 
@@ -44,8 +44,9 @@ class LimitOrderCreate(Operation, frozen=True):
         Price(self.amount_to_sell, self.min_to_receive).validate()
 
     def apply(self, state: State) -> None:
-        # Before hardfork 20 these spread the end of the orders without one over a day.
-        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % SECONDS_PER_DAY
+        # Before hardfork 20 most orders had no end. Bytes of the head block's id spread the ends that they got over a day, so
+        # that they would not all expire in one block.
+        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % DAY_SECONDS
         create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 
@@ -90,7 +91,7 @@ class LimitOrderCancel(Operation, frozen=True):
         require_account_name(self.owner)
 
     def apply(self, state: State) -> None:
-        # Before hardfork 6 only 16 bits of the number were looked at.
+        # Before hardfork 6 only the low 16 bits of the number counted.
         number = self.orderid if state.hardfork >= 6 else self.orderid & 0xFFFF
         order = state.limit_orders.by_account.find(self.owner, number)
 
@@ -118,7 +119,7 @@ class Convert(Operation, frozen=True):
             condition="!fhistory.current_median_history.is_null()",
         )
 
-        # Before hardfork 16 a conversion took a week, not half of it.
+        # Before hardfork 16 a conversion took a week, since then half of it.
         delay = COIN_CONVERSION_DELAY if state.hardfork >= 16 else COIN_CONVERSION_DELAY_PRE_HF_16
         state.convert_requests.insert(
             ConvertRequest(owner=self.owner, requestid=self.requestid, amount=self.amount.amount, conversion_date=state.head_time + delay)
@@ -139,7 +140,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
             condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",
         )
     else:
-        # Before hardfork 20 an order could ask for any end, and got one soon after that hardfork.
+        # Before hardfork 20 an order could name any end, and got one soon after that hardfork at the latest.
         expiration = min(expiration, early_expiration_max)
     sold = operation.amount_to_sell
 
@@ -162,7 +163,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
 
 
 def require_market(sold: int, received: int, receive_field: str) -> None:
-    """COIN against SBD or against an SMT, in either role; `receive_field` names the other side in the condition."""
+    """Refuse other markets than COIN against SBD or an SMT; `receive_field` names the other side in the condition."""
     allowed = {sold, received} == {COIN, SBD} or (is_smt(sold) and received == COIN) or (sold == COIN and is_smt(received))
     other = receive_field
     require(

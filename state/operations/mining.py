@@ -1,4 +1,4 @@
-"""Mining, which hardforks have switched off, and reports of witnesses that sign twice.
+"""Mining, which hardforks have ended, and reports of witnesses that sign two blocks for one time.
 Sources: operations.md §13, wire-format.md §4.1, §4.3.
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 from hashlib import sha224, sha256
 from typing import Annotated, Any
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field, json, structs
 
 from state.effects.accounts import create_account
 from state.effects.balances import adjust_balance, adjust_supply, create_vesting
@@ -43,6 +43,7 @@ from state.protocol.keys.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.transaction import ZERO_ID, HeaderExtensions, block_number
 from state.protocol.values.asset import COIN
+from state.protocol.values.integers import WORD32, WORD64
 from state.tables import State
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
@@ -54,7 +55,7 @@ POW_WITNESSES_MAX = 1004  # from so many on no work is enough
 
 
 class PowWork(Struct, frozen=True):
-    """A proof of work by signatures: whose it is, what was signed, the signature, and what came out."""
+    """A proof of work by signatures: the worker's key, the signed digest, the signature, and the hash that must be small."""
 
     worker: PublicKey = bytes(33)
     input: Hash256 = bytes(32)
@@ -80,11 +81,10 @@ class Pow(Operation, frozen=True):
         work.require_pow(done.worker, done.input, done.signature, done.work)
 
     def apply(self, state: State) -> None:
-        # Hardfork 13 has put pow2 in its place.
+        # Hardfork 13 replaced it by pow2.
         require(state.hardfork < 13, "pow is deprecated. Use pow2 instead", condition="!db().has_hardfork( COIN_HARDFORK_0_13__256 )")
         if state.hardfork >= 5:
-            known = next(state.witnesses.by_work.equal(self.work.work), None)
-            require(known is None, condition='!"DUPLICATE WORK DISCOVERED"')
+            self._require_new_work(state)
         if state.accounts.by_name.get(self.worker_account) is None:
             create_miner(state, self.worker_account, self.work.worker)
         self._require_worker(state)
@@ -104,8 +104,16 @@ class Pow(Operation, frozen=True):
             reward *= COIN_MAX_WITNESSES
         pay_producer(state, reward, liquid=early)
 
+    def _require_new_work(self, state: State) -> None:
+        """Refuse work that a witness has handed in as its last one."""
+        if next(state.witnesses.by_work.equal(self.work.work), None) is None:
+            return
+        dump: Any = state.wire.codecs.dumper(Pow)
+        # `${witness}` stays in the text: the reference gives that value another name.
+        raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
+
     def _require_worker(self, state: State) -> None:
-        """The account's active authority is the one key that has done the work."""
+        """Refuse unless the account's active authority is the one key that has done the work."""
         active = state.authority(self.worker_account).active
         require(
             active.members == 1,
@@ -129,7 +137,7 @@ class Pow(Operation, frozen=True):
 
 
 class Pow2Input(Struct, frozen=True):
-    """What a proof of work is about: its packed form is what must be worked on."""
+    """The input of a proof of work, in its packed form: the miner, a recent block, and the number that is varied."""
 
     worker_account: AccountName = ""
     prev_block: Hash160 = ZERO_ID
@@ -137,14 +145,14 @@ class Pow2Input(Struct, frozen=True):
 
 
 class Pow2Work(Struct, frozen=True):
-    """A proof of work by signatures, of which only the difficulty is told."""
+    """A proof of work by signatures, of which only the resulting difficulty is sent; everybody can compute the rest."""
 
     TAG = 0
     input: Pow2Input = Pow2Input()
     pow_summary: UInt32 = 0
 
     def validate(self, codecs: Codecs) -> None:
-        """The difficulty is the one of the input."""
+        """Refuse unless the difficulty is that of the input."""
         checks.require_account_name(self.input.worker_account)
         work.require_pow2(codecs.pack(self.input), self.pow_summary)
 
@@ -168,7 +176,7 @@ class EquihashPow(Struct, frozen=True):
     pow_summary: UInt32 = 0
 
     def validate(self, codecs: Codecs) -> None:
-        """The proof holds for the input, and the difficulty is its own."""
+        """Refuse unless the proof holds for the input, and the difficulty is that of the proof."""
         checks.require_account_name(self.input.worker_account)
         proof = self.proof
         work.require_equihash(codecs.pack(self.input), proof.n, proof.k, proof.seed, proof.inputs, self.pow_summary)
@@ -202,7 +210,7 @@ class Pow2(Operation, frozen=True):
         self.work.validate(codecs)
 
     def apply(self, state: State) -> None:
-        # Hardfork 17 has ended mining.
+        # Hardfork 17 ended mining.
         require(state.hardfork < 17, "mining is now disabled", condition="!db.has_hardfork( COIN_HARDFORK_0_17__770 )")
         self._require_last_block(state)
         require_difficulty(state, self.work.pow_summary)
@@ -231,11 +239,11 @@ class Pow2(Operation, frozen=True):
         count_work(state)
         enter_queue(state, name, key or NULL_KEY, self.props)
         if state.hardfork < 16:
-            # Since hardfork 16 mining has paid nothing at once.
+            # Since hardfork 16 mining earned a place in the schedule only.
             pay_producer(state, pow_reward(state), liquid=False)
 
     def _require_last_block(self, state: State) -> None:
-        """The work is about the head block. Hardfork 16 has put equihash in the place of pow2."""
+        """Refuse work for another block than the head, and work of the other kind: hardfork 16 replaced pow2 by equihash."""
         head, done = state.props.head_block_id, self.work
         if state.hardfork < 16:
             if not isinstance(done, Pow2Work):
@@ -266,18 +274,18 @@ class SignedHeader(Struct, frozen=True):
     witness_signature: Signature = bytes(SIGNATURE_SIZE)
 
     def signer(self, codecs: Codecs) -> bytes:
-        """The key that signed it; a signature that nobody can have made is refused."""
+        """Return the key that signed it; a signature that no key can have made is refused."""
         digest = sha256(codecs.pack(self)[:-SIGNATURE_SIZE]).digest()
         return recover(self.witness_signature, digest, Canonical.bip_0062)
 
     def id(self, codecs: Codecs) -> bytes:
-        """The id of its block: the block's number, then what a hash leaves room for."""
-        number = (block_number(self.previous) + 1) % (1 << 32)
+        """Return the id of its block: the block's number, then 16 bytes of a hash."""
+        number = (block_number(self.previous) + 1) % WORD32
         return number.to_bytes(4, "big") + sha224(codecs.pack(self)).digest()[4:20]
 
 
 class SharedForm(Kind):
-    """What the condenser writes the way the other groups do, although elsewhere it has its own form for it."""
+    """The kind of a field that the condenser writes in the form of the other groups, although it has another form for it."""
 
     def __init__(self, element: type) -> None:
         self.element = element
@@ -329,9 +337,9 @@ class ReportOverProduction(Operation, frozen=True):
 
 
 def require_difficulty(state: State, summary: int) -> None:
-    """A proof of work is below the target, which falls with each miner in the queue."""
+    """Refuse a proof of work that isn't below the target, which falls with each miner in the queue."""
     waiting = state.props.num_pow_witnesses
-    # Since hardfork 16 targets are a little higher.
+    # Since hardfork 16, with equihash, targets are a little higher.
     start = 0xFE00 if state.hardfork >= 16 else 0xFC00
     target = 0 if waiting >= POW_WITNESSES_MAX else (start - 0x40 * waiting) << 16
     require(
@@ -344,21 +352,25 @@ def require_difficulty(state: State, summary: int) -> None:
 
 
 def create_miner(state: State, name: str, key: bytes) -> None:
-    """A new account that belongs to one key; a top witness recovers it."""
+    """Create an account that belongs to one key; without a creator, the top witness is its recovery partner."""
     authority = key_authority(key)
     create_account(state, name, "", key, (authority, authority, authority), mined=True)
 
 
 def count_work(state: State) -> None:
-    """One more proof of work, one more miner in the queue; the number of all works wraps at 64 bits."""
+    """Count one more proof of work and one more miner in the queue.
+
+    The number of works begins at 2^64 - 1 and wraps with the first one, so that this is the number 0, which is no place in the
+    queue.
+    """
     props = state.props
-    state.set_props(total_pow=(props.total_pow + 1) % 2**64, num_pow_witnesses=(props.num_pow_witnesses + 1) % 2**32)
+    state.set_props(total_pow=(props.total_pow + 1) % WORD64, num_pow_witnesses=(props.num_pow_witnesses + 1) % WORD32)
 
 
 def enter_queue(
     state: State, name: str, key: bytes, given: PowChainProperties | LegacyChainProperties, last_work: bytes | None = None
 ) -> None:
-    """Put a miner at the end of the queue of block producers, as a new witness with its key or as the one that it is."""
+    """Put a miner at the end of the queue of block producers; one that is no witness yet becomes one, with its key."""
     changes: dict[str, Any] = {"pow_worker": state.props.total_pow}
     if last_work is not None:
         changes["last_work"] = last_work
@@ -379,7 +391,7 @@ def enter_queue(
 
 
 def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProperties) -> ChainProperties:
-    """What a witness votes for, with what a miner's work says."""
+    """Return a witness's properties with those that come with a miner's work."""
     return structs.replace(
         props,
         account_creation_fee=given.account_creation_fee.amount,
@@ -389,7 +401,7 @@ def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProp
 
 
 def pay_producer(state: State, reward: int, liquid: bool) -> None:
-    """New COIN for the witness that included a proof of work, vested unless `liquid`."""
+    """Create the reward of a proof of work for the witness that included it: as COIN if `liquid`, else as VESTS."""
     adjust_supply(state, reward, COIN, adjust_vesting=True)
     producer = state.account(state.props.current_witness)
     if liquid:

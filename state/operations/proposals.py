@@ -19,6 +19,7 @@ from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
+from state.protocol.values.integers import WORD32
 from state.tables import State
 from state.tables.proposals import Proposal, ProposalVote
 
@@ -136,15 +137,16 @@ class RemoveProposal(Operation, frozen=True):
         require_proposals(state)
 
         remove_proposals(state, self._own_proposals(state))
-        # What was too much for one operation goes in the next blocks; whose it is isn't asked any more.
-        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % 2**32
+        # Proposals that were too many for one operation are marked, and removed in the next blocks. As in the reference it is
+        # not checked again whose they are.
+        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None and not proposal.removed:
                 state.proposals.modify(proposal, removed=True, end_date=end_date)
 
     def _own_proposals(self, state: State) -> Iterator[Proposal]:
-        """The named proposals that exist, one after the other; somebody else's is refused when its turn comes."""
+        """Yield the named proposals that exist, one after the other; somebody else's is refused when its turn comes."""
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None:
@@ -154,7 +156,7 @@ class RemoveProposal(Operation, frozen=True):
 
 
 def require_proposals(state: State) -> None:
-    """Proposals exist since hardfork 21."""
+    """Refuse operations on proposals before hardfork 21."""
     require(
         state.hardfork >= PROPOSALS_HARDFORK,
         "Proposals functionality not enabled until hardfork ${hf}",
@@ -164,11 +166,11 @@ def require_proposals(state: State) -> None:
 
 
 def until_nul(words: str) -> str:
-    """A text as the reference stores it here: up to the first NUL."""
+    """Return a text as the reference stores it here: up to the first NUL."""
     return words.partition("\0")[0]
 
 
 def require_proposal_ids(ids: tuple[int, ...]) -> None:
-    """At least one id and not too many."""
+    """Refuse an empty list of ids, and one that is too long."""
     require(ids, condition="proposal_ids.empty() == false")
     require(len(ids) <= COIN_PROPOSAL_MAX_IDS_NUMBER, condition="proposal_ids.size() <= COIN_PROPOSAL_MAX_IDS_NUMBER")

@@ -52,7 +52,7 @@ class ClaimRewardBalance(Operation, frozen=True):
         require_earned(vests, account.reward_vesting_balance, VESTS, "op.reward_vests <= acnt.reward_vesting_balance")
 
         worth = worth_of(account, vests)
-        # Interest comes even when no SBD is claimed.
+        # Interest is paid even when no SBD is claimed.
         changes = interest(state, account)
         if state.hardfork >= 20:
             # Before hardfork 20 mana was a percentage, which new VESTS left alone.
@@ -102,7 +102,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
             if symbol == VESTS:
                 require_earned(amount, account.reward_vesting_balance, VESTS, "token <= a->reward_vesting_balance")
                 worth = worth_of(account, amount)
-                # Mana is left alone here.
+                # Unlike claim_reward_balance this one forgets the manabars: the claimed VESTS bring no mana along.
                 state.accounts.modify(account, **vesting_claim(account, amount, worth))
                 release_vesting(state, account, amount, worth)
                 continue
@@ -118,7 +118,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
 
 
 def require_order(left: int, right: int, symbol: int) -> None:
-    """Of two neighbours the first has the smaller NAI; `symbol` is the second's, and is told when they are equal."""
+    """Refuse two neighbours unless the first has the smaller NAI; `symbol` is the second's, for the text of equal ones."""
     require(
         left <= right,
         "Reward tokens have not been inserted in ascending order.",
@@ -133,7 +133,7 @@ def require_order(left: int, right: int, symbol: int) -> None:
 
 
 def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None:
-    """Not more is claimed than has been earned."""
+    """Refuse to claim more than has been earned."""
     if claim > actual:
         name = {COIN: "COIN", SBD: "SBD", VESTS: "VESTS"}[symbol]
         text = f"Cannot claim that much {name}. Claim: ${{c}} Actual: ${{a}}"
@@ -141,14 +141,14 @@ def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None
 
 
 def worth_of(account: Account, vests: int) -> int:
-    """The COIN behind some of the VESTS that an account has earned."""
+    """Return the COIN that belongs to some of the VESTS that an account has earned; to all of them, all of it."""
     if vests == account.reward_vesting_balance:
         return account.reward_vesting_coin
     return vests * account.reward_vesting_coin // account.reward_vesting_balance
 
 
 def vesting_claim(account: Account, vests: int, worth: int) -> dict[str, int]:
-    """The changes of an account that claims VESTS."""
+    """Return the changes of the account that claims VESTS."""
     return {
         "vesting_shares": share(account.vesting_shares + vests),
         "reward_vesting_balance": account.reward_vesting_balance - vests,
@@ -157,7 +157,7 @@ def vesting_claim(account: Account, vests: int, worth: int) -> dict[str, int]:
 
 
 def release_vesting(state: State, account: Account, vests: int, worth: int) -> None:
-    """Claimed VESTS go from the pending totals to the others, and weigh in witness votes."""
+    """Move claimed VESTS from the pending totals into the vesting fund, and add them to witness votes."""
     props = state.props
     state.set_props(
         total_vesting_shares=share(props.total_vesting_shares + vests),

@@ -129,7 +129,7 @@ class CancelTransferFromSavings(Operation, frozen=True):
 
 
 def require_savings(from_: str, to: str, amount: Asset, memo: str) -> None:
-    """What transfers to and from savings share."""
+    """Make the static checks that transfers to and from savings share."""
     require_account_name(from_)
     require_account_name(to)
     require(amount.amount > 0, condition="amount.amount > 0")

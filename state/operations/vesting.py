@@ -52,7 +52,8 @@ class TransferToVesting(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         source, target = state.account(self.from_), state.account(self.to or self.from_)
-        require_sbd_for_treasury(state, target.name, self.amount)
+        # The rule looks at `to` as it was given: the treasury powering up itself, with `to` empty, is not refused.
+        require_sbd_for_treasury(state, self.to, self.amount)
 
         adjust_balance(state, source, -self.amount.amount, self.amount.symbol)
         create_vesting(state, target, self.amount.amount, self.amount.symbol)
@@ -79,7 +80,7 @@ class WithdrawVesting(Operation, frozen=True):
                 account=self.account,
                 vests=self.vesting_shares,
             )
-            # On the public chain a negative amount once did nothing.
+            # On the public chain a negative amount did nothing at first.
             return
         too_little = "Account does not have sufficient Coin Power for withdraw."
         require(account.vesting_shares >= 0, too_little, condition="account.vesting_shares >= asset( 0, VESTS_SYMBOL )")
@@ -89,7 +90,7 @@ class WithdrawVesting(Operation, frozen=True):
             condition="account.vesting_shares - account.delegated_vesting_shares >= o.vesting_shares",
         )
         if 1 <= state.hardfork < 20 and not account.mined:
-            # Hardforks 1 to 19: who was made by somebody else keeps what an account costs, ten times.
+            # In hardforks 1 to 19 an account that somebody else had paid for could not power down the VESTS that it began with.
             self._require_power(state, account)
         rate = withdraw_rate(state, shares)
         # Since hardfork 5 the rate must change.
@@ -108,7 +109,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
     def _require_power(self, state: State, account: Account) -> None:
-        """More than ten creation fees in VESTS; since hardfork 16 stopping is free."""
+        """Refuse an account of no more than ten creation fees in VESTS; since hardfork 16 it may at least stop."""
         fee = state.schedule.median_props.account_creation_fee
         least = wrapped(coin_to_vests(state, fee) * POWER_MIN_FEES)
         require(
@@ -222,7 +223,7 @@ class DelegateVestingShares(Operation, frozen=True):
             take_back(state, old, delegatee, shares)
 
     def _require_available(self, shares: int, available: tuple[int, int]) -> None:
-        """The delegator has that much to lend, by both bars; before hardfork 21 there is one, and both numbers are the same."""
+        """Refuse unless both manabars of the delegator allow it; before hardfork 21 there is one, and the numbers are equal."""
         for kind, free in zip(("mana", "downvote mana"), available, strict=True):
             require(
                 free >= shares,
@@ -238,7 +239,7 @@ class DelegateVestingShares(Operation, frozen=True):
 
 
 def withdraw_rate(state: State, shares: int) -> int:
-    """What is powered down a week: at least 1, and nothing for nothing."""
+    """Return the VESTS that are powered down each week: at least 1, but 0 for a power-down of 0."""
     if shares == 0:
         return 0
     if state.hardfork >= 23:
@@ -249,19 +250,19 @@ def withdraw_rate(state: State, shares: int) -> int:
     else:
         weeks = COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
     rate = max(shares // weeks, 1)
-    # Since hardfork 21 the rate is rounded up; before it a rest was left for a further week.
+    # Since hardfork 21 the rate is rounded up; before, a remainder took one week more.
     return rate + 1 if state.hardfork >= 21 and rate * weeks < shares else rate
 
 
 def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
-    """A delegation is worth a third of the creation fee; before hardfork 20, when fees were smaller, ten of them."""
+    """Refuse a delegation of less than a third of the creation fee; before hardfork 20, when fees were smaller, of ten fees."""
     fee = state.schedule.median_props.account_creation_fee
-    least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else fee * 10)
+    least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else share(fee * 10))
     require(shares >= least, text, condition=condition, v=Asset(least, VESTS))
 
 
 def require_difference(state: State, difference: int, kind: str) -> None:
-    """A delegation changes by a thirtieth of the creation fee; before hardfork 20 by one fee."""
+    """Refuse to change a delegation by less than a thirtieth of the creation fee; before hardfork 20 of one fee."""
     fee = state.schedule.median_props.account_creation_fee
     least = coin_to_vests(state, fee // 30 if state.hardfork >= 20 else fee)
     require(

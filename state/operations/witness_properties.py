@@ -1,4 +1,4 @@
-"""What witness_set_properties carries: packed values by name. How each is read and checked, and what it says when it can't be read.
+"""The properties of witness_set_properties, packed values by name: how each is read and checked, and its errors when it is cut off.
 
 Static checks and effect read the values through the same functions. Sources: operations.md §7.2; wire-format.md §4.5.
 """
@@ -42,8 +42,9 @@ class WitnessProperties(Struct, frozen=True):
 
 
 def read_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> WitnessProperties:
-    """All properties of an operation that has passed its checks; unknown names are ignored."""
-    given = dict(props)
+    """Read all properties of an operation that has passed its checks; unknown names are ignored."""
+    # The reference reads `key` and the new one into one variable, and empty bytes leave it alone: the witness keeps its key.
+    given = {name: data for name, data in props if data or name != "new_signing_key"}
     return WitnessProperties(**{name: read(PACKED[name], given[name], codecs) for name, _ in CHECKS if name in given})
 
 
@@ -56,7 +57,7 @@ def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> No
 
 
 def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
-    """The current signing key that an operation names; it needs no chain's codecs. None: not given."""
+    """Return the current signing key that an operation names, None if it names none; it needs no chain's codecs."""
     data = dict(props).get(KEY)
     if data is None:
         return None
@@ -69,11 +70,11 @@ def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
 
 
 class Packed(Struct, frozen=True):
-    """How a property is packed.
+    """The packed form of a property.
 
-    `parts` are the pieces that the reference reads: their sizes in bytes, and what it says about each that is cut off; a text
-    has none, it says how long it is. `empty` is what no bytes stand for; without it they are refused (the reference goes on
-    with whatever its memory holds).
+    `parts` are the pieces that the reference reads: the size of each in bytes, and its error when that piece is cut off; a text
+    has none, it begins with its length. `empty` is the value of no bytes at all; where there is none they are refused (the
+    reference goes on with whatever its memory holds).
     """
 
     type: str
@@ -83,7 +84,7 @@ class Packed(Struct, frozen=True):
 
 
 def number(type_: str, kind: Int) -> Packed:
-    """A number of fixed size."""
+    """Return the packed form of a number of fixed size."""
     return Packed(type_, kind, ((kind.bits // 8, f"error unpacking {type_}"),))
 
 
@@ -115,7 +116,7 @@ PACKED = {
 
 
 def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
-    """A property from its bytes; bytes behind it are ignored."""
+    """Read a property from its bytes; bytes after it are ignored."""
     if not data and packed.empty is not None:
         return packed.empty
     try:
@@ -125,7 +126,7 @@ def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
 
 
 def too_short(packed: Packed, data: bytes) -> OutOfRange:
-    """The reference's error for a value that ends too early; it counts from the piece that it could not read."""
+    """Return the reference's error for a value that ends too early; its numbers count from the piece that can't be read."""
     left, where = len(data), ""
     for size, piece in packed.parts or text_parts(data):
         where = piece
@@ -138,7 +139,7 @@ def too_short(packed: Packed, data: bytes) -> OutOfRange:
 
 
 def text_parts(data: bytes) -> Iterator[tuple[int, str]]:
-    """The pieces of a packed text: its length, and as many bytes."""
+    """Yield the pieces of a packed text: its length, and as many bytes."""
     whole = any(byte < 128 for byte in data[:5]) or len(data) >= 5
     size, start = unpack_length(data, 0) if whole else (0, len(data) + 1)
     yield start, ""
@@ -149,7 +150,7 @@ def text_parts(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def check_fee(fee: Asset, codecs: Codecs) -> None:
-    """The account creation fee: in COIN, and at least the build's minimum."""
+    """Refuse an account creation fee in another currency than COIN, or below the build's minimum."""
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(fee.symbol == COIN, "account_creation_fee must be in COIN", condition="account_creation_fee.symbol == COIN_SYMBOL")
     require(
@@ -160,7 +161,7 @@ def check_fee(fee: Asset, codecs: Codecs) -> None:
 
 
 def check_block_size(size: int, _: Codecs) -> None:
-    """The largest block, in bytes; an upper limit is not checked here."""
+    """Refuse a block size, in bytes, below the minimum; there is no upper limit here, as in the reference."""
     require(
         size >= COIN_MIN_BLOCK_SIZE_LIMIT,
         "maximum_block_size smaller than minimum max block size",
@@ -169,12 +170,12 @@ def check_block_size(size: int, _: Codecs) -> None:
 
 
 def check_interest_rate(rate: int, _: Codecs) -> None:
-    """The interest on SBD, in basis points."""
+    """Refuse an interest on SBD, in basis points, of more than 100 %."""
     require(rate <= COIN_100_PERCENT, "sbd_interest_rate must not exceed 100%", condition="sbd_interest_rate <= COIN_100_PERCENT")
 
 
 def check_exchange_rate(rate: Price, _: Codecs) -> None:
-    """The price feed: SBD for COIN, in this direction only."""
+    """Refuse another price than SBD for COIN, in this direction only."""
     require(
         rate.base.symbol == SBD and rate.quote.symbol == COIN,
         "Price feed must be a COIN/SBD price",
@@ -184,26 +185,26 @@ def check_exchange_rate(rate: Price, _: Codecs) -> None:
 
 
 def check_budget(budget: int, _: Codecs) -> None:
-    """Free accounts for all, in ten thousandths of one per block."""
+    """Refuse a budget of free accounts, in 1/10000 of one per block, outside of its limits."""
     least, most = COIN_RD_MIN_BUDGET, COIN_RD_MAX_BUDGET
     require(budget >= least, "Budget must be at least ${n}", condition="account_subsidy_budget >= COIN_RD_MIN_BUDGET", n=least)
     require(budget <= most, "Budget must be at most ${n}", condition="account_subsidy_budget <= COIN_RD_MAX_BUDGET", n=most)
 
 
 def check_decay(decay: int, _: Codecs) -> None:
-    """How fast unclaimed free accounts are lost."""
+    """Refuse a decay of unclaimed free accounts outside of its limits."""
     least, most = COIN_RD_MIN_DECAY, COIN_RD_MAX_DECAY
     require(decay >= least, "Decay must be at least ${n}", condition="account_subsidy_decay >= COIN_RD_MIN_DECAY", n=least)
     require(decay <= most, "Decay must be at most ${n}", condition="account_subsidy_decay <= COIN_RD_MAX_DECAY", n=most)
 
 
 def check_key(key: bytes, _: Codecs) -> None:
-    """A key that can be read is good enough."""
+    """Accept any key that can be read."""
     assert len(key) == len(NULL_KEY)
 
 
 def check_url(address: str, _: Codecs) -> None:
-    """A witness's address."""
+    """Refuse an empty or long address of a witness, or one that is not UTF-8."""
     require_url(address)
 
 

@@ -1,4 +1,6 @@
-"""Witnesses: what they publish and propose, and who votes for them. Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5."""
+"""Witnesses: the properties that they publish and propose, and the votes for them.
+Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import field, structs
 
+from state.effects.arithmetic import share
 from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_and_proxied, propagate, propagate_all
 from state.operations.chain_properties import LegacyChainProperties, require_chain_properties
 from state.operations.checks import require_account_name, require_optional_account_name, require_url
@@ -33,6 +36,7 @@ from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset, Price
+from state.protocol.values.integers import WORD16
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
@@ -66,7 +70,7 @@ class WitnessUpdate(Operation, frozen=True):
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
             require_fee_limit(state, fee.amount)
         if state.hardfork >= 20 or state.is_pushing:
-            # Before hardfork 20 only this node's own pushes had upper limits.
+            # Before hardfork 20 there were upper limits only for transactions that entered this node.
             require(
                 self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
                 "Max block size cannot be more than 2MiB",
@@ -202,11 +206,12 @@ class AccountWitnessVote(Operation, frozen=True):
             )
             state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
             move_weight(state, voter, witness, voter.witness_vote_weight)
-            state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for + 1)
+            state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for + 1) % WORD16)
             return
         require(not self.approve, "Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
         move_weight(state, voter, witness, -voter.witness_vote_weight)
-        state.accounts.modify(voter, witnesses_voted_for=voter.witnesses_voted_for - 1)
+        # Between hardforks 6 and 8 accounts with votes can have a count of 0, which the reference's 16 bits wrap to 65535.
+        state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for - 1) % WORD16)
         state.witness_votes.remove(vote)
 
 
@@ -240,7 +245,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 
 
 def require_fee_limit(state: State, fee: int) -> None:
-    """The account creation fee that a witness asks for has an upper limit; before hardfork 20 only in this node's own pushes."""
+    """Refuse an account creation fee above the limit; before hardfork 20 only in transactions that enter this node."""
     require(
         fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
@@ -249,7 +254,7 @@ def require_fee_limit(state: State, fee: int) -> None:
 
 
 def require_short_chain(state: State, account: Account, proxy: Account) -> None:
-    """The proxies of a proxy lead neither back nor too far."""
+    """Refuse a proxy whose own proxies lead back to the account, or make a chain that is too long."""
     chain = {account.name, proxy.name}
     while proxy.proxy:
         proxy = state.account(proxy.proxy)
@@ -263,7 +268,7 @@ def require_short_chain(state: State, account: Account, proxy: Account) -> None:
 
 
 def changed_properties(props: ChainProperties, given: WitnessProperties) -> ChainProperties:
-    """What a witness proposes for the chain, with the given properties changed."""
+    """Return the properties that a witness proposes for the chain, with the given ones changed."""
     changes: dict[str, int] = {}
     for name in ("maximum_block_size", "sbd_interest_rate", "account_subsidy_budget", "account_subsidy_decay"):
         value = getattr(given, name)
@@ -279,8 +284,8 @@ def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> 
     if state.hardfork >= 3:
         adjust_witness_vote(state, witness, weight)
     elif state.hardfork == 2:
-        # Under hardfork 2 the weight went to everything the account voted for at that moment.
+        # Hardfork 2 added the weight to every witness that the account voted for, a mistake that hardfork 3 corrected.
         propagate(state, voter, weight)
     else:
-        # Before hardfork 2 virtual time was left alone.
-        state.witnesses.modify(witness, votes=witness.votes + weight)
+        # Before hardfork 2 the place in virtual time was left alone.
+        state.witnesses.modify(witness, votes=share(witness.votes + weight))

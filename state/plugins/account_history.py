@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION
 from state.plugins.plugin import Plugin
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
@@ -18,7 +19,7 @@ from state.tables import State
 
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
 KEPT_ENTRIES = 30
-KEPT_SECONDS = 30 * 86400
+KEPT_SECONDS = 30 * DAY_SECONDS
 
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32

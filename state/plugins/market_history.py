@@ -8,8 +8,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from state.effects.arithmetic import share
 from state.plugins.plugin import Plugin
+from state.protocol.constants import DAY_SECONDS
+from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, Asset
+from state.protocol.values.integers import INT64_MAX
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
 from state.tables import State
@@ -18,7 +22,6 @@ from state.tables.market import LimitOrder
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
 SHORTEST = BUCKET_SIZES[0]
 BUCKETS_PER_SIZE = 5760
-DAY = 86400
 
 
 class Trade(Struct, frozen=True, gc=False, eq=False):
@@ -90,7 +93,6 @@ class MarketHistory:
         self._log.append(None, Trade(now, operation))
         current, resting = operation.current_pays, operation.open_pays
         coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
-        self._sums.modify(self.kept, coin=self.kept.coin + coin.amount, non_coin=self.kept.non_coin + other.amount)
         # Head time is that of the block before, so a trade in the first block of a period is still in the bucket of the last one.
         for seconds in BUCKET_SIZES:
             bucket = self.buckets.by_open.get(seconds, now - now % seconds)
@@ -105,6 +107,7 @@ class MarketHistory:
         amount = other.amount
         coins, others = Side(coin, coin, coin, coin, coin), Side(amount, amount, amount, amount, amount)
         self.buckets.insert(Bucket(open=start, seconds=seconds, symbol=other.symbol, coin=coins, non_coin=others))
+        self._keep(seconds, coin, amount)
 
     def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
         """Make a trade the close of a bucket, and its high or low when its price is beyond theirs.
@@ -112,6 +115,10 @@ class MarketHistory:
         The price is what is paid for one COIN. Cross products compare two prices without a division.
         """
         amount, coins, others = other.amount, bucket.coin, bucket.non_coin
+        prices = coin, amount, coins.high, coins.low, others.high, others.low
+        if min(prices) <= 0 or max(coins.volume + coin, others.volume + amount) > INT64_MAX:
+            self._add_in_steps(bucket, coin, other)
+            return
         is_high = others.high * coin < amount * coins.high
         is_low = others.low * coin > amount * coins.low
         self.buckets.modify(
@@ -120,14 +127,34 @@ class MarketHistory:
             coin=with_trade(coins, coin, is_high, is_low),
             non_coin=with_trade(others, amount, is_high, is_low),
         )
+        self._keep(bucket.seconds, coin, amount)
+
+    def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
+        """Add a trade with which something can't be worked out: what comes before that stays, what comes after is left out.
+
+        That is a volume of 2^63, or a price with a side of 0. The notice ends with it: longer buckets don't get the trade.
+        """
+        amount, change = other.amount, self.buckets.modify
+        change(bucket, symbol=other.symbol)
+        change(bucket, coin=bucket.coin._replace(volume=share(bucket.coin.volume + coin), close=coin))
+        self._keep(bucket.seconds, coin, 0)
+        change(bucket, non_coin=bucket.non_coin._replace(volume=share(bucket.non_coin.volume + amount), close=amount))
+        self._keep(bucket.seconds, 0, amount)
+        if amount * require_price(bucket.coin.high, bucket.non_coin.high) > bucket.non_coin.high * require_price(coin, amount):
+            change(bucket, coin=bucket.coin._replace(high=coin), non_coin=bucket.non_coin._replace(high=amount))
+        if amount * require_price(bucket.coin.low, bucket.non_coin.low) < bucket.non_coin.low * coin:
+            change(bucket, coin=bucket.coin._replace(low=coin), non_coin=bucket.non_coin._replace(low=amount))
+
+    def _keep(self, seconds: int, coin: int, other: int) -> None:
+        """Count what was added to a bucket, if it is one of the shortest."""
+        if seconds == SHORTEST:
+            self._sums.modify(self.kept, coin=self.kept.coin + coin, non_coin=self.kept.non_coin + other)
 
     def _drop_buckets(self, seconds: int, before: int) -> None:
         oldest = next(self.buckets.by_open.starting(seconds), None)
         while oldest is not None and oldest.seconds == seconds and oldest.open < before:
             self.buckets.remove(oldest)
-            if seconds == SHORTEST:
-                left = self.kept.coin - oldest.coin.volume, self.kept.non_coin - oldest.non_coin.volume
-                self._sums.modify(self.kept, coin=left[0], non_coin=left[1])
+            self._keep(seconds, -oldest.coin.volume, -oldest.non_coin.volume)
             oldest = next(self.buckets.by_open.starting(seconds), None)
 
 
@@ -144,7 +171,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
     """Return the first and the last bucket of the shortest size from the 24 hours before head time, None without any."""
     by_open = MARKET_HISTORY.of(state).buckets.by_open
-    first = next(by_open.starting(SHORTEST, state.head_time - DAY), None)
+    first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
     if first is None or last is None or first.seconds != SHORTEST:
         return None
@@ -158,7 +185,7 @@ def volume(state: State) -> tuple[int, int]:
     older trades are in the volume as well.
     """
     sums = MARKET_HISTORY.of(state).kept
-    return sums.coin, sums.non_coin
+    return share(sums.coin), share(sums.non_coin)
 
 
 def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]:
@@ -191,6 +218,13 @@ def install(state: State) -> MarketHistory:
     kept = MarketHistory(state)
     state.listeners.on_operation(kept.record, FillOrder)
     return kept
+
+
+def require_price(coin: int, other: int) -> int:
+    """Refuse a price with a side of 0; return the COIN side of any other."""
+    require(other > 0, condition="base.amount > share_type(0)")
+    require(coin > 0, condition="quote.amount > share_type(0)")
+    return coin
 
 
 def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:

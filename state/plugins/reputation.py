@@ -7,10 +7,12 @@ Source: block-processing.md §7.5; rpc-api.md §6.6.
 from collections.abc import Iterator
 from itertools import islice
 
+from state.effects.arithmetic import share
 from state.effects.comments import find_comment, payout_time
 from state.operations.content import Vote
 from state.plugins.plugin import Plugin, bound
 from state.protocol.constants import TIME_MAX
+from state.protocol.values.integers import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.content import Comment, CommentVote
@@ -73,10 +75,12 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
     delta = vote.rshares >> NOISE_BITS
     if vote.rshares < 0 and (voter is None or voter.reputation <= author.reputation - delta):
         return
-    if delta == author.reputation:
+    left = author.reputation - delta
+    if left == 0:
         reputations.remove(author)
-    else:
-        reputations.modify(author, reputation=author.reputation - delta)
+    elif INT64_MIN <= left <= INT64_MAX:
+        # A number that leaves 64 bits stays as it is, and nobody is told.
+        reputations.modify(author, reputation=left)
 
 
 def count(state: State, reputations: Reputations, operation: Vote) -> None:
@@ -98,7 +102,7 @@ def count(state: State, reputations: Reputations, operation: Vote) -> None:
     if author is None:
         reputations.insert(Reputation(account=operation.author, reputation=delta))
     else:
-        reputations.modify(author, reputation=current + delta)
+        reputations.modify(author, reputation=share(current + delta))
 
 
 def vote_of(state: State, operation: Vote) -> CommentVote | None:

@@ -146,6 +146,15 @@ class BadYear(Wrapped):
     NAME = "N5boost10wrapexceptINS_9gregorian8bad_yearEEE"
 
 
+class DivisionByZero(Wrapped):
+    """A rule divides an unsigned 128-bit number by zero."""
+
+    NAME = "N5boost10wrapexceptISt14overflow_errorEE"
+
+    def __init__(self) -> None:
+        super().__init__("Division by zero.")
+
+
 class NoSuchPlace(Wrapped):
     """A character after the end of a text is asked for."""
 

@@ -1,4 +1,4 @@
-"""Accounts and what hangs on them: metadata, authorities, recovery, delegations, routes. Source: state-objects.md §4."""
+"""Accounts and the rows that belong to them: metadata, authorities, recovery, delegations, routes. Source: state-objects.md §4."""
 
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys.authority import Authority
@@ -7,7 +7,7 @@ from state.store import Ordered, Part, Row, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
-    """The VESTS by which an account's votes on comments go."""
+    """Return the VESTS that an account's votes on comments are computed from; the key of an index as well."""
     return own + received - delegated
 
 
@@ -15,7 +15,10 @@ VESTS_FIELDS = ("vesting_shares", "received_vesting_shares", "delegated_vesting_
 
 
 class Account(Row):
-    """An account. COIN, SBD and VESTS as plain numbers in their smallest unit; manabars as mana and time of update."""
+    """An account. COIN, SBD and VESTS are plain numbers in their smallest unit; a manabar is its mana at the time of its update.
+
+    Before hardfork 20 `voting_mana` is a percentage in basis points (effects/early_voting.py).
+    """
 
     name: str = ""
     memo_key: bytes = NULL_KEY
@@ -70,17 +73,17 @@ class Account(Row):
 
     @property
     def witness_vote_weight(self) -> int:
-        """What this account's witness votes weigh: its own VESTS and those proxied to it."""
+        """The weight of this account's witness votes: its own VESTS and those proxied to it."""
         return self.vesting_shares + sum(self.proxied_vsf_votes)
 
     @property
     def vote_weight(self) -> int:
-        """What this account's votes on comments go by: own and received VESTS, less delegated ones."""
+        """The VESTS that its votes on comments are computed from: its own and those received, less those delegated."""
         return vote_weight(self.vesting_shares, self.received_vesting_shares, self.delegated_vesting_shares)
 
     @property
     def effective_vests(self) -> int:
-        """VESTS that count for mana: own and received, less delegated and less the next power-down payment."""
+        """The size of its voting manabar: own and received VESTS, less those delegated and those of the next power-down payment."""
         vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
         if self.next_vesting_withdrawal != TIME_MAX:
             vests -= min(self.vesting_withdraw_rate, self.to_withdraw - self.withdrawn)
@@ -88,7 +91,10 @@ class Account(Row):
 
 
 class Accounts(Table[Account]):
-    """All accounts. Only queries read the lazy orders."""
+    """All accounts.
+
+    Only queries read the lazy orders, but for `by_name`: that is read by whole names, which works without sorting.
+    """
 
     by_name = Ordered("name", unique=True, lazy=True)
     by_proxy = Ordered("proxy", "name", lazy=True)
@@ -97,7 +103,7 @@ class Accounts(Table[Account]):
 
 
 class AccountMetadata(Row):
-    """What an account says about itself; genesis accounts have no such row."""
+    """The JSON that an account has published about itself; the reference's genesis accounts have no such row."""
 
     account: int = 0
     json_metadata: str = ""
@@ -105,13 +111,13 @@ class AccountMetadata(Row):
 
 
 class AccountMetadataTable(Table[AccountMetadata]):
-    """Metadata by account id."""
+    """The metadata of accounts, found by account id."""
 
     by_account = Unique("account")
 
 
 class AccountAuthority(Row):
-    """Who may act for an account."""
+    """The keys and accounts that may act for an account, in each of the three roles."""
 
     account: str = ""
     owner: Authority = Authority()
@@ -121,7 +127,7 @@ class AccountAuthority(Row):
 
 
 class AccountAuthorities(Table[AccountAuthority]):
-    """Authorities by account name."""
+    """The authorities of all accounts."""
 
     by_account = Unique("account")
 
@@ -135,13 +141,13 @@ class OwnerHistory(Row):
 
 
 class OwnerHistories(Table[OwnerHistory]):
-    """Former owner authorities."""
+    """Former owner authorities that an account can still be recovered with."""
 
     by_account = Ordered("account", "last_valid_time")
 
 
 class RecoveryRequest(Row):
-    """A recovery partner's proposal of a new owner authority."""
+    """A recovery partner's proposal of a new owner authority, which the owner has to confirm with an old one."""
 
     account_to_recover: str = ""
     new_owner_authority: Authority = Authority()
@@ -171,14 +177,14 @@ class ChangeRecoveryRequests(Table[ChangeRecoveryRequest]):
 
 
 class DeclineVotingRequest(Row):
-    """An account's wish to give up its voting rights."""
+    """An account's decision to give up its voting rights, which takes effect after a delay."""
 
     account: str = ""
     effective_date: int = 0
 
 
 class DeclineVotingRequests(Table[DeclineVotingRequest]):
-    """Pending declinations of voting rights."""
+    """Decisions to give up voting rights that are not yet effective."""
 
     by_account = Ordered("account", unique=True)
     by_effective_date = Ordered("effective_date", "account", unique=True)
@@ -200,7 +206,7 @@ class VestingDelegations(Table[VestingDelegation]):
 
 
 class DelegationExpiration(Row):
-    """VESTS on their way back to a delegator."""
+    """VESTS that have left a delegatee and return to the delegator at `expiration`; until then neither can use them."""
 
     delegator: str = ""
     vesting_shares: int = 0
@@ -215,7 +221,7 @@ class DelegationExpirations(Table[DelegationExpiration]):
 
 
 class WithdrawRoute(Row):
-    """Where a part of an account's power-down goes."""
+    """An account that gets a part of another one's power-down, as VESTS (`auto_vest`) or as COIN."""
 
     from_account: str = ""
     to_account: str = ""

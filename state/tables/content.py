@@ -1,13 +1,16 @@
-"""Posts, their texts and the votes on them. Source: state-objects.md §6."""
+"""Posts and replies, their texts and the votes on them. Source: state-objects.md §6."""
 
 from typing import Any
 
-from state.protocol.constants import TIME_MAX
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.store import Ordered, Row, Table, Unique
 
 
 class Comment(Row):
-    """A post or a reply. Payout values in SBD, author_rewards in COIN, rshares as they are."""
+    """A post or a reply. Payout values are in SBD, author_rewards in COIN; rshares have no unit.
+
+    Only the net, absolute and positive sums of its votes are kept, so that a payout needs no walk over the votes.
+    """
 
     author: str = ""
     permlink: str = ""
@@ -35,7 +38,7 @@ class Comment(Row):
     net_votes: int = 0
     root_comment: int = 0
     max_accepted_payout: int = 1_000_000_000
-    percent_coin_dollars: int = 10000
+    percent_coin_dollars: int = COIN_100_PERCENT
     allow_replies: bool = True
     allow_votes: bool = True
     allow_curation_rewards: bool = True
@@ -44,7 +47,10 @@ class Comment(Row):
 
 
 class Comments(Table[Comment]):
-    """All posts and replies. No rule since hardfork 17 reads the lazy orders."""
+    """All posts and replies.
+
+    No rule since hardfork 17 walks the lazy orders; `by_permlink` is read by whole keys, which works without sorting.
+    """
 
     by_permlink = Ordered("author", "permlink", unique=True, lazy=True)
     by_cashout_time = Ordered("cashout_time")
@@ -64,7 +70,7 @@ class CommentContent(Row):
 
 
 class CommentContents(Table[CommentContent]):
-    """Texts by comment id."""
+    """The texts of all comments."""
 
     by_comment = Unique("comment")
 

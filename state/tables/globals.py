@@ -4,19 +4,20 @@ transactions. Money is in the smallest unit. Source: state-objects.md §3.
 
 from msgspec import Struct
 
-from state.protocol.constants import COIN_MAX_WITNESSES
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_WITNESSES
 from state.protocol.values.asset import NULL_PRICE, Price
+from state.protocol.values.integers import UINT64_MAX
 from state.store import Ordered, Row, Table, Unique
 
 
 class GlobalProperties(Row):
-    """The dynamic global properties; one row."""
+    """The dynamic global properties: head block, supplies, funds, and the parameters that hardforks change; one row."""
 
     head_block_number: int = 0
     head_block_id: bytes = bytes(20)
     time: int = 0
     current_witness: str = ""
-    total_pow: int = 2**64 - 1
+    total_pow: int = UINT64_MAX
     num_pow_witnesses: int = 0
     virtual_supply: int = 0
     current_supply: int = 0
@@ -31,7 +32,7 @@ class GlobalProperties(Row):
     pending_rewarded_vesting_shares: int = 0
     pending_rewarded_vesting_coin: int = 0
     sbd_interest_rate: int = 0
-    sbd_print_rate: int = 10000
+    sbd_print_rate: int = COIN_100_PERCENT
     maximum_block_size: int = 0
     required_actions_partition_percent: int = 0
     current_aslot: int = 0
@@ -52,7 +53,7 @@ class GlobalProperties(Row):
     sps_interval_ledger: int = 0
     downvote_pool_percent: int = 0
     smt_creation_fee: int = 1000
-    # What old clients read beside it (rpc-api.md §6.10); no rule looks at these.
+    # For replies to old clients only (rpc-api.md §6.10); no rule reads these.
     average_block_size: int = 0
     current_reserve_ratio: int = 200_000_000
     max_virtual_bandwidth: int = 0
@@ -63,7 +64,7 @@ class GlobalPropertiesTable(Table[GlobalProperties]):
 
 
 class ChainProperties(Struct, frozen=True):
-    """What witnesses vote on; the fee in COIN."""
+    """The properties of the chain that witnesses propose, and whose medians are in force; the fee is in COIN."""
 
     account_creation_fee: int = 0
     maximum_block_size: int = 131072
@@ -85,7 +86,7 @@ class SubsidyParams(Struct, frozen=True):
 
 
 class WitnessSchedule(Row):
-    """Who produces in this round; one row."""
+    """The witnesses of this round, how they are chosen and paid, and what they agree on; one row."""
 
     current_virtual_time: int = 0
     next_shuffle_block_num: int = 1
@@ -122,7 +123,7 @@ class FeedHistoryTable(Table[FeedHistory]):
 
 
 class HardforkProperties(Row):
-    """Which hardforks have been applied, and what the witnesses want next; one row."""
+    """The hardforks that have been applied, and the one that the witnesses have voted for; one row."""
 
     processed_hardforks: tuple[int, ...] = ()
     last_hardfork: int = 0
@@ -176,7 +177,7 @@ class TransactionRecord(Row):
 
 
 class TransactionRecords(Table[TransactionRecord]):
-    """The transactions that can still come again."""
+    """The applied transactions that have not yet expired."""
 
     by_trx_id = Unique("trx_id")
     by_expiration = Ordered("expiration")

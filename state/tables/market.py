@@ -1,11 +1,13 @@
-"""The internal market: orders, conversions of SBD, and the volumes that liquidity rewards counted. Source: state-objects.md §7."""
+"""The internal market: orders, conversions of SBD, and the volumes that early rewards for liquidity counted.
+Source: state-objects.md §7.
+"""
 
 from state.protocol.values.asset import NULL_PRICE, Price, price_key
 from state.store import Ordered, Part, Row, Table
 
 
 def sell_price_key(price: Price) -> tuple[int, int, int]:
-    """Descending order of prices: all three parts of the ascending key, negated."""
+    """Return the key of the descending order of prices: all three parts of the ascending key, negated."""
     base, quote, ratio = price_key(price)
     return -base, -quote, -ratio
 
@@ -30,7 +32,7 @@ class LimitOrders(Table[LimitOrder]):
 
 
 class ConvertRequest(Row):
-    """SBD on its way to COIN."""
+    """SBD that will be converted to COIN at `conversion_date`."""
 
     owner: str = ""
     requestid: int = 0
@@ -46,7 +48,7 @@ class ConvertRequests(Table[ConvertRequest]):
 
 
 class LiquidityReward(Row):
-    """Volumes of a market maker; only changed before hardfork 12."""
+    """The traded volumes of a market maker; only changed before hardfork 12."""
 
     owner: int = 0
     coin_volume: int = 0

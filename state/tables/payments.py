@@ -5,7 +5,7 @@ from state.store import Ordered, Part, Row, Table
 
 
 class Escrow(Row):
-    """Funds that an agent watches over."""
+    """Funds between two parties that an agent may release in a dispute."""
 
     escrow_id: int = 20
     from_: str = ""
@@ -22,12 +22,12 @@ class Escrow(Row):
 
     @property
     def is_approved(self) -> bool:
-        """Whether both the receiver and the agent agreed."""
+        """Whether both the receiver and the agent have approved it."""
         return self.to_approved and self.agent_approved
 
 
 def both(to_approved: bool, agent_approved: bool) -> bool:
-    """The key part by which approved escrows sort behind the others."""
+    """Return the part of the key that sorts approved escrows after the others."""
     return to_approved and agent_approved
 
 

@@ -19,7 +19,7 @@ class Proposal(Row):
 
 
 class Proposals(Table[Proposal]):
-    """All proposals. The reference sorts by end_date + 1 day, which is the same order."""
+    """All proposals. The reference sorts by end_date + 1 day: the same order, but for ends in the last day that 32 bits hold."""
 
     by_proposal_id = Ordered("proposal_id", unique=True)
     by_start_date = Ordered("start_date", "proposal_id", unique=True)

@@ -1,4 +1,4 @@
-"""Tokens: what they are, who holds them, the pool of their names; and pending automated actions.
+"""Tokens, their offerings, emissions and balances, the pool of names for new ones; and pending automated actions.
 Source: state-objects.md §9, §10.
 """
 
@@ -95,7 +95,7 @@ class SmtEmissions(Table[SmtEmission]):
 
 
 class SmtContribution(Row):
-    """COIN that somebody put into an offering."""
+    """COIN that an account has put into an offering."""
 
     symbol: int = 0
     contributor: str = ""
@@ -143,7 +143,7 @@ class RewardsBalances(Table[RewardsBalance]):
 
 
 class NaiPool(Row):
-    """Names that new tokens may take, in pool order, and how far the draw for this head block has come; one row."""
+    """Names that new tokens may take, in pool order, and the counters of the draws from this head block's id; one row."""
 
     nais: tuple[int, ...] = ()
     drawn_for: bytes = bytes(20)

@@ -1,4 +1,4 @@
-"""The state of a chain: all its tables with the journal, the chain spec and who listens. It knows nothing of what changes them."""
+"""The state of a chain: all its tables with the journal, the chain spec and the listeners. It knows nothing of what changes them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from state.tables import accounts, content, globals, market, payments, proposals
 
 
 class Coordinates(Struct):
-    """Where in the chain the operation stands that is applied now (block-processing.md §7.1)."""
+    """The place in the chain of the operation that is being applied (block-processing.md §7.1); listeners store it."""
 
     trx_id: bytes = ZERO_ID
     block: int = 0
@@ -25,9 +25,10 @@ class Coordinates(Struct):
 
 
 class Listeners:
-    """Who is told of what happens, in the order in which they came; filled by the chain and by enabled plugins.
+    """The functions that are called around blocks, transactions and operations, in the order in which they were added.
 
-    Operations (virtual ones too) are told to those who asked for their class, or for all.
+    The chain and the enabled plugins add them. A listener of operations names the classes that it wants, or none for all;
+    virtual operations count as well.
     """
 
     def __init__(self) -> None:
@@ -40,12 +41,12 @@ class Listeners:
         self._by_class: tuple[dict[type, tuple[Any, ...]], dict[type, tuple[Any, ...]]] = ({}, {})
 
     def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
-        """Tell `listener(state, operation)` after (or before) each operation of these classes; of all without any."""
+        """Have `listener(state, operation)` called after (or before) each operation of these classes; without any, of all."""
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
         self._by_class[after].clear()
 
     def of_operation(self, cls: type, after: bool) -> tuple[Callable[[Any, Any], None], ...]:
-        """Those who are told of an operation of this class, in order."""
+        """Return the listeners to operations of this class, in order; which these are is found out once per class."""
         found = self._by_class[after].get(cls)
         if found is None:
             found = tuple(listener for listener, asked in self._operations[after] if asked is None or asked is cls)
@@ -54,7 +55,11 @@ class Listeners:
 
 
 class State:
-    """All tables of one chain. `props`, `schedule`, `feed` and `hardforks` are the rows of tables that have one."""
+    """All tables of one chain. `props`, `schedule`, `feed`, `hardforks` and `nai_pool` are the only rows of their tables.
+
+    A row object stays the same for as long as it is in its table, and undoing changes it back, so these attributes and
+    references that rules hold never go stale.
+    """
 
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
@@ -62,10 +67,13 @@ class State:
         self.journal = journal = Journal()
         self.here = Coordinates()
         self.listeners = Listeners()
+        # A copy, since set_hardfork moves the times of the first five. As in the reference they are this node's own memory
+        # and not part of the state: popping a block leaves them as they are.
         self.hardfork_times = list(spec.hardfork_times)
-        # Set only while push_transaction works: soft rules of this node apply then (block-processing.md §2.7, §4.6).
+        # True only while push_transaction works (block-processing.md §2.7). The reference calls this `is_producing`: soft rules
+        # of this node apply then, and rules that a later hardfork makes binding are kept already.
         self.is_pushing = False
-        # When a block of the main branch was made, None for one that isn't there; whoever keeps the blocks sets it.
+        # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
         # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
         # operations, by id.
@@ -117,7 +125,7 @@ class State:
         self.hardforks: globals.HardforkProperties
         self.nai_pool: smt.NaiPool
 
-    # -------------------------------------------------------------- the rows everybody asks for
+    # -------------------------------------------------------------- rows that most rules need
 
     @property
     def hardfork(self) -> int:
@@ -126,25 +134,25 @@ class State:
 
     @property
     def head_time(self) -> int:
-        """The time of the head block: inside transactions, that of the block before."""
+        """The time of the head block; while a block's transactions are applied that is the block before it."""
         return self.props.time
 
     def account(self, name: str) -> accounts.Account:
-        """The account of this name; an unknown one is refused."""
+        """Return the account of this name, or refuse an unknown one."""
         row = self.accounts.by_name.get(name)
         if row is None:
             raise UnknownKey
         return row
 
     def authority(self, name: str) -> accounts.AccountAuthority:
-        """The authorities of an account; an unknown one is refused."""
+        """Return the authorities of an account, or refuse one that has none."""
         row = self.account_authorities.by_account.get(name)
         if row is None:
             raise UnknownKey
         return row
 
     def witness(self, owner: str) -> witnesses.Witness:
-        """The witness of this name; an unknown one is refused."""
+        """Return the witness of this name, or refuse an unknown one."""
         row = self.witnesses.by_name.get(owner)
         if row is None:
             raise UnknownKey
@@ -155,12 +163,12 @@ class State:
         self.global_properties.modify(self.props, **changes)
 
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
-        """All tables by name, in the order in which they were made."""
+        """Yield all tables with their names, in the order of `__init__`."""
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
     @contextmanager
     def pushing(self) -> Iterator[None]:
-        """The time in which a transaction enters this node: soft rules apply."""
+        """Mark the time in which a transaction enters this node, and the rules for that apply."""
         require(not self.is_pushing, condition="transactions are pushed one at a time")
         self.is_pushing = True
         try:

@@ -2,16 +2,17 @@
 
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import NULL_PRICE, Price
+from state.protocol.values.integers import UINT128_MAX
 from state.store import Ordered, Row, Table
 from state.tables.globals import ChainProperties
 
 ELECTED, TIMESHARE, MINER, NO_SCHEDULE = range(4)
 SCHEDULE_NAMES = ("elected", "timeshare", "miner", "none")
-LAP_LENGTH = 2**128 - 1
+LAP_LENGTH = UINT128_MAX
 
 
 class Witness(Row):
-    """A witness. Virtual times are unsigned 128-bit numbers."""
+    """A witness, with its place in virtual time (effects/votes.py): unsigned 128-bit numbers."""
 
     owner: str = ""
     created: int = 0
@@ -37,7 +38,11 @@ class Witness(Row):
 
 
 class Witnesses(Table[Witness]):
-    """All witnesses. Votes move with all VESTS, and their orders are read once in a round."""
+    """All witnesses.
+
+    Votes change with every change of VESTS, while the orders by votes and by virtual time are read once a round: they are
+    lazy, so that they are sorted once a round as well.
+    """
 
     by_name = Ordered("owner", unique=True, lazy=True)
     by_vote_name = Ordered("-votes", "owner", lazy=True)

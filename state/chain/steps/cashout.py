@@ -1,5 +1,10 @@
-"""The step that pays comments: claims on the reward fund decay, and what is due is shared among curators, beneficiaries and
-author. Source: block-processing.md §3.15; operations.md §17.5.
+"""The step that pays comments: claims on the reward fund decay, and each due comment's part of it is divided among curators,
+beneficiaries and author.
+
+Since hardfork 17 a comment does not compete with those of the same day only. The fund remembers the claims of all comments that
+were paid, which decay over 15 days, and a comment gets the fund's balance times its claim over the sum of those. So the payout
+of a claim moves slowly, however few comments are due in one block.
+Source: block-processing.md §3.15; operations.md §17.5.
 """
 
 from msgspec import Struct
@@ -7,12 +12,13 @@ from msgspec import Struct
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, adjust_supply, median_price, to_coin, to_sbd
 from state.effects.comments import payout_time
-from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, WORD, curve_value
+from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.early_voting import adjust_claims
 from state.effects.notices import announce, complete, emit
 from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
 from state.effects.voting import LEFT_OVER
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MIN_PAYOUT_SBD,
     COIN_RECENT_RSHARES_DECAY_TIME_HF17,
     COIN_RECENT_RSHARES_DECAY_TIME_HF19,
@@ -20,7 +26,8 @@ from state.protocol.constants import (
 )
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock
-from state.protocol.values.asset import COIN, INT64_MAX, SBD, VESTS, Asset, convert
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert
+from state.protocol.values.integers import INT64_MAX, WORD64, WORD128
 from state.protocol.virtual import AuthorReward, CommentBenefactorReward, CommentPayoutUpdate, CommentReward, CurationReward
 from state.tables import State
 from state.tables.content import Comment
@@ -28,7 +35,7 @@ from state.tables.globals import RewardFund
 
 
 class Pot(Struct, frozen=True):
-    """What comments are paid from, and by which rules; the balance in COIN, the percentage in 1/10000."""
+    """A source of rewards and the rules of dividing it; the balance is in COIN, the percentage in 1/10000."""
 
     balance: int
     claims: int
@@ -38,9 +45,9 @@ class Pot(Struct, frozen=True):
 
 
 def process_comment_cashout(state: State, block: SignedBlock) -> None:
-    """Pay every comment that is due. Before hardfork 7 nothing was paid."""
+    """Pay every comment that is due; nothing was paid before hardfork 7."""
     if state.hardfork >= 17:
-        # Only one fund is ever made; every comment belongs to it.
+        # Only one fund is ever created; every comment belongs to it.
         for fund in list(state.reward_funds):
             pay_from_fund(state, fund)
     elif state.hardfork >= 7:
@@ -49,13 +56,17 @@ def process_comment_cashout(state: State, block: SignedBlock) -> None:
 
 
 def pay_from_fund(state: State, fund: RewardFund) -> None:
-    """Let claims decay, add those that are due, and pay all of them by the same balance and sum."""
+    """Let claims decay, add those of the due comments, and pay each of these by the same balance and the same sum.
+
+    The claims are added before the first payment, and the balance is reduced after the last one: within a block no comment is
+    paid at the expense of the next.
+    """
     now = state.head_time
     claims = decayed(state, fund)
     due = comments_due(state)
     for comment in due:
         if comment.net_rshares > 0:
-            claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD
+            claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD128
     changes = {"recent_claims": claims, "last_update": now}
     if due:
         pot = Pot(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
@@ -67,15 +78,20 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
 
 
 def decayed(state: State, fund: RewardFund) -> int:
-    """The claims on a fund now: they vanish within 15 days. Wraps at 128 bits after a longer gap between two blocks."""
-    # Before hardfork 19 they took 30 days.
+    """Return the claims on a fund at head time: in each block they lose the share of 15 days that has passed since the last.
+
+    The reference's arithmetic is unsigned: after a gap of more than 15 days between two blocks more than everything is
+    subtracted, and the claims wrap at 128 bits to an enormous number, so that comments are paid nothing for a long time. Only
+    test chains that jump in time see that.
+    """
+    # Before hardfork 19 it was 30 days.
     period = COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else COIN_RECENT_RSHARES_DECAY_TIME_HF17
     claims = fund.recent_claims
-    return (claims - claims * (state.head_time - fund.last_update) % WORD // period) % WORD
+    return (claims - claims * (state.head_time - fund.last_update) % WORD128 // period) % WORD128
 
 
 def comments_due(state: State) -> list[Comment]:
-    """The comments whose time has come."""
+    """Return the comments whose payout time has come, earliest first."""
     now, due = state.head_time, []
     for comment in state.comments.by_cashout_time:
         if comment.cashout_time > now:
@@ -85,7 +101,7 @@ def comments_due(state: State) -> list[Comment]:
 
 
 def pay_discussions(state: State) -> None:
-    """Before hardfork 17: each due root with all its replies, each comment by what is left in the pot."""
+    """Before hardfork 17: pay each due root with all its replies, each comment from what the one before has left in the pot."""
     # Hardfork 8 halved what curators earn.
     percent = 2500 if state.hardfork >= 8 else 5000
     for root in comments_due(state):
@@ -101,7 +117,10 @@ def pay_discussions(state: State) -> None:
 
 
 def cash_out(state: State, comment: Comment, pot: Pot) -> int:
-    """Pay a comment and close it; returns what it took from the pot, in COIN."""
+    """Pay a comment and reset its votes; returns the COIN that it took from the pot.
+
+    A comment without positive rshares earns nothing, and is closed all the same.
+    """
     claimed = 0
     changes: dict[str, int] = {}
     if comment.net_rshares > 0:
@@ -111,7 +130,7 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
         if state.hardfork < 17:
             # Before hardfork 17 the claims of all comments stood in the global properties.
             adjust_claims(state, comment.net_rshares, 0)
-        # Negative rshares stay for the next time that somebody votes.
+        # Negative rshares stay: they would count against a later payout (which there is before hardfork 17 only).
         changes["net_rshares"] = 0
     state.comments.modify(
         comment,
@@ -132,18 +151,23 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
 
 
 def payout_of(state: State, comment: Comment, pot: Pot) -> int:
-    """What a comment earns, in COIN: its part of the pot, nothing if that is dust, and at most what it accepts."""
+    """Return the reward of a comment in COIN: its part of the pot, nothing if that is dust, and at most what it accepts."""
     require(pot.claims > 0, condition="ctx.total_reward_shares2 > 0")
-    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // 10000
+    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // COIN_100_PERCENT
     payout = pot.balance * claim // pot.claims
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
         return 0
-    return min(payout, to_coin(state, comment.max_accepted_payout))
+    # An amount that has turned negative counts as a large unsigned number.
+    return min(payout, to_coin(state, comment.max_accepted_payout) % WORD64)
 
 
 def next_payout_time(state: State, comment: Comment) -> int:
-    """When a comment is paid again. Only before hardfork 17, and only roots had times; from 12 on there was a second payout."""
+    """Return when a comment is paid again: since hardfork 17 never.
+
+    Before it only roots had payout times. From hardfork 12 on the first payout was followed by a second one after a fixed time;
+    before 12 a new vote gave a root a new time.
+    """
     if state.hardfork >= 17:
         return TIME_MAX
     if comment.parent_author:
@@ -154,7 +178,7 @@ def next_payout_time(state: State, comment: Comment) -> int:
 
 
 def mark_votes(state: State, comment: Comment) -> None:
-    """Votes that have been paid are told from later ones; from hardfork 12 on only where a payout is still to come."""
+    """Mark the votes on a comment as counted in a payout; from hardfork 12 on only where another payout is still to come."""
     if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
         return
     for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
@@ -162,17 +186,21 @@ def mark_votes(state: State, comment: Comment) -> None:
 
 
 def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> tuple[int, int]:
-    """Share out a payout; returns what was taken of it, and the author's total afterwards."""
-    curation = payout * curation_percent // 10000
+    """Divide a payout; returns the part of it that was paid, and the comment's new total of author rewards.
+
+    Curators come first, then beneficiaries, each with a percentage of the author's whole part, and the author with the rest. The
+    order is that of the virtual operations, and decides at which price each vesting part is converted.
+    """
+    curation = payout * curation_percent // COIN_100_PERCENT
     paid, unclaimed = pay_curators(state, comment, curation)
     tokens = payout - curation
     if state.hardfork < 20:
-        # Before hardfork 20 the author got what curators left.
+        # Before hardfork 20 the author got what rounding and early votes left of the curators' part; now it stays in the fund.
         tokens += unclaimed
     claimed = tokens + paid
     given_away = 0
     for beneficiary in comment.beneficiaries:
-        part = tokens * beneficiary.weight // 10000
+        part = share(tokens * beneficiary.weight) // COIN_100_PERCENT
         pay_beneficiary(state, comment, beneficiary.account, part)
         given_away += part
     tokens -= given_away
@@ -184,7 +212,11 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
 
 
 def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]:
-    """Pay voters by their weights, the heaviest first; returns what they got, and what nobody did."""
+    """Pay voters by their weights, the heaviest first; returns the sum of it, and the rest that nobody gets.
+
+    A comment without curation rewards has no rest either: its curators' part is not paid and, before hardfork 20, not the
+    author's.
+    """
     if not comment.allow_curation_rewards:
         return 0, 0
     total = comment.total_vote_weight
@@ -195,6 +227,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
     for vote in votes:
         part = reward * vote.weight // total
         if part == 0:
+            # All votes that follow weigh as little or less.
             break
         curator = state.accounts.find(vote.voter)
         vests = vests_of_reward(state, part)
@@ -210,7 +243,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
 
 
 def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> None:
-    """A beneficiary's part: like the author's half in SBD; the treasury gets SBD only."""
+    """Pay a beneficiary's part: up to half of it in SBD, as to the author; the treasury gets all of it in SBD."""
     account = state.account(name)
     sbd = coin = 0
     vesting = part
@@ -240,9 +273,9 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
 
 
 def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
-    """The author's part, up to half of it in SBD, and the totals that the comment shows."""
+    """Pay the author's part, up to half of it in SBD, and add to the totals that the comment shows."""
     author = state.account(comment.author)
-    half = tokens * comment.percent_coin_dollars // 20000
+    half = share(tokens * comment.percent_coin_dollars) // 20000
     vesting = tokens - half
     sbd, coin = add_sbd_reward(state, author, half)
     vests = vests_of_reward(state, vesting)

@@ -9,6 +9,7 @@ from state.effects.mana import update_manabar
 from state.effects.notices import announce, complete, emit
 from state.protocol.constants import (
     BLOCK_SUMMARY_COUNT,
+    COIN_100_PERCENT,
     COIN_BLOCKS_PER_DAY,
     COIN_IRREVERSIBLE_THRESHOLD,
     COIN_MAX_UNDO_HISTORY,
@@ -19,23 +20,23 @@ from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import VESTS, Asset
+from state.protocol.values.integers import WORD32
 from state.protocol.virtual import ReturnVestingDelegation, ShutdownWitness
 from state.tables import State
 from state.tables.globals import BlockSummary
 
 SLOTS_REMEMBERED = 128
 ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
-WORD32 = 2**32
 RESERVE_RATIO_START = 200_000_000
 RESERVE_RATIO_STEP = 10_000
 
 
 def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
-    """Count what was missed, and move the head to this block."""
+    """Count the missed slots, and move the head to this block: from here on rules see its number and its time."""
     props = state.props
     missed = slot_at_time(state, block.timestamp) - 1
     count_missed(state, missed, block.witness)
-    # The produced slot enters before the zeros of the missed ones.
+    # The slot of this block enters before the zeros of the slots that were missed before it, as in the reference.
     filled = (((props.recent_slots_filled << 1 | 1) & ALL_SLOTS) << min(missed, SLOTS_REMEMBERED)) & ALL_SLOTS
     state.set_props(
         recent_slots_filled=filled,
@@ -56,7 +57,11 @@ def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
 
 
 def count_missed(state: State, missed: int, producer: str) -> None:
-    """Add the missed slots to those who should have produced in them: whole rounds at once, a block can skip millions."""
+    """Add the missed slots to the witnesses that should have produced in them.
+
+    Slots repeat with the round, so whole rounds are counted at once: a block can skip millions of slots. The producer's own
+    missed slots don't count.
+    """
     if missed == 0:
         return
     schedule = state.schedule
@@ -71,17 +76,17 @@ def count_missed(state: State, missed: int, producer: str) -> None:
         witness = state.witness(name)
         state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
     if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
-        # Hardforks 14 to 19, main build: who has missed blocks for a day loses the signing key.
+        # Hardforks 14 to 19, main build: a witness that misses a slot after a day without a block loses its signing key.
         shut_down(state, [name for name in counts if is_inactive(state, name)], missed)
 
 
 def is_inactive(state: State, name: str) -> bool:
-    """Whether a witness has not produced for a day."""
+    """Return whether a witness has not produced for a day."""
     return state.props.head_block_number - state.witness(name).last_confirmed_block_num > COIN_BLOCKS_PER_DAY
 
 
 def shut_down(state: State, names: list[str], missed: int) -> None:
-    """Take the signing keys of witnesses; reported once for each slot that they missed, in the order of the slots."""
+    """Remove the signing keys of witnesses; a virtual operation reports each slot that they missed, in the order of slots."""
     for name in names:
         state.witnesses.modify(state.witness(name), signing_key=NULL_KEY)
     for i in range(missed if names else 0):
@@ -91,7 +96,7 @@ def shut_down(state: State, names: list[str], missed: int) -> None:
 
 
 def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
-    """The numbers of release 0.20.2 that old clients still read; no rule looks at them."""
+    """Return the changes of three numbers of release 0.20.2 that old clients still read; no rule uses them."""
     props = state.props
     average = (99 * props.average_block_size + block.size) // 100
     changes = {"average_block_size": average}
@@ -114,7 +119,11 @@ def update_signing_witness(state: State, block: SignedBlock) -> None:
 
 
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
-    """A block is irreversible 21 blocks later, or later on when three quarters of the witnesses have built on it."""
+    """Move the last irreversible block: 21 blocks before the head in the first 30 days, since then by the witnesses' blocks.
+
+    A witness confirms all blocks up to the one that it has last produced; what three quarters of the round have confirmed can't
+    be undone any more.
+    """
     props = state.props
     before = after = props.last_irreversible_block_num
     if props.head_block_number < COIN_START_MINER_VOTING_BLOCK:
@@ -124,17 +133,18 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
         n = state.schedule.num_scheduled_witnesses
         names = state.schedule.current_shuffled_witnesses[:n]
         confirmed = sorted(state.witness(name).last_confirmed_block_num for name in names)
-        after = max(before, confirmed[(10000 - COIN_IRREVERSIBLE_THRESHOLD) * n // 10000])
+        after = max(before, confirmed[(COIN_100_PERCENT - COIN_IRREVERSIBLE_THRESHOLD) * n // COIN_100_PERCENT])
     if after != before:
         state.set_props(last_irreversible_block_num=after)
     if state.listeners.irreversible:
+        # The old number is announced again with every block, as in the reference.
         for number in range(before, after + 1):
             for listener in state.listeners.irreversible:
                 listener(state, number)
 
 
 def create_block_summary(state: State, block: SignedBlock) -> None:
-    """Remember the id for the reference blocks of transactions."""
+    """Store the block's id under the low 16 bits of its number, where transactions refer to it."""
     slot = block.number % BLOCK_SUMMARY_COUNT
     summary = state.block_summaries.by_slot.get(slot)
     if summary is None:
@@ -144,14 +154,14 @@ def create_block_summary(state: State, block: SignedBlock) -> None:
 
 
 def clear_expired_transactions(state: State, block: SignedBlock) -> None:
-    """Forget transactions that can't come again."""
+    """Remove the records of expired transactions, which can't be applied again anyway."""
     records = state.transactions
     while (record := records.by_expiration.first()) is not None and record.expiration < block.timestamp:
         records.remove(record)
 
 
 def clear_expired_delegations(state: State, block: SignedBlock) -> None:
-    """Return delegated VESTS whose time has come."""
+    """Give delegated VESTS whose delay is over back to their delegators, with their mana."""
     expirations = state.delegation_expirations
     while (returning := expirations.by_expiration.first()) is not None and returning.expiration < block.timestamp:
         delegator = state.account(returning.delegator)

@@ -1,4 +1,4 @@
-"""The steps of a block that end orders, conversions and escrows, and that once rewarded liquidity.
+"""The steps of a block that end orders, conversions and escrows, and that rewarded liquidity before hardfork 12.
 Source: block-processing.md §3.7, §3.14, §3.19, §3.21.
 """
 
@@ -6,7 +6,7 @@ from state.effects.balances import adjust_balance, adjust_supply, median_price, 
 from state.effects.escrow import give_back_escrow
 from state.effects.mining_rewards import liquidity_reward
 from state.effects.notices import emit
-from state.effects.orders import cancel_order
+from state.effects.orders import cancel_order, liquidity_weight
 from state.protocol.constants import COIN_LIQUIDITY_REWARD_BLOCKS
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, convert
@@ -15,13 +15,16 @@ from state.tables import State
 
 
 def clear_expired_orders(state: State, block: SignedBlock) -> None:
-    """Cancel orders whose time is over."""
+    """Cancel orders that have expired."""
     while (order := state.limit_orders.by_expiration.first()) is not None and order.expiration < block.timestamp:
         cancel_order(state, order)
 
 
 def process_conversions(state: State, block: SignedBlock) -> None:
-    """Pay conversions of SBD that are due, at the current median price; they wait while there is none."""
+    """Pay conversions of SBD that are due, at the current median price; they wait while there is none.
+
+    The supplies change once at the end, and the virtual supply by the worth of the sum, which is rounded once.
+    """
     price, requests = median_price(state), state.convert_requests
     if price == NULL_PRICE:
         return
@@ -43,17 +46,18 @@ def process_conversions(state: State, block: SignedBlock) -> None:
     state.set_props(
         current_supply=share(props.current_supply + total_out),
         current_sbd_supply=share(props.current_sbd_supply - total_in),
-        virtual_supply=share(props.virtual_supply + total_out - worth),
+        virtual_supply=share(share(props.virtual_supply + total_out) - worth),
     )
 
 
 def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
-    """Before hardfork 12: every hour the first market maker is paid, and starts anew."""
+    """Before hardfork 12: every hour pay the market maker with the greatest weight, and reset its volumes."""
     off = state.hardfork >= 12 or state.spec.constants.DISABLE_LIQUIDITY_REWARD
     if off or block.number % COIN_LIQUIDITY_REWARD_BLOCKS:
         return
     record = state.liquidity_rewards.by_volume_weight.first()
-    if record is None or record.coin_volume <= 0 or record.sbd_volume <= 0:
+    # By either rule of weights the reference looks at the product here, which wraps at 64 bits.
+    if record is None or liquidity_weight(record.coin_volume, record.sbd_volume, smaller=False) == 0:
         return
     reward = liquidity_reward(state)
     owner = state.accounts.find(record.owner)
@@ -64,10 +68,10 @@ def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
 
 
 def expire_escrow_ratification(state: State, block: SignedBlock) -> None:
-    """Give back escrows that were not accepted in time."""
+    """Give back escrows that were not approved in time."""
     escrows = state.escrows
     while (escrow := escrows.by_ratification_deadline.first()) is not None:
-        # Approved ones come last.
+        # In this order approved escrows come after all others.
         if escrow.is_approved or escrow.ratification_deadline > block.timestamp:
             return
         give_back_escrow(state, escrow)

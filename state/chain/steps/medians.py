@@ -1,5 +1,10 @@
-"""The median of prices. Equal prices can stand in different amounts: which of them is in the middle depends on how the
-reference's library sorts, which is not stable from 17 elements on. It knows no state. Source: block-processing.md §3.10.
+"""The median of prices, as the reference's standard library sorts them. It knows no state.
+
+Prices compare as ratios, so 1 SBD for 4 COIN and 2 for 8 are equal, and yet differ in the state and in replies, where the one
+in the middle is found with its amounts. Which of several equal prices gets there depends on the sorting. The reference calls
+std::sort of GNU's C++ library: quicksort down to parts of 16 elements, then insertion sort, which is stable. So up to 16 prices
+any stable sort does. From 17 on (21 witnesses, a history of 84) quicksort moves equal elements past each other, and has to be
+followed step by step. Source: block-processing.md §3.10.
 """
 
 from collections.abc import Sequence
@@ -8,24 +13,24 @@ from typing import Any
 
 from state.protocol.values.asset import Price, price_key
 
-SMALL = 16  # so many elements and fewer are sorted by insertion, which is stable
+SMALL = 16  # parts of so many elements or fewer are left to the insertion sort
 
 Item = tuple[Any, Price]
 
 
 def median(prices: Sequence[Price]) -> Price:
-    """The price in the middle, of two the higher one."""
+    """Return the price in the middle, of two the higher one."""
     items: list[Item] = [(price_key(price), price) for price in prices]
     partition(items)
-    # What is left to do is done by insertion.
+    # The insertion sort that finishes the library's work is stable, as Python's sort is, which may therefore replace it.
     return sorted(items, key=itemgetter(0))[len(items) // 2][1]
 
 
 def partition(items: list[Item]) -> None:
-    """Quicksort with the median of three as the pivot, down to parts that are small.
+    """Quicksort down to small parts, with the median of three as the pivot; the order of the parts doesn't matter.
 
-    The library goes over to a heap after twice as many rounds as the number of items has bits, which takes prices that are
-    chosen for it.
+    The library changes to heapsort when the parts stay large for twice as many rounds as the number of items has bits. That is
+    not done here: only prices that are chosen for it lead there.
     """
     parts = [(0, len(items))]
     while parts:
@@ -38,7 +43,7 @@ def partition(items: list[Item]) -> None:
 
 
 def middle_of_three(items: list[Item], a: int, b: int, c: int) -> int:
-    """The place of the middle one of three items."""
+    """Return the place of the middle one of three items, the library's choice where some are equal."""
     first, second, third = items[a][0], items[b][0], items[c][0]
     if first < second:
         return b if second < third else c if first < third else a
@@ -46,7 +51,10 @@ def middle_of_three(items: list[Item], a: int, b: int, c: int) -> int:
 
 
 def split(items: list[Item], low: int, high: int, pivot: Any) -> int:
-    """Bring what is below the pivot in front of what is above it; returns where the upper part begins."""
+    """Swap items until those below the pivot come before those above it; returns where the upper part begins.
+
+    Both loops stop at items equal to the pivot and swap them too: here equal prices change places.
+    """
     while True:
         while items[low][0] < pivot:
             low += 1

@@ -1,8 +1,9 @@
-"""The steps that make and destroy money every block: median feed, virtual supply, the null account, inflation, subsidies.
+"""The steps of a block that create and destroy money: median feed, virtual supply, the null account, inflation, subsidies.
 Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
 from state.chain.steps.medians import median
+from state.effects.arithmetic import narrowed, quotient
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -14,9 +15,11 @@ from state.effects.balances import (
     share,
     vests_to_coin,
 )
+from state.effects.mana import truncated
 from state.effects.notices import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
     COIN_APR_PERCENT_SHIFT_PER_BLOCK,
     COIN_BLOCKS_PER_YEAR,
@@ -38,6 +41,7 @@ from state.protocol.constants import (
 )
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, price_key
+from state.protocol.values.integers import WORD16, WORD128
 from state.protocol.virtual import ClearNullAccountBalance, ProducerReward
 from state.tables import State
 from state.tables.accounts import Account
@@ -47,7 +51,10 @@ MIN_REWARD = 1000  # 1.000 COIN, of each kind of reward before hardfork 16
 
 
 def update_median_feed(state: State, block: SignedBlock) -> None:
-    """Every hour: the median of what the scheduled witnesses publish enters the history, whose median is the price."""
+    """Every hour: add the median of the scheduled witnesses' feeds to the history, whose median becomes the price.
+
+    The history holds three and a half days, so that neither a few witnesses nor a short peak move the price.
+    """
     if block.number % COIN_FEED_INTERVAL_BLOCKS:
         return
     feeds = []
@@ -65,15 +72,21 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
     history = (*state.feed.price_history, median(feeds))[-window:]
     current = median(history)
     if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
-        # Since hardfork 14 SBD can't be worth more than a tenth of all COIN.
+        # Since hardfork 14 the price is not below the one at which all SBD would be a tenth of the virtual supply. That bounds
+        # the COIN which conversions can create, at the cost of SBD's peg.
         props = state.props
-        floor = Price(Asset(9 * props.current_sbd_supply, SBD), Asset(props.current_supply, COIN))
+        floor = Price(Asset(share(9 * props.current_sbd_supply), SBD), Asset(props.current_supply, COIN))
+        floor.validate()
         current = max(current, floor, key=price_key)
     state.feed_histories.modify(state.feed, price_history=history, current_median_history=current)
 
 
 def update_virtual_supply(state: State, block: SignedBlock) -> None:
-    """All COIN and all SBD at its price; and how much of the SBD rewards is printed as SBD."""
+    """Compute the virtual supply, all COIN and all SBD at its price, and the share of SBD rewards that is printed as SBD.
+
+    The more of the virtual supply is SBD already, the less is printed: all up to `sbd_start_percent`, nothing from
+    `sbd_stop_percent` on, and in between a falling share.
+    """
     props, price = state.props, median_price(state)
     if price == NULL_PRICE:
         state.set_props(virtual_supply=props.current_supply)
@@ -82,25 +95,34 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     supply = share(props.current_supply + worth)
     changes = {"virtual_supply": supply}
     if state.hardfork >= 14:
-        # Since hardfork 21 the percentage is rounded; before it was cut.
-        half = supply // 2 if state.hardfork >= 21 else 0
-        percent = (worth * 10000 + half) // supply % 65536
+        # Since hardfork 21 the percentage is rounded; before, it was cut. The reference stores it in 16 bits.
+        rounded = state.hardfork >= 21
+        if worth >= 0 < supply:
+            percent = (worth * COIN_100_PERCENT + (supply // 2 if rounded else 0)) // supply % WORD16
+        else:
+            percent = unsigned_percent(worth, supply, rounded)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
-            rate = 10000
+            rate = COIN_100_PERCENT
         elif percent >= stop:
             rate = 0
         else:
-            rate = (stop - percent) * 10000 // (stop - start)
+            rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
         changes["sbd_print_rate"] = rate
     state.set_props(**changes)
+
+
+def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
+    """Return that percentage for numbers that have turned negative: they count as large unsigned ones."""
+    half = truncated(supply, 2) if rounded else 0
+    return narrowed(quotient((worth * COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
 
 # ------------------------------------------------------------------ the null account
 
 
 def clear_null_account_balance(state: State, block: SignedBlock) -> None:
-    """Since hardfork 14 whatever the account `null` receives is destroyed."""
+    """Since hardfork 14: destroy everything that the account `null` holds."""
     if state.hardfork < 14:
         return
     null = state.account(COIN_NULL_ACCOUNT)
@@ -112,6 +134,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     vests = max(null.vesting_shares, 0) + max(null.reward_vesting_balance, 0)
     if not (coin or sbd or vests):
         return
+    coin, sbd, vests = share(coin), share(sbd), share(vests)
     totals = tuple(Asset(n, symbol) for n, symbol in ((coin, COIN), (vests, VESTS), (sbd, SBD)) if n > 0)
     notice = ClearNullAccountBalance(total_cleared=totals)
     announce(state, notice)
@@ -124,7 +147,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
-    """Take every balance of `null`; interest on its SBD may come in between. Its witness votes stay as they are."""
+    """Set every balance of `null` to 0. Interest on its SBD may be paid on the way, and stays; witness votes are not adjusted."""
     if null.balance > 0:
         adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:
@@ -156,7 +179,7 @@ def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
 
 
 def process_funds(state: State, block: SignedBlock) -> None:
-    """Make this block's new COIN and share it out."""
+    """Create this block's new COIN and divide it."""
     producer = state.witness(state.props.current_witness)
     if state.hardfork >= 16:
         share_out_inflation(state, producer)
@@ -166,17 +189,21 @@ def process_funds(state: State, block: SignedBlock) -> None:
 
 
 def share_out_inflation(state: State, producer: Witness) -> None:
-    """Content, vesting fund, treasury and producer get their parts of a rate that falls to 0.95 % a year."""
+    """Divide the inflation of a block among content, vesting fund, treasury and producer.
+
+    The yearly rate falls from 9.78 % by 0.01 % every 250,000 blocks, to 0.95 %. Content's part is that of the reward funds,
+    so that what their percentages leave of it falls to the producer, whose reward is the rest.
+    """
     props = state.props
     rate = max(
         COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
     )
-    new = share(props.virtual_supply * rate) // (10000 * COIN_BLOCKS_PER_YEAR)
-    content = new * props.content_reward_percent // 10000
+    new = share(props.virtual_supply * rate) // (COIN_100_PERCENT * COIN_BLOCKS_PER_YEAR)
+    content = new * props.content_reward_percent // COIN_100_PERCENT
     if state.hardfork >= 17:
         content = pay_reward_funds(state, content)
-    vesting = new * props.vesting_reward_percent // 10000
-    treasury = new * props.sps_fund_percent // 10000
+    vesting = new * props.vesting_reward_percent // COIN_100_PERCENT
+    treasury = new * props.sps_fund_percent // COIN_100_PERCENT
     reward = new - content - vesting - treasury
     reward = producer_part(state, producer, reward)
     treasury_sbd = 0
@@ -196,7 +223,11 @@ def share_out_inflation(state: State, producer: Witness) -> None:
 
 
 def producer_part(state: State, producer: Witness, reward: int) -> int:
-    """The producer's reward by its class; a class that isn't known is not weighed."""
+    """Return the producer's reward by its class.
+
+    The normalization factor is the sum of the weights of a round, so that on average each block pays `reward`. The class is that
+    after the new schedule of this block; a witness that dropped out keeps its last one.
+    """
     schedule = state.schedule
     weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}
     reward *= COIN_MAX_WITNESSES * weights.get(producer.schedule, 1)
@@ -204,17 +235,17 @@ def producer_part(state: State, producer: Witness, reward: int) -> int:
 
 
 def pay_reward_funds(state: State, content: int) -> int:
-    """Give each fund its part; the sum is what content got."""
+    """Give each fund its part of the content rewards; returns their sum."""
     total = 0
     for fund in state.reward_funds:
-        part = content * fund.percent_content_rewards // 10000
+        part = content * fund.percent_content_rewards // COIN_100_PERCENT
         state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
         total += part
     return total
 
 
 def pay_producer(state: State, producer: Witness, reward: int) -> None:
-    """The producer's reward is vested; reported even when it is nothing."""
+    """Pay the producer's reward in VESTS; the virtual operation comes even when it is nothing."""
     account = state.account(producer.owner)
     vests = coin_to_vests(state, reward)
     notice = ProducerReward(producer=producer.owner, vesting_shares=Asset(vests, VESTS))
@@ -224,14 +255,14 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 
 def percent_per_block(supply: int, percent: int) -> int:
-    """A yearly percentage of the supply, for one block, as a fixed-point product."""
+    """Return one block's part of a yearly percentage of the supply, a fixed-point product of unsigned 128 bits; 1.000 COIN at least."""
     shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
-    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) >> shift
+    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
     return max(reward, MIN_REWARD)
 
 
 def share_out_early_inflation(state: State, producer: Witness) -> None:
-    """The rule before hardfork 16: content, curation and producer by fixed percentages; vesting gets nine times as much."""
+    """Before hardfork 16: content, curation and producer get fixed percentages, the vesting fund nine times their sum."""
     props = state.props
     content = percent_per_block(props.virtual_supply, COIN_CONTENT_APR_PERCENT)
     curation = percent_per_block(props.virtual_supply, COIN_CURATE_APR_PERCENT)
@@ -239,7 +270,8 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
     vesting = (content + curation + reward) * 9 if props.head_block_number >= COIN_START_VESTING_BLOCK else 0
     new = content + curation + reward + vesting
     account = state.account(producer.owner)
-    # The producer is paid before the vesting fund grows: its price is the old one.
+    # The producer is paid before the vesting fund grows, at its old price. One that has VESTS was paid in COIN in the first
+    # month, so that there was COIN to trade at all.
     if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
         pay_producer(state, producer, reward)
     else:
@@ -253,7 +285,7 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
-    """The pools that free accounts are claimed from fill and decay; an elected producer has one of its own."""
+    """Let the pools of free accounts fill and decay: the common one, and that of the producer if it is an elected one."""
     props, schedule = state.props, state.schedule
     state.set_props(available_account_subsidies=pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies))
     producer = state.witness(props.current_witness)

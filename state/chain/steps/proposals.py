@@ -1,26 +1,28 @@
-"""What happens to proposals in each block: ended ones go, and every hour the treasury pays the others.
+"""The step that removes ended proposals, and pays the active ones from the treasury every hour.
 Source: block-processing.md §3.23.
 """
 
 from collections.abc import Iterator
 
+from state.effects.arithmetic import narrowed
 from state.effects.balances import adjust_balance
 from state.effects.notices import emit
 from state.effects.proposals import remove_proposals
-from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD
+from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD, DAY_SECONDS
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import SBD, Asset
+from state.protocol.values.integers import WORD32
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.proposals import Proposal
 
-SECONDS_PER_DAY = 86400
 DAILY_PART = 100  # the treasury spends one part in so many a day
+LAST_DAY = WORD32 - COIN_PROPOSAL_MAINTENANCE_CLEANUP
 
 
 def process_proposals(state: State, block: SignedBlock) -> None:
-    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay."""
+    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay the active ones."""
     if state.hardfork < 21:
         return
     now = block.timestamp
@@ -36,15 +38,20 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 
 
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
-    """Proposals that ended a day ago, earliest first, as long as who asks removes them."""
-    while (proposal := state.proposals.by_end_date.first()) is not None:
-        if proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP > now:
+    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next.
+
+    The day after the end is counted with 32 bits. Ends in the last day that 32 bits hold, in 2106, come out as times in
+    1970: such proposals go before all others, in the block that creates them.
+    """
+    by_end_date = state.proposals.by_end_date
+    while (proposal := next(by_end_date.starting(LAST_DAY), None) or by_end_date.first()) is not None:
+        if (proposal.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32 > now:
             return
         yield proposal
 
 
 def active_proposals(state: State, now: int) -> list[Proposal]:
-    """Proposals between start and end."""
+    """Return the proposals that are between their start and their end, by start date."""
     found = []
     for proposal in state.proposals.by_start_date:
         if proposal.start_date > now:
@@ -55,7 +62,11 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 
 
 def pay_proposals(state: State, now: int) -> None:
-    """Share out what the treasury may spend since it last did, to the proposals with the most votes."""
+    """Pay the active proposals, those with the most votes first, until the treasury's budget for the time since the last
+    payment is used up.
+
+    The budget is a hundredth of the treasury a day. Who comes last gets what is left, and a proposal without votes nothing.
+    """
     active = active_proposals(state, now)
     if not active:
         return
@@ -63,10 +74,11 @@ def pay_proposals(state: State, now: int) -> None:
         state.proposals.modify(proposal, total_votes=count_votes(state, proposal))
     active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
     treasury = state.account(state.spec.treasury)
-    passed = (now - state.props.last_budget_time) % 2**32
-    left = passed * (treasury.sbd_balance // DAILY_PART) // SECONDS_PER_DAY
+    passed = (now - state.props.last_budget_time) % WORD32
+    # After more than a hundred days that is more than the treasury has, and no block can be made.
+    left = narrowed(passed * (treasury.sbd_balance // DAILY_PART) // DAY_SECONDS)
     # The product wraps at 32 bits: after five days proposals get less than their daily pay.
-    ratio = passed * COIN_100_PERCENT % 2**32 // SECONDS_PER_DAY
+    ratio = passed * COIN_100_PERCENT % WORD32 // DAY_SECONDS
     for proposal in active if left else ():
         if proposal.total_votes == 0:
             return
@@ -79,14 +91,14 @@ def pay_proposals(state: State, now: int) -> None:
 
 
 def count_votes(state: State, proposal: Proposal) -> int:
-    """The VESTS behind a proposal; who has a proxy doesn't count."""
+    """Return the weight of a proposal's voters; one with a proxy doesn't count, its proxy's vote does."""
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
     return sum(voter.witness_vote_weight for voter in voters if not voter.proxy)
 
 
 def pay(state: State, treasury: Account, proposal: Proposal, payment: int) -> None:
-    """Report a payment, then make it."""
+    """Emit the virtual operation of a payment, then make it."""
     emit(state, ProposalPay(receiver=proposal.receiver, payment=Asset(payment, SBD)))
     adjust_balance(state, treasury, -payment, SBD)
     adjust_balance(state, state.account(proposal.receiver), payment, SBD)

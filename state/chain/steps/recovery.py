@@ -1,4 +1,4 @@
-"""The steps of a block that settle requests about accounts: recovery, its partners, and declined voting rights.
+"""The steps of a block that end requests about accounts: recovery, changes of its partner, declined voting rights.
 Source: block-processing.md §3.20, §3.22.
 """
 
@@ -8,7 +8,7 @@ from state.tables import State
 
 
 def account_recovery_processing(state: State, block: SignedBlock) -> None:
-    """Forget what has expired, and make new recovery partners effective."""
+    """Remove expired requests and owner histories, and make due changes of recovery partners."""
     requests = state.recovery_requests
     while (request := requests.by_expiration.first()) is not None and request.expires <= state.head_time:
         requests.remove(request)
@@ -20,14 +20,14 @@ def account_recovery_processing(state: State, block: SignedBlock) -> None:
 
 
 def forget_owner_histories(state: State) -> None:
-    """Remove former owner authorities that are too old to recover with, up to the first that isn't."""
+    """Remove former owner authorities that are too old for a recovery, in the order of their ids, up to the first that isn't."""
     histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
     while (oldest := next(iter(histories), None)) is not None and oldest.last_valid_time + period < state.head_time:
         histories.remove(oldest)
 
 
 def process_decline_voting_rights(state: State, block: SignedBlock) -> None:
-    """Take the votes, and the right to vote, of those whose declination has become effective."""
+    """Remove the witness votes, the proxy and the right to vote of accounts whose request to decline them is due."""
     requests = state.decline_voting_requests
     while (request := requests.by_effective_date.first()) is not None and request.effective_date <= state.head_time:
         account = state.account(request.account)

@@ -1,25 +1,25 @@
-"""The witness schedule: who produces in the next round, in which order, and what they agree on.
+"""The witness schedule: the witnesses of the next round, their order, and the properties that they agree on.
 Source: block-processing.md §3.9.
 """
 
 from collections import Counter
 
 from state.effects.subsidies import backstop_decay, subsidy_params, witness_params
-from state.effects.votes import WORD, lap_length
+from state.effects.votes import lap_length, time_for
 from state.protocol.constants import COIN_MAX_WITNESSES, COIN_START_MINER_VOTING_BLOCK
 from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.integers import UINT64_MAX, WORD32, WORD128
 from state.tables import State
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import ELECTED, LAP_LENGTH, MINER, TIMESHARE, Witness
 
 SHUFFLE_FACTOR = 2685821657736338717
-MASK64 = 2**64 - 1
 
 
 def update_witness_schedule(state: State, block: SignedBlock) -> None:
-    """Every 21 blocks a new round, whatever the number of scheduled witnesses."""
+    """Every 21 blocks: make a new round, whatever the number of scheduled witnesses."""
     if block.number % COIN_MAX_WITNESSES:
         return
     if state.hardfork >= 4:
@@ -31,7 +31,10 @@ def update_witness_schedule(state: State, block: SignedBlock) -> None:
 
 
 def update_schedule(state: State) -> None:
-    """Top witnesses by votes, miners, and the next ones by virtual time; then versions, votes, and the shuffle."""
+    """Take the top witnesses by votes, miners, and the next ones by virtual time; count versions and votes; shuffle.
+
+    With fewer than 22 witnesses in all, one without a signing key leaves a gap, and the block is refused, as in the reference.
+    """
     schedule = state.schedule
     selected: dict[str, int] = {}
     for witness in state.witnesses.by_vote_name:
@@ -57,7 +60,8 @@ def update_schedule(state: State) -> None:
             state.witnesses.modify(witness, schedule=kind)
     majority = schedule.majority_version
     if state.hardfork >= 5:
-        # Since hardfork 5 witnesses report versions and vote for hardforks.
+        # Since hardfork 5 witnesses report versions and vote for hardforks. Those of the old round are counted: the new one is
+        # stored below.
         majority = majority_version(state)
         update_hardfork_votes(state)
     kinds = Counter(selected.values())
@@ -75,7 +79,7 @@ def update_schedule(state: State) -> None:
 
 
 def take_miners(state: State, selected: dict[str, int]) -> None:
-    """The first of the queue of miners; since hardfork 17 none is taken."""
+    """Take the first of the queue of miners; each that is looked at leaves the queue. Since hardfork 17 none is taken."""
     most, taken = state.schedule.max_miner_witnesses, 0
     for witness in list(state.witnesses.by_pow.starting(1)) if most else ():
         if taken >= most:
@@ -84,11 +88,14 @@ def take_miners(state: State, selected: dict[str, int]) -> None:
             selected[witness.owner] = MINER
             taken += 1
         state.witnesses.modify(witness, pow_worker=0)
-        state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % 2**32)
+        state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % WORD32)
 
 
 def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
-    """Fill up to 21 in order of virtual time: (the new virtual time, the witnesses that finished a lap)."""
+    """Fill the round up to 21 in the order of virtual time; returns the new virtual time and the witnesses that finished a lap.
+
+    Top witnesses that are due finish a lap as well, although they don't take a second place.
+    """
     now, processed = state.schedule.current_virtual_time, []
     for witness in state.witnesses.by_schedule_time:
         if len(selected) >= COIN_MAX_WITNESSES:
@@ -102,9 +109,9 @@ def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Wi
 
 
 def new_laps(state: State, now: int, processed: list[Witness]) -> int:
-    """Send those who finished on a new lap; when virtual time overflows all start anew. Returns the virtual time."""
+    """Start a new lap for the witnesses that finished one; returns the virtual time, 0 after an overflow, when all start anew."""
     for witness in processed:
-        time = (now + LAP_LENGTH // (witness.votes + 1)) % WORD
+        time = (now + time_for(LAP_LENGTH, witness.votes)) % WORD128
         if time < now:
             reset_virtual_schedule(state)
             return 0
@@ -113,19 +120,22 @@ def new_laps(state: State, now: int, processed: list[Witness]) -> int:
 
 
 def reset_virtual_schedule(state: State) -> None:
-    """Put every witness at the start of virtual time."""
+    """Set virtual time to 0, and every witness at the start of a lap."""
     state.witness_schedules.modify(state.schedule, current_virtual_time=0)
     for witness in list(state.witnesses):
         state.witnesses.modify(
             witness,
             virtual_position=0,
             virtual_last_update=0,
-            virtual_scheduled_time=LAP_LENGTH // ((witness.votes + 1) % WORD),
+            virtual_scheduled_time=time_for(LAP_LENGTH, witness.votes),
         )
 
 
 def update_early_schedule(state: State) -> None:
-    """The schedule before hardfork 4: top witnesses, one runner-up, and the queue of miners."""
+    """Make the round of before hardfork 4: top witnesses, one runner-up by virtual time, and the queue of miners.
+
+    While miners wait in the first month, they alone make the round.
+    """
     schedule, props = state.schedule, state.props
     by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
     names: list[str] = []
@@ -137,10 +147,10 @@ def update_early_schedule(state: State) -> None:
             state.witnesses.modify(witness, virtual_scheduled_time=LAP_LENGTH)
         runner = next((w for w in state.witnesses.by_schedule_time if w.pow_worker == 0), None)
         if runner is not None:
+            # It may be one of the top witnesses, if there are no others: then it is in the round twice.
             names.append(runner.owner)
             now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
-            lap = lap_length(state) // ((runner.votes + 1) % WORD)
-            time = (runner.virtual_scheduled_time + lap) % WORD
+            time = (runner.virtual_scheduled_time + time_for(lap_length(state), runner.votes)) % WORD128
             state.witnesses.modify(runner, virtual_position=0, virtual_scheduled_time=time)
     if props.num_pow_witnesses > COIN_MAX_WITNESSES:
         first = next(iter(state.witnesses.by_pow.starting(1)))
@@ -150,7 +160,8 @@ def update_early_schedule(state: State) -> None:
         names.append(witness.owner)
         if props.head_block_number > COIN_START_MINER_VOTING_BLOCK or len(names) >= COIN_MAX_WITNESSES:
             break
-    by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
+    # The reference asks again here whether the round goes by votes. The answer is the same: a queue that has just lost a
+    # miner had more than 21, so it can't have become empty.
     count = max(len(names), 1)
     names = shuffled(names, state.head_time)
     state.witness_schedules.modify(
@@ -163,36 +174,36 @@ def update_early_schedule(state: State) -> None:
 
 
 def padded(names: list[str]) -> tuple[str, ...]:
-    """The 21 places of a round."""
+    """Return the 21 places of a round, empty names at the end."""
     return tuple(names) + ("",) * (COIN_MAX_WITNESSES - len(names))
 
 
 def shuffled(names: list[str], time: int) -> list[str]:
-    """The order of a round, drawn from the head block's time."""
+    """Return the order of a round: a Fisher-Yates shuffle, each number by xorshift* from the head block's time and the place."""
     high, n = time << 32, len(names)
     names = list(names)
     for i in range(n):
-        k = (high + i * SHUFFLE_FACTOR) & MASK64
+        k = (high + i * SHUFFLE_FACTOR) & UINT64_MAX
         k ^= k >> 12
-        k ^= (k << 25) & MASK64
+        k ^= (k << 25) & UINT64_MAX
         k ^= k >> 27
-        k = (k * SHUFFLE_FACTOR) & MASK64
+        k = (k * SHUFFLE_FACTOR) & UINT64_MAX
         j = i + k % (n - i)
         names[i], names[j] = names[j], names[i]
     return names
 
 
-# ------------------------------------------------------------------ what witnesses agree on
+# ------------------------------------------------------------------ agreement of the witnesses
 
 
 def scheduled(state: State) -> list[Witness]:
-    """The witnesses of the current round."""
+    """Return the witnesses of the stored round."""
     schedule = state.schedule
     return [state.witness(name) for name in schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]]
 
 
 def majority_version(state: State) -> int:
-    """The highest version that 17 of the old round run, or a newer one; unchanged when there is none."""
+    """Return the highest version such that 17 of the round run it or a newer one; the last one when there is none."""
     running = Counter(witness.running_version for witness in scheduled(state))
     total = 0
     for version in sorted(running, reverse=True):
@@ -203,7 +214,7 @@ def majority_version(state: State) -> int:
 
 
 def update_hardfork_votes(state: State) -> None:
-    """The hardfork and time that 17 of the old round vote for are next; without such a majority none is."""
+    """Store the hardfork and its time that 17 of the round vote for as the next one; without such a majority there is none."""
     votes = Counter((witness.hardfork_version_vote, witness.hardfork_time_vote) for witness in scheduled(state))
     hardforks = state.hardforks
     for vote in sorted(votes):
@@ -215,7 +226,7 @@ def update_hardfork_votes(state: State) -> None:
 
 
 def update_median_properties(state: State) -> None:
-    """Each property that witnesses vote on takes the median of the new round, by itself."""
+    """Set each property that witnesses propose to the median of the new round, each property by itself."""
     active = scheduled(state)
     middle = len(active) // 2
 

@@ -1,4 +1,4 @@
-"""The steps of a block that pay out what was asked for earlier: power-downs, and withdrawals from savings.
+"""The steps of a block that pay what was requested earlier: power-downs, and withdrawals from savings.
 Source: block-processing.md §3.16, §3.17.
 """
 
@@ -27,7 +27,10 @@ def process_vesting_withdrawals(state: State, block: SignedBlock) -> None:
 
 
 def pay_withdrawal(state: State, account: Account) -> None:
-    """Turn one part into COIN, or hand it on as VESTS, along the account's routes; the rest is its own."""
+    """Pay one week's part: along the account's routes as VESTS or COIN, and the rest to the account itself as COIN.
+
+    Routes of VESTS come first. Each conversion has the price of its moment, which the ones before it have changed.
+    """
     amount = due_amount(account)
     routes = list(state.withdraw_routes.by_withdraw_route.equal(account.name))
     rest = amount
@@ -49,7 +52,7 @@ def pay_withdrawal(state: State, account: Account) -> None:
 
 
 def due_amount(account: Account) -> int:
-    """The VESTS of this week: the rate, or what is left of it in the last week, and never more than there is."""
+    """Return the VESTS of this week: the rate, or the remainder in the last week, and never more than the account has."""
     rate = account.vesting_withdraw_rate
     if account.to_withdraw - account.withdrawn < rate:
         return min(account.vesting_shares, account.to_withdraw % rate)
@@ -57,7 +60,7 @@ def due_amount(account: Account) -> int:
 
 
 def hand_on(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as VESTS, without the manabars; returns the part."""
+    """Credit a route's part as VESTS; returns the part. Manabars are not brought up to now here, as in the reference."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
@@ -70,7 +73,7 @@ def hand_on(state: State, route: WithdrawRoute, amount: int) -> int:
 
 
 def pay_route(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as COIN, at the price of this moment; returns the part."""
+    """Credit a route's part as COIN, at the price of this moment; returns the part in VESTS."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
@@ -84,12 +87,12 @@ def pay_route(state: State, route: WithdrawRoute, amount: int) -> int:
 
 
 def fill(source: str, target: str, vests: int, deposited: Asset) -> FillVestingWithdraw:
-    """The notice of one part."""
+    """Return the virtual operation of one part."""
     return FillVestingWithdraw(from_account=source, to_account=target, withdrawn=Asset(vests, VESTS), deposited=deposited)
 
 
 def settle(state: State, account: Account, amount: int, coin: int) -> None:
-    """Take the whole amount from the account and credit its own COIN; the power-down ends, or goes on in a week."""
+    """Take the whole amount from the account and credit the COIN of its rest; end the power-down, or set its next week."""
     shares, withdrawn = share(account.vesting_shares - amount), share(account.withdrawn + amount)
     if withdrawn >= account.to_withdraw or shares == 0:
         going_on = {"vesting_withdraw_rate": 0, "next_vesting_withdrawal": TIME_MAX}
@@ -99,7 +102,7 @@ def settle(state: State, account: Account, amount: int, coin: int) -> None:
 
 
 def leave_fund(state: State, coin: int, vests: int) -> None:
-    """VESTS that have become COIN leave the vesting fund."""
+    """Take VESTS that became COIN, and that COIN, out of the vesting fund."""
     props = state.props
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin - coin),

@@ -1,4 +1,4 @@
-"""What the controller of a token may change before it is set up: emissions, whether one votes with it, how posts earn it.
+"""Settings of a token that its controller may change until it is set up: emissions, voting, and how posts earn it.
 Sources: operations.md §15.3-§15.5, wire-format.md §4.1, §4.6.
 """
 
@@ -43,7 +43,7 @@ EMISSION_FIELDS = (
     "rep_rel_amount_numerator",
     "rel_amount_denom_bits",
 )
-"""What a row of emissions takes from the operation as it is; the destinations come out of their struct."""
+"""The fields that a row of emissions takes from the operation as they are; the destinations come out of their struct."""
 SAME_EMISSION = " && ".join(
     f"last_emission->{field} == o.{field}" for field in (*EMISSION_FIELDS[:2], "emissions_unit.token_unit", *EMISSION_FIELDS[2:])
 )
@@ -51,7 +51,7 @@ SAME_EMISSION = " && ".join(
 
 @operation(49, active="control_account")
 class SmtSetupEmissions(Operation, frozen=True):
-    """Add a schedule of emissions behind the last one, or remove the last one.
+    """Add a schedule of emissions after the last one, or remove the last one.
 
     Between the left and the right endpoint in time an emission is interpolated; each endpoint is an absolute amount and a
     part of the supply (numerator / 2^rel_amount_denom_bits), of which the larger one counts.
@@ -113,11 +113,11 @@ class SmtSetupEmissions(Operation, frozen=True):
         state.smt_emissions.insert(self._row())
 
     def _row(self) -> SmtEmission:
-        """What is stored of it."""
+        """Return the row that stores this schedule."""
         return SmtEmission(token_unit=self.emissions_unit.token_unit, **{field: getattr(self, field) for field in EMISSION_FIELDS})
 
     def _require_same(self, state: State, last: SmtEmission) -> None:
-        """Only the last schedule goes, and only when it is named in full."""
+        """Refuse to remove a schedule unless it is the last one, named in full."""
         row = self._row()
         if all(getattr(row, field) == getattr(last, field) for field in ("token_unit", *EMISSION_FIELDS)):
             return
@@ -169,7 +169,7 @@ class SmtSetupEmissions(Operation, frozen=True):
         )
 
     def _require_amounts(self) -> None:
-        # That the symbol is a liquid one, which the reference asks again here, has been settled.
+        # The reference checks again here that the symbol is a liquid one, which require_administration has done.
         left, right = self.lep_abs_amount, self.rep_abs_amount
         require(self.symbol == left.symbol, "Left endpoint symbol mismatch", condition="symbol == lep_abs_amount.symbol")
         require(self.symbol == right.symbol, "Right endpoint symbol mismatch", condition="symbol == rep_abs_amount.symbol")
@@ -185,7 +185,7 @@ class SmtSetupEmissions(Operation, frozen=True):
 
 @operation(50, active="control_account")
 class SmtSetSetupParameters(Operation, frozen=True):
-    """Set what can only be changed before a token is set up."""
+    """Set the parameters of a token that can only be changed before it is set up: whether posts can be voted on with it."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
@@ -226,7 +226,7 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
         for parameter in self.runtime_parameters:
             match parameter:
                 case SmtParamWindowsV1() | SmtParamVoteRegenerationPeriodSecondsV1() | SmtParamRewardsV1():
-                    # Their fields are called what the token's are.
+                    # Their fields have the names of the token's.
                     state.smt_tokens.modify(token, **structs.asdict(parameter))
                 case SmtParamAllowDownvotes():
                     state.smt_tokens.modify(token, allow_downvotes=parameter.value)
@@ -236,7 +236,7 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
 
 
 def require_open_token(state: State, symbol: int, control_account: str) -> SmtToken:
-    """The token, if this account controls it and it is not set up yet."""
+    """Return the token if this account controls it and it is not set up yet; refuse otherwise."""
     token = state.smt_tokens.by_symbol.get(symbol)
     require(token is not None, "SMT numerical asset identifier ${smt} not found", condition="smt != nullptr", smt=nai_number(symbol))
     assert token is not None, "it has just been asked for"

@@ -1,4 +1,4 @@
-"""Smart media tokens: creating, describing and funding them; they exist only on chains with SMTs.
+"""Smart media tokens: creating, setting up and funding them; they exist only on chains with SMTs.
 Sources: operations.md §15, wire-format.md §4.1, §4.6.
 """
 
@@ -36,7 +36,7 @@ SMT_HARDFORK = 24
 
 
 def require_administration(control_account: str, symbol: int) -> None:
-    """What all operations that administrate a token have in common."""
+    """Make the static checks of all operations that administrate a token: a valid account name and a liquid symbol."""
     checks.require_account_name(control_account)
     require_liquid_symbol(symbol)
 
@@ -98,7 +98,7 @@ class SmtCreate(Operation, frozen=True):
             replenish_pool(state)
 
     def _require_free(self, state: State, token: SmtToken | None) -> None:
-        """A new token takes a name of the pool."""
+        """Refuse a name that a token has already, or that isn't in the pool."""
         require(
             token is None,
             "SMT ${nai} has already been created.",
@@ -112,7 +112,7 @@ class SmtCreate(Operation, frozen=True):
         )
 
     def _require_fee(self, state: State) -> None:
-        """Exactly the fee in SBD, or what is worth that in COIN."""
+        """Refuse any other fee than the exact one in SBD, or COIN that is worth exactly that at the median price."""
         fee, wanted = self.smt_creation_fee, Asset(state.props.smt_creation_fee, SBD)
         if fee.symbol != SBD:
             require(
@@ -130,7 +130,7 @@ class SmtCreate(Operation, frozen=True):
         )
 
     def _require_reset(self, state: State, token: SmtToken | None) -> None:
-        """Only a token that nothing has been done with starts over, by who controls it."""
+        """Refuse to start over unless the account controls the token, and it is neither set up nor has emissions."""
         require(
             token is not None,
             "Cannot reset a non-existent SMT. Did you forget to specify the creation fee?",
@@ -186,7 +186,7 @@ class SmtSetup(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         require_tokens(state)
-        # Neither who controls the token nor its phase is asked, as in the reference.
+        # As in the reference neither the controlling account nor the phase is checked: anybody can set up and take over a token.
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "SMT ${ac} not elevated yet.", condition="_token", ac=self.control_account)
         assert token is not None, "it has just been asked for"
@@ -281,7 +281,7 @@ class SmtContribute(Operation, frozen=True):
             condition="token_ico->contributed.amount + o.contribution.amount <= token_ico->coin_units_hard_cap",
             c=Asset(ico.coin_units_hard_cap - ico.contributed, COIN),
         )
-        # The reference looks for the id among contributions to COIN: one that was used fails when it is entered.
+        # The reference looks for a used id among contributions to COIN, where there are none: a used id fails at the insertion.
 
         adjust_balance(state, state.account(self.contributor), -amount, COIN)
         state.smt_contributions.insert(
@@ -290,7 +290,7 @@ class SmtContribute(Operation, frozen=True):
         state.smt_icos.modify(ico, contributed=contributed)
 
     def _require_ico(self, state: State) -> SmtIco:
-        """The offering of the token, while contributions are taken."""
+        """Return the offering of the token, or refuse while no contributions are taken."""
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "Cannot contribute to an unknown SMT", condition="token != nullptr")
         assert token is not None, "it has just been asked for"
@@ -319,7 +319,7 @@ class SmtContribute(Operation, frozen=True):
 
 
 def require_tokens(state: State) -> None:
-    """Tokens exist since hardfork 24."""
+    """Refuse operations on tokens before hardfork 24."""
     require(
         state.hardfork >= SMT_HARDFORK,
         "SMT functionality not enabled until hardfork ${hf}",

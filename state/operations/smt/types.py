@@ -1,4 +1,4 @@
-"""What smart media tokens are described with inside operations: symbols, units, policies, parameters. No state.
+"""The types inside operations that describe smart media tokens: symbols, units, policies, parameters. No state.
 
 Sources: operations.md §15, wire-format.md §4.6.
 """
@@ -12,6 +12,7 @@ from msgspec import Struct
 from state.protocol.codec.kinds import Bool, Bounded, Curve, Extensions, Int, Many, Pairs, UInt16, UInt32, UInt128, Variant
 from state.protocol.constants import (
     COIN_100_PERCENT,
+    DAY_SECONDS,
     SMT_MAX_NOMINAL_VOTES_PER_DAY,
     SMT_MAX_UNIT_COUNT,
     SMT_MAX_UNIT_ROUTES,
@@ -21,9 +22,9 @@ from state.protocol.constants import (
 )
 from state.protocol.errors import require
 from state.protocol.values.asset import is_smt, is_vesting, require_symbol
+from state.protocol.values.integers import WORD32
 from state.protocol.values.text import is_valid_account_name
 
-SECONDS_PER_DAY = 86400
 UNIT_TARGETS = ("$from", "$from.vesting")
 EMISSION_DESTINATIONS = ("$market_maker", "$rewards", "$vesting")
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT = range(4)
@@ -32,7 +33,7 @@ Unit = Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))]
 
 
 def require_liquid_symbol(symbol: int) -> None:
-    """The symbol of a token itself, not that of its vesting shares, and none of the three fixed ones."""
+    """Refuse any other symbol than that of a token itself: those of vesting shares, and the three fixed ones."""
     require_symbol(symbol)
     require(is_smt(symbol), "legacy symbol used instead of NAI", condition="symbol.space() == asset_symbol_type::smt_nai_space")
     require(not is_vesting(symbol), "liquid variant of NAI expected", condition="symbol.is_vesting() == false")
@@ -42,19 +43,19 @@ def require_liquid_symbol(symbol: int) -> None:
 
 
 class SmtGenerationUnit(Struct, frozen=True):
-    """Where the COIN of one unit of a contribution goes, and who gets tokens for it: weights by name."""
+    """The receivers of the COIN of one unit of a contribution, and of the tokens for it: weights by name."""
 
     coin_unit: Unit = ()
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """Each map is short, its names are accounts or stand for the contributor, its weights are positive."""
+        """Refuse long maps, names that neither are accounts nor stand for the contributor, and weights that aren't positive."""
         require_unit(self.coin_unit, "coin_unit")
         require_unit(self.token_unit, "token_unit")
 
 
 def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
-    """One map of a generation unit, in the words of the field that holds it."""
+    """Check one map of a generation unit; `field` is its name, for the conditions."""
     require(len(unit) <= SMT_MAX_UNIT_ROUTES, condition=f"{field}.size() <= SMT_MAX_UNIT_ROUTES")
     for name, weight in unit:
         require(is_valid_account_name(name) or name in UNIT_TARGETS, condition="is_valid_unit_target( e.first )")
@@ -62,7 +63,7 @@ def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
 
 
 class SmtCappedGenerationPolicy(Struct, frozen=True):
-    """How contributions turn into tokens up to the soft cap and beyond it."""
+    """The units by which contributions turn into tokens, up to the soft cap and beyond it."""
 
     TAG = 0
     pre_soft_cap_unit: SmtGenerationUnit = SmtGenerationUnit()
@@ -73,7 +74,7 @@ class SmtCappedGenerationPolicy(Struct, frozen=True):
     extensions: Extensions = ()
 
     def validate(self) -> None:
-        """Both units are valid, and the second one exists just when the soft cap is not the end."""
+        """Check both units; the second one must be there exactly when the soft cap is not the end."""
         before, after = self.pre_soft_cap_unit, self.post_soft_cap_unit
         before.validate()
         after.validate()
@@ -97,12 +98,12 @@ GenerationPolicy = Annotated[SmtCappedGenerationPolicy, Variant(("smt_capped_gen
 
 
 class SmtEmissionsUnit(Struct, frozen=True):
-    """Who gets the tokens of an emission: weights by name."""
+    """The receivers of the tokens of an emission: weights by name."""
 
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """At least one destination; each is an account or one of the token's own funds, with a positive weight."""
+        """Refuse an empty map, names that are neither accounts nor the token's own funds, and weights that aren't positive."""
         require(self.token_unit, "Emissions token unit cannot be empty", condition="emissions_unit.token_unit.empty() == false")
         for name, weight in self.token_unit:
             require(
@@ -125,16 +126,16 @@ class SmtParamAllowVoting(Struct, frozen=True):
 
 
 class SmtParamWindowsV1(Struct, frozen=True):
-    """How long a post earns, and how early votes lose part of their curation reward; seconds."""
+    """The time in which a post earns, and the time in which early votes lose a part of their curation reward; seconds."""
 
     TAG = 0
     cashout_window_seconds: UInt32 = 0
     reverse_auction_window_seconds: UInt32 = 0
 
     def validate(self) -> None:
-        """Early votes and the lockout of late ones fit into the cash-out window, which is at most a week."""
+        """Refuse a cash-out window longer than a week, or too short for the reverse auction and the lockout of late votes."""
         # The sum wraps at 32 bits, as in the reference.
-        total = (self.reverse_auction_window_seconds + SMT_UPVOTE_LOCKOUT) % (1 << 32)
+        total = (self.reverse_auction_window_seconds + SMT_UPVOTE_LOCKOUT) % WORD32
         require(
             total < self.cashout_window_seconds,
             "'reverse auction window + upvote lockout' interval must be less than cashout window (${c}). Was ${sum} seconds.",
@@ -152,14 +153,14 @@ class SmtParamWindowsV1(Struct, frozen=True):
 
 
 class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
-    """How fast voting power comes back, and how many full votes that is."""
+    """The time in which voting power comes back, and the number of full votes in it."""
 
     TAG = 1
     vote_regeneration_period_seconds: UInt32 = 0
     votes_per_regeneration_period: UInt32 = 0
 
     def validate(self) -> None:
-        """At most a week, 7000 votes, and 1000 votes a day."""
+        """Refuse a period longer than a week, more than 7000 votes in it, or more than 1000 votes a day."""
         period, votes = self.vote_regeneration_period_seconds, self.votes_per_regeneration_period
         require(
             0 < period <= SMT_VESTING_WITHDRAW_INTERVAL_SECONDS,
@@ -175,9 +176,9 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
             condition="vote_regeneration.votes_per_regeneration_period > 0 && "
             "vote_regeneration.votes_per_regeneration_period <= SMT_MAX_VOTES_PER_REGENERATION",
             max=SMT_MAX_VOTES_PER_REGENERATION,
-            v=period,  # the reference tells the period here
+            v=period,  # the reference puts the period here
         )
-        votes_per_day = -(-votes * SECONDS_PER_DAY // period)
+        votes_per_day = -(-votes * DAY_SECONDS // period)
         require(
             votes_per_day <= SMT_MAX_NOMINAL_VOTES_PER_DAY,
             "Nominal votes per day exceeds maximum (${max}). Was ${v}",
@@ -188,7 +189,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
 
 
 class SmtParamRewardsV1(Struct, frozen=True):
-    """How votes turn into rewards, and what part of them goes to the voters."""
+    """The curves by which votes turn into rewards, and the voters' part of them."""
 
     TAG = 2
     content_constant: UInt128 = 0
@@ -197,7 +198,7 @@ class SmtParamRewardsV1(Struct, frozen=True):
     curation_reward_curve: Curve = QUADRATIC
 
     def validate(self) -> None:
-        """A percentage, and curves that are meant for their purpose."""
+        """Refuse more than 100 %, and curves that are not for authors, or not for curators."""
         require(
             self.percent_curation_rewards <= COIN_100_PERCENT,
             "Percent Curation Rewards must not exceed 10000. Was ${n}",
@@ -219,7 +220,7 @@ class SmtParamAllowDownvotes(Struct, frozen=True):
     value: Bool = True
 
     def validate(self) -> None:
-        """Nothing about it can be wrong."""
+        """Accept any value."""
 
 
 SetupParameter = SmtParamAllowVoting

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from state.effects.balances import coin_to_vests
-from state.effects.mana import regenerated
+from state.effects.mana import regenerated, wrapped
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.mining import Pow, Pow2
 from state.operations.proposals import CreateProposal, RemoveProposal, UpdateProposalVotes
@@ -78,8 +78,8 @@ def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
     if row is not None and account is not None:
         most = maximum_rc(account, row.adjustment)
         if most != row.last_max:
-            grown = max(most - row.last_max, 0) if gain else 0
-            rc.accounts.modify(row, last_max=most, mana=row.mana + grown)
+            grown = max(wrapped(most - row.last_max), 0) if gain else 0
+            rc.accounts.modify(row, last_max=most, mana=wrapped(row.mana + grown))
 
 
 def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:

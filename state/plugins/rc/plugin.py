@@ -4,6 +4,7 @@ All nodes count credits alike, but no block is refused for them: a transaction t
 that it is sent to, and is charged as far as it goes when a block has it all the same. Source: block-processing.md §5.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, NoReturn
@@ -25,11 +26,14 @@ from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, pool_afte
 from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.plugins.rc.usage import added, usage_of
 from state.protocol import virtual
-from state.protocol.errors import PluginRefused
+from state.protocol.constants import COIN_100_PERCENT
+from state.protocol.errors import DivisionByZero, PluginRefused, Refused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
 from state.tables import State
 from state.tables.accounts import Account
+
+log = logging.getLogger("coind.rc")
 
 MOST_NEGATIVE_PERCENT = 166  # hundredths of a percent of the maximum: two hours of regeneration
 FIRST_ADJUSTMENT = 2_020_748_973  # VESTS that are counted for every account that exists when credits start
@@ -79,7 +83,11 @@ def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
         return
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is not None and account is not None:
-        take(state, rc, row, account, rc.price(state, usage))
+        try:
+            take(state, rc, row, account, rc.price(state, usage))
+        except (Refused, DivisionByZero) as error:
+            # A number of the reference that leaves its bits: it gives up here, and the transaction costs nothing.
+            log.debug("no credits are taken from %s: %s", name, error)
 
 
 def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> None:
@@ -97,14 +105,15 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
         # The reference's listener fails here, which ends the listener and nothing else.
         return
     mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
-    if mana >= price:
+    if mana >= price >= 0:
         rc.accounts.modify(row, mana=mana - price, mana_time=now)
         return
-    if price and state.is_pushing and state.hardfork >= 20:
+    # A price that has wrapped below zero can always be paid, and brings credits.
+    if price > 0 and state.is_pushing and state.hardfork >= 20:
         refuse(row.account, mana, price)
-    if not price or now > NEGATIVE_SINCE:
+    if price <= 0 or now > NEGATIVE_SINCE:
         # The product is a 64-bit one in the reference, and wraps for a maximum above 5.5e16.
-        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), 10000))
+        mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), COIN_100_PERCENT))
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
 

@@ -6,7 +6,10 @@ Source: block-processing.md §5.2, §5.4, §5.8.
 
 from msgspec import Struct
 
+from state.effects.mana import wrapped
 from state.plugins.rc.usage import Usage
+from state.protocol.errors import DivisionByZero, require
+from state.protocol.values.integers import INT64_MAX, WORD64
 from state.tables.globals import SubsidyParams
 
 NEW_ACCOUNTS = 1
@@ -62,17 +65,32 @@ def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regenerati
 def cost(rates: Rates, usage: Usage) -> int:
     """Return what a usage costs, in credits."""
     total = 0
+    try:
+        for (numerator, denominator), count in zip(rates, usage, strict=False):
+            if count > 0:
+                total += numerator * count // denominator + 1
+    except ZeroDivisionError:
+        raise DivisionByZero from None
+    return total if total <= INT64_MAX else wrapped_cost(rates, usage)
+
+
+def wrapped_cost(rates: Rates, usage: Usage) -> int:
+    """Return the cost of a usage where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 is refused."""
+    total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
-            total += numerator * count // denominator + 1
-    return total
+            part = numerator * count // denominator
+            require(part < WORD64, condition="hi == 0")
+            total += part + 1
+    return wrapped(total)
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
     """Return a pool after a block: the rest decays, the budget is added. It may be below zero, and has no upper bound."""
     rest = pool - taken
-    decay = min(rest, resource.decay * rest >> resource.decay_shift) if rest > 0 else 0
-    return rest - decay + resource.budget
+    # An overdrawn pool decays towards zero as a full one does, by the same rounded amount.
+    decay = min(abs(rest), resource.decay * abs(rest) >> resource.decay_shift)
+    return rest - (decay if rest > 0 else -decay) + resource.budget
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:

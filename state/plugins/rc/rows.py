@@ -3,6 +3,7 @@
 from state.effects.mana import saturated
 from state.plugins.rc.prices import NO_USAGE, RESOURCES, Rates, Resource, cost, rates_of
 from state.plugins.rc.usage import Usage
+from state.protocol.constants import TIME_MAX
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.accounts import Account
@@ -10,6 +11,7 @@ from state.tables.globals import SubsidyParams
 
 REGENERATION_SECONDS = 432_000
 REGENERATION_BLOCKS = REGENERATION_SECONDS // 3
+FAR_FROM_EDGE = 2**62  # no account withdraws as much in a week, so that no sum below ended at 2^63 on its way
 
 
 class RcParameters(Row):
@@ -94,4 +96,16 @@ class Rc:
 
 def maximum_rc(account: Account, adjustment: int) -> int:
     """Return the size of an account's bar: its effective VESTS and the adjustment for its creation."""
-    return saturated(account.effective_vests + adjustment)
+    most = account.effective_vests + adjustment
+    return most if -FAR_FROM_EDGE < most < FAR_FROM_EDGE else step_by_step(account, adjustment)
+
+
+def step_by_step(account: Account, adjustment: int) -> int:
+    """Return the size of an account's bar where each of the reference's sums may end at the edge of 64 bits."""
+    most = saturated(account.vesting_shares - account.delegated_vesting_shares)
+    most = saturated(most + account.received_vesting_shares)
+    most = saturated(most + adjustment)
+    next_withdrawal = 0
+    if account.next_vesting_withdrawal != TIME_MAX:
+        next_withdrawal = min(account.vesting_withdraw_rate, account.to_withdraw - account.withdrawn)
+    return saturated(most - next_withdrawal)

@@ -7,7 +7,7 @@ Source: block-processing.md §7.6; rpc-api.md §6.5.
 
 from collections.abc import Sequence
 
-from state.effects.comments import find_comment, payout_time
+from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
@@ -177,7 +177,7 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
     if comment.cashout_time == TIME_MAX:
         drop(kept, row)
     else:
-        show(state, kept, row, comment)
+        show(kept, row, comment)
 
 
 def note_stale(kept: Tags, comment: CommentRow) -> None:
@@ -189,27 +189,28 @@ def note_stale(kept: Tags, comment: CommentRow) -> None:
         kept.stale.insert(StaleRoot(root=comment.root_comment))
 
 
-def show(state: State, kept: Tags, row: Tagged, comment: CommentRow) -> None:
+def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
     """Copy the shown values of a comment to its row, if one of them has changed."""
     if (
         row.net_rshares != comment.net_rshares
         or row.net_votes != comment.net_votes
         or row.children != comment.children
         or row.active != comment.active
-        or row.cashout != payout_time(state, comment)
+        or row.cashout != comment.cashout_time
     ):
-        kept.tagged.modify(row, **shown(state, comment))
+        kept.tagged.modify(row, **shown(comment))
         kept.notes.comment(comment.id)
 
 
-def shown(state: State, comment: CommentRow) -> dict[str, int]:
+def shown(comment: CommentRow) -> dict[str, int]:
     """Return the values that the entries of a comment show."""
     return {
         "net_rshares": comment.net_rshares,
         "net_votes": comment.net_votes,
         "children": comment.children,
         "active": comment.active,
-        "cashout": payout_time(state, comment),
+        # Before hardfork 17 a reply is paid with its root and has no time of its own, so its new entries come last in the order of payouts.
+        "cashout": comment.cashout_time,
     }
 
 
@@ -248,13 +249,13 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         return
     if row is None:
         parent = parent_id(state, comment)
-        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=places, **shown(state, comment)))
+        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=places, **shown(comment)))
         kept.notes.comment(comment.id)
         return
     if places != old:
         kept.tagged.modify(row, tags=places)
         kept.notes.comment(comment.id)
-    show(state, kept, row, comment)
+    show(kept, row, comment)
 
 
 def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:

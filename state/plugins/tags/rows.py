@@ -10,11 +10,11 @@ from typing import Any
 
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
+from state.protocol.values.integers import WORD32
 from state.store import Journal, Ordered, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
-WORD32 = 2**32
 
 Place = tuple[str, int, int]
 """A tag of a comment, the number of the entry under it, and what was paid to promote the entry, in SBD."""

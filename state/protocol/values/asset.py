@@ -9,6 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from state.protocol.errors import Refused, require
+from state.protocol.values.integers import INT64_MAX, WORD64
 
 SBD = 3200000003
 COIN = 3200000035
@@ -19,7 +20,6 @@ NAI_MIN, NAI_MAX = 1, 99_999_999
 NAI_TEXT_BYTES = 11
 DECIMALS_MAX = 12
 NAI_SHIFT, DECIMALS_MASK, CONTROL_BIT, VESTING_BIT = 5, 0x0F, 0x10, 0x20
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _LEGACY_OFFSET = 99_999_999
 _DAMM_ROWS = """
     0317598642 7092154863 4206871359 1750983426 6123045978
@@ -136,8 +136,8 @@ def ratio(amount: int, numerator: int, denominator: int) -> int:
     """
     require(denominator > 0, condition="divisor > 0")
     result = amount * numerator // denominator
-    require(0 <= result < 2**64, condition="result.hi == 0")
-    return result if result <= INT64_MAX else result - 2**64
+    require(0 <= result < WORD64, condition="result.hi == 0")
+    return result if result <= INT64_MAX else result - WORD64
 
 
 def convert(asset: Asset, price: Price) -> Asset:

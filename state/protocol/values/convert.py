@@ -8,12 +8,10 @@ import re
 from typing import Any
 
 from state.protocol.errors import BadCast, ParseError
+from state.protocol.values.integers import INT64_MIN, UINT32_MAX, UINT64_MAX, WORD128
 from state.protocol.values.text import read_integer
 
-JSON_NUMBER_MAX = 0xFFFFFFFF
-UINT64_MAX = 0xFFFFFFFFFFFFFFFF
-INT64_MIN = -(1 << 63)
-U128 = 1 << 128
+JSON_NUMBER_MAX = UINT32_MAX
 # 10^128, 8^128 and 16^128 are multiples of 2^128: no digit further left matters.
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
@@ -96,7 +94,7 @@ def to_u128(value: Any) -> int:
     sign, hexadecimal, octal, decimal = match.groups()
     digits, base = (hexadecimal, 16) if hexadecimal is not None else (octal, 8) if octal is not None else (decimal, 10)
     number = int(digits[-U128_DIGITS:] or "0", base)
-    return (-number if sign else number) % U128
+    return (-number if sign else number) % WORD128
 
 
 def json_int(value: int) -> int | str:

@@ -12,6 +12,7 @@ from state.protocol.errors import OutOfRange, ParseError, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_text
+from state.protocol.values.integers import INT64_MAX, INT64_MIN
 from state.protocol.values.text import read_integer
 
 SYMBOL_BYTES = 8
@@ -80,7 +81,7 @@ class Symbols:
         if not FRACTION.fullmatch(fraction):
             raise unreadable_amount()
         amount = (amount_of(whole) if whole else 0) * 10**places + int(fraction)
-        if not assets.INT64_MIN <= amount <= assets.INT64_MAX:
+        if not INT64_MIN <= amount <= INT64_MAX:
             raise unreadable_amount()
         return Asset(amount, symbol)
 

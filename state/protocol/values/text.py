@@ -10,7 +10,9 @@ from binascii import a2b_hex
 from datetime import date
 from functools import lru_cache
 
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.errors import BadDay, BadMonth, BadYear, ChainError, LexicalCast, NoSuchPlace, Refused, require
+from state.protocol.values.integers import UINT32_MAX, WORD32
 
 ACCOUNT_NAME_BYTES_MIN = 3
 ACCOUNT_NAME_BYTES_MAX = 16
@@ -18,7 +20,6 @@ ACCOUNT_NAMES_KEPT_MAX = 65_536
 TIMES_KEPT_MAX = 65_536
 TIME_KEPT_BYTES_MAX = 32
 
-DAY_SECONDS = 86_400
 SECOND_MICROSECONDS = 1_000_000
 # Microseconds in the last of so many digits.
 FRACTION_UNITS = (1_000_000, 100_000, 10_000, 1_000, 100, 10, 1)
@@ -144,7 +145,7 @@ def read_integer(text: str, bits: int, signed: bool) -> int | None:
 @lru_cache(maxsize=TIMES_KEPT_MAX)
 def time_text(seconds: int) -> str:
     """`YYYY-MM-DDTHH:MM:SS` of unsigned 32-bit seconds; from 2^31 on these are dates before 1970, as in the reference."""
-    assert 0 <= seconds < 1 << 32, seconds
+    assert 0 <= seconds < WORD32, seconds
     day, second = divmod(seconds - ((seconds & 1 << 31) << 1), DAY_SECONDS)
     return f"{date.fromordinal(EPOCH_DAY + day).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
 
@@ -178,7 +179,7 @@ def _seconds(text: str) -> int:
     seconds = abs(total) // SECOND_MICROSECONDS * (1 if total > 0 else -1)
     require(seconds < 1 << 31, "Datetime overflow", condition="(pt - epoch).total_seconds() <= INT32_MAX")
     require(seconds >= -(1 << 31), "Datetime overflow", condition="(pt - epoch).total_seconds() >= INT32_MIN")
-    return seconds & 0xFFFFFFFF
+    return seconds & UINT32_MAX
 
 
 def _delimited_day(text: str) -> int:
@@ -286,4 +287,4 @@ def version_from_text(text: str) -> int:
 
 def _version_part(digits: str) -> int:
     number = read_integer(digits, 32, signed=False)
-    return 1 << 32 if number is None else number
+    return WORD32 if number is None else number

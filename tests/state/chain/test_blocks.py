@@ -1,10 +1,14 @@
 """Steps of a block on numbers of the worked examples: inflation, the median feed, the null account, subsidies, missed slots, the round."""
 
+import inspect
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec import structs
 
+from state.chain import blocks
 from state.chain.blocks import require_merkle_root
 from state.chain.digest import state_digest
 from state.chain.hardforks import recount_witness_votes
@@ -18,16 +22,18 @@ from state.chain.steps.money import (
     update_median_feed,
     update_virtual_supply,
 )
-from state.chain.steps.schedule import shuffled, update_witness_schedule
+from state.chain.steps.schedule import reset_virtual_schedule, shuffled, update_witness_schedule
 from state.chain.transactions import EXCEPTION_BLOCKS
 from state.effects.subsidies import pool_after_block, subsidy_params
-from state.protocol.errors import Refused
+from state.effects.votes import adjust_witness_vote, scheduled_after
+from state.protocol.errors import DivisionByZero, Refused
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock, merkle_root
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price
 from state.protocol.virtual import ClearNullAccountBalance, ProducerReward, ShutdownWitness
 from state.tables import State
 from state.tables.witnesses import ELECTED, MINER, TIMESHARE, WitnessVote
+from tests.conftest import ROOT
 from tests.helpers.chains import BLOCK, MAIN_SPEC, NOW, add_account, add_witness, chain_at, key_of, told
 
 PRICE = Price(Asset(250, SBD), Asset(1_000, COIN))
@@ -276,6 +282,46 @@ def test_inactive_witnesses_of_the_main_build_lose_their_keys_slot_by_slot() -> 
     count_missed(state, 5, "initminer")
     assert heard == [ShutdownWitness(name) for name in ("one", "three", "one")]
     assert [state.witness(name).signing_key for name in ("one", "two", "three")] == [NULL_KEY, key_of("two"), NULL_KEY]
+
+
+def test_no_witness_can_have_the_speed_zero() -> None:
+    """Before hardfork 2 votes could become negative: at -1 the reference divides by zero, which refuses what led there."""
+    state = chain_at(1).state
+    witness = state.witness("initminer")
+    state.witnesses.modify(witness, votes=-1)
+    assert scheduled_after(state, 5, 0, -2) == 5
+    attempts: tuple[Callable[[], None], ...] = (
+        lambda: adjust_witness_vote(state, witness, 0),
+        lambda: reset_virtual_schedule(state),
+        lambda: update_witness_schedule(state, ROUND),
+    )
+    for refused in attempts:
+        with pytest.raises(DivisionByZero, match="Division by zero"):
+            refused()
+
+
+# ------------------------------------------------------------------ the list of steps
+
+
+def table_of_steps() -> dict[int, str]:
+    """Number and first words of each row of the table in block-processing.md §3.1."""
+    page = (ROOT / "docs" / "reference" / "block-processing.md").read_text("utf-8")
+    section = page.split("### 3.1 ", 1)[1].split("\n### ", 1)[0]
+    return {int(number): words for number, words in re.findall(r"(?m)^\| (\d+) \| ([^|]*)", section)}
+
+
+def test_the_steps_are_those_of_the_page() -> None:
+    page, lines = table_of_steps(), inspect.getsource(blocks).splitlines()
+    numbered = [(line.split("#")[0].strip(), int(line.split("# ")[1])) for line in lines if re.search(r"\S  # \d+$", line)]
+    steps = [(name.rstrip(","), number) for name, number in numbered if name.endswith(",")]
+    assert [name for name, _ in steps] == [step.__name__ for step in blocks.STEPS]
+    assert [page[number].split()[0] for _, number in steps] == [name for name, _ in steps]
+    # What the page has besides: generating actions, which this version has none of, and the end of undoing, which is the chain's.
+    rest = {number: words.split()[0] for number, words in page.items() if number not in {number for _, number in numbered}}
+    assert rest == {34: "generate_required_actions", 35: "generate_optional_actions", 40: "migrate_irreversible_state"}
+    applied = [number for name, number in numbered if not name.endswith(",")]
+    assert applied == [*range(1, 12), 39]
+    assert [number for _, number in steps] == sorted(number for _, number in steps)
 
 
 # ------------------------------------------------------------------ headers

@@ -145,6 +145,14 @@ def test_five_custom_operations_until_the_next_block(chain: Chain) -> None:
     push(chain, note(5))
 
 
+def test_the_sixth_is_refused_for_its_number_whatever_else_is_wrong(chain: Chain) -> None:
+    large = Custom(("alice",), 7, bytes(8193))
+    assert "already submitted" not in refused(chain, large, by=push)
+    for number in range(5):
+        push(chain, note(number))
+    assert "Account alice already submitted 5" in refused(chain, large, by=push)
+
+
 def test_a_refused_transaction_does_not_count(chain: Chain) -> None:
     with pytest.raises(PluginRefused):
         push(chain, *(note(number) for number in range(6)))

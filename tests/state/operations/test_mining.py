@@ -2,8 +2,10 @@
 with work, and what it paid. That a proof itself holds is asked elsewhere (test_pow); here any will do.
 """
 
+from typing import Any
+
 import pytest
-from msgspec import structs
+from msgspec import json, structs
 
 from state.chain.chain import Chain
 from state.chain.invariants import check_supplies
@@ -106,7 +108,10 @@ def test_reports_change_nothing() -> None:
 def test_pow_refusals() -> None:
     chain = mine_chain(5)
     add_witness(chain.state, "mary", last_work=EASY)
-    assert text_of(chain, pow_of("mary")) == '!"DUPLICATE WORK DISCOVERED"'
+    known = pow_of("mary")
+    dump: Any = chain.state.wire.codecs.dumper(Pow)
+    text = refused(chain, known, by=mine)
+    assert text == f'Assert Exception:!"DUPLICATE WORK DISCOVERED": {json.encode(dump(known)).decode()}  ${{witness}}'
     other = (2).to_bytes(32, "big")
     two = Authority(1, (("prod", 1),), ((key_of("mary"), 1),))
     add_account(chain.state, "two", authority=two)

@@ -5,6 +5,8 @@ What they refuse without state is in test_<module>_refusals.py.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from state.protocol.errors import Refused
 from state.protocol.keys.authority import Authority
 from state.protocol.operation import OPERATIONS, Needed, Operation, wire_tag
 from state.protocol.values.asset import COIN, SBD, Asset
+from tests.conftest import ROOT
 from tests.helpers.operations import KEY, KIND, SAMPLES, sample
 from tests.helpers.wire import ANY, VECTOR_CODECS, VECTORS, refusal, vectors
 
@@ -28,6 +31,16 @@ def test_every_tag_is_declared() -> None:
     """Numbers without a gap, each with a vector."""
     assert sorted(OPERATIONS) == list(range(73))
     assert {cls.NAME for cls in OPERATIONS.values()} == set(SAMPLES)
+
+
+def test_importing_the_package_declares_all_operations() -> None:
+    """A module with operations that the package doesn't import would be missing from the registry."""
+    folder = ROOT / "state" / "operations"
+    declaring = {path for path in folder.rglob("*.py") if "\n@operation(" in path.read_text("utf-8")}
+    code = "import sys, state.operations; print(*(name for name in sys.modules if name.startswith('state.operations.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert declaring
+    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in declaring} <= set(loaded)
 
 
 # ------------------------------------------------------------------ vectors

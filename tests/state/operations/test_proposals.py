@@ -1,10 +1,12 @@
 """Proposals: what their operations refuse, votes, removal within the limit, and what the treasury pays every hour."""
 
+from itertools import islice
+
 import pytest
 from msgspec import structs
 
 from state.chain.chain import Chain
-from state.chain.steps.proposals import process_proposals
+from state.chain.steps.proposals import ended_proposals, process_proposals
 from state.operations.proposals import CreateProposal, RemoveProposal, UpdateProposalVotes
 from state.protocol.errors import UnknownKey
 from state.protocol.operation import Operation
@@ -141,6 +143,27 @@ def test_ended_proposals_go_a_day_later_within_the_limit(threshold: int, left: i
     assert (len(chain.state.proposals), len(chain.state.proposal_votes)) == (3, 3)
     end_of_block(chain, NOW + HOUR + DAY + 2)
     assert (len(chain.state.proposals), len(chain.state.proposal_votes)) == (left, left_votes)
+
+
+def test_an_end_on_the_last_day_of_32_bits_has_passed(chain: Chain) -> None:
+    last = 2**32 - DAY
+    apply(chain, MAKE, *(structs.replace(MAKE, end_date=end) for end in (2**32 - 1, last, last - 1)), vote("vic", 0, 1, 3))
+    assert [row.proposal_id for row in ended_proposals_of(chain)] == [2]
+    end_of_block(chain, NOW)
+    assert [row.proposal_id for row in chain.state.proposals] == [0, 3]
+    assert votes(chain) == [("vic", 0), ("vic", 3)]
+
+
+def test_the_limit_holds_for_ends_on_the_last_day_of_32_bits() -> None:
+    chain = treasury_chain(spec=structs.replace(TEST_SPEC, remove_threshold=1))
+    apply(chain, structs.replace(MAKE, end_date=NOW + HOUR), structs.replace(MAKE, end_date=2**32 - 1))
+    end_of_block(chain, NOW + HOUR + DAY)
+    assert [row.proposal_id for row in chain.state.proposals] == [0]
+
+
+def ended_proposals_of(chain: Chain) -> list[Proposal]:
+    """The proposal that goes first."""
+    return list(islice(ended_proposals(chain.state, NOW), 1))
 
 
 # ------------------------------------------------------------------ payments

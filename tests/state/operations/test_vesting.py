@@ -73,6 +73,16 @@ def test_powering_up_the_treasury_before_hardfork_21() -> None:
     apply(chain, operation)
 
 
+def test_the_treasury_may_power_up_itself() -> None:
+    """The rule about the treasury looks at `to`, which may be left out: then it doesn't hold."""
+    chain = chain_at(21)
+    treasury = chain.state.account(TREASURY)
+    chain.state.accounts.modify(treasury, balance=5)
+    assert "Can only transfer SBD to coin.dao" in refused(chain, TransferToVesting(TREASURY, TREASURY, Asset(5, COIN)))
+    apply(chain, TransferToVesting(TREASURY, "", Asset(5, COIN)))
+    assert (treasury.balance, treasury.vesting_shares > 0) == (0, True)
+
+
 def test_powering_up_before_hardfork_20_leaves_the_mana_alone() -> None:
     chain = chain_at(19)
     alice = add_account(chain.state, "alice", balance=10_000, voting_mana=9_000)

@@ -10,7 +10,6 @@ from state.chain.genesis import new_state
 from state.plugins.market_history import (
     BUCKET_SIZES,
     BUCKETS_PER_SIZE,
-    DAY,
     MARKET_HISTORY,
     Bucket,
     MarketHistory,
@@ -24,6 +23,7 @@ from state.plugins.market_history import (
     volume,
 )
 from state.plugins.registry import enable
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import COIN, SBD, Asset, Price, decimals, nai_text, symbol_from_digits
 from state.protocol.values.text import time_from_text, time_text
 from state.protocol.virtual import FillOrder
@@ -179,7 +179,7 @@ def test_one_trade_is_all_of_its_buckets() -> None:
     state = fresh_state()
     trade(state, 1000, 250, seconds=3601)
     start = state.spec.constants.COIN_GENESIS_TIME
-    assert start % DAY == 0
+    assert start % DAY_SECONDS == 0
     found = [bucket for seconds in BUCKET_SIZES for bucket in buckets(state, seconds, 0, state.head_time + 1)]
     assert [(b.seconds, b.open - start) for b in found] == [(15, 3600), (60, 3600), (300, 3600), (3600, 3600), (86400, 0)]
     assert [b.id for b in found] == [0, 1, 2, 3, 4]
@@ -240,7 +240,7 @@ def test_volume_counts_what_a_quiet_market_keeps_and_a_ticker_does_not() -> None
     assert volume(state) == (0, 0)
     assert last_day(state) is None
     trade(state, 5, 2)
-    state.set_props(time=state.head_time + DAY)
+    state.set_props(time=state.head_time + DAY_SECONDS)
     assert in_ends_of_day(state) == [5, 5]
     state.set_props(time=state.head_time + 1)
     assert last_day(state) is None

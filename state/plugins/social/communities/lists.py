@@ -14,10 +14,11 @@ from state.plugins.social.facts import payout_of
 from state.plugins.social.index import Social
 from state.plugins.social.posts.view import EVERYTHING, Ranked
 from state.plugins.social.rows import Community, Role, Subscription
+from state.protocol.constants import DAY_SECONDS
 from state.tables import State
 
 SBD_UNIT = 1000
-POPULAR_SECONDS = 30 * 86400
+POPULAR_SECONDS = 30 * DAY_SECONDS
 SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000

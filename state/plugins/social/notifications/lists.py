@@ -9,9 +9,10 @@ from typing import Any
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writing import Type
 from state.plugins.social.rows import NO_POST, Notification, SocialPost
+from state.protocol.values.integers import HALF64
 from state.store import OrderedIndex
 
-LAST = 2**63  # above every id
+LAST = HALF64  # above every id
 # Notifications with the time of a post or a vote, which the chain takes from the block before. Times of all the others never fall.
 OF_THE_CHAIN = (Type.reply, Type.reply_comment, Type.mention, Type.vote)
 

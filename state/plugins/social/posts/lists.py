@@ -26,13 +26,14 @@ from state.plugins.social.posts.view import (
     community_scope,
 )
 from state.plugins.social.rows import Reblog, SocialPost
+from state.protocol.constants import DAY_SECONDS
 from state.tables import State
 from state.tables.content import Comment
 
 DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout hold the posts whose payout is due in between
 PINNED_ORDERS = ("trending", "created")
 PINS_MAX = 100
-FEED_SECONDS = 30 * 86400
+FEED_SECONDS = 30 * DAY_SECONDS
 ANSWERED_MAX = 10_000
 DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from state.protocol.errors import OutOfRange
 from state.protocol.spec import ChainSpec
+from state.protocol.values.integers import UINT32_MAX
 from state.protocol.values.symbols import Symbols
 
 Pack = Callable[[Any], bytes]
@@ -111,7 +112,7 @@ def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, in
         if byte < 128:
             break
         shift += 7
-    n &= 0xFFFFFFFF
+    n &= UINT32_MAX
     if canonical and i - start > 1 and pack_length(n) != data[start:i]:
         raise NotCanonical
     return n, i

@@ -12,6 +12,7 @@ from state.protocol.errors import LexicalCast, Refused, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset, Price
 from state.protocol.values.convert import to_object
+from state.protocol.values.integers import WORD64
 from state.protocol.values.text import read_integer, size
 
 AMOUNT_BYTES = 8
@@ -42,7 +43,7 @@ class SymbolKind(Kind):
 
 def natural(value: Any) -> bool:
     """Whether a JSON value is an unsigned integer as written."""
-    return type(value) is int and 0 <= value < 1 << 64
+    return type(value) is int and 0 <= value < WORD64
 
 
 def symbol_from_json(value: Any) -> int:

@@ -12,6 +12,7 @@ from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pa
 from state.protocol.errors import BadCast, Refused
 from state.protocol.keys.keys import public_key_from_text, public_key_text
 from state.protocol.values.convert import json_int, to_bool, to_int, to_text, to_u128
+from state.protocol.values.integers import HALF64, UINT32_MAX, UINT64_MAX, WORD64
 from state.protocol.values.text import fixed_hex, time_from_text, time_text, version_from_text, version_text
 
 INDEX_DIGITS_MAX = 20
@@ -68,7 +69,7 @@ class ShareAmount(Int):
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         def parse(value: Any) -> int:
             number = to_int(value, 64, False)
-            return number if number < 1 << 63 else number - (1 << 64)
+            return number if number < HALF64 else number - WORD64
 
         return parse
 
@@ -80,7 +81,7 @@ class Wide(Kind):
 
     def packer(self, codecs: Codecs) -> Pack:
         pack = Layout("<QQ").pack
-        return lambda value: pack(value >> 64, value & 0xFFFFFFFFFFFFFFFF)
+        return lambda value: pack(value >> 64, value & UINT64_MAX)
 
     def unpacker(self, codecs: Codecs) -> Unpack:
         read = Layout("<QQ").unpack_from
@@ -197,7 +198,7 @@ class Release(Fixed):
     layout = "I"
     default = 0
 
-    def __init__(self, mask: int = 0xFFFFFFFF) -> None:
+    def __init__(self, mask: int = UINT32_MAX) -> None:
         self.mask = mask
 
     def unpacker(self, codecs: Codecs) -> Unpack:

@@ -59,3 +59,5 @@ def test_a_pool_decays_and_is_filled_up() -> None:
     history = RESOURCES[0]
     assert pool_after_block(history, 27050539251, 5000) == 27050534252
     assert pool_after_block(history, 0, 5000) == 43403 - 5000
+    assert pool_after_block(history, 0, 27050539251) == -27050539251 + 43403 + 43402
+    assert pool_after_block(history, -(10**9), 10**6) == -(10**9) - 10**6 + 43403 + 1606

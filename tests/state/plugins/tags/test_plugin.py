@@ -123,7 +123,7 @@ class Model:
 
 def plain(entry: TagEntry) -> dict[str, Any]:
     """An entry as the model has it."""
-    names = ("tag", "comment", "parent", "created", "promoted", "hot", "trending", *SHOWN)
+    names = ("tag", "comment", "parent", "created", "cashout", "promoted", "hot", "trending", *SHOWN)
     return {name: getattr(entry, name) for name in names}
 
 
@@ -346,6 +346,18 @@ def test_lists_by_payout_hold_posts_or_replies() -> None:
     later = write(state, "amy", "later", "art", cashout_time=state.head_time + 7200)
     assert found(state, "cashout", "art") == ["root", "later"]
     assert found(state, "cashout", "art", since=later.cashout_time) == ["later"]
+
+
+def test_before_hardfork_17_a_new_reply_has_no_time_of_payout_and_leaves_with_its_first_update() -> None:
+    chain = chain_at(16, plugins=[TAGS.name])
+    state = chain.state
+    add_account(state, "amy")
+    root = write(state, "amy", "root", "art", cashout_time=state.head_time + 3600)
+    reply = write(state, "amy", "reply", "art", parent=root, cashout_time=TIME_MAX)
+    times = {entry.comment: entry.cashout for entry in TAGS.of(state).view.entries if entry.tag == "art"}
+    assert times == {root.id: root.cashout_time, reply.id: TIME_MAX}
+    vote(state, reply, 10)
+    assert found(state, "created", "art") == ["root"]
 
 
 def test_promotion_is_sbd_for_nobody_with_the_name_of_a_post() -> None:

@@ -1,0 +1,486 @@
+"""Walks over the edges of numbers that rows keep: each sets a number to an edge, and lets the rule that changes it go on from there."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from state.chain.steps.cashout import decayed, pay
+from state.chain.steps.heads import count_missed
+from state.chain.steps.market import process_conversions
+from state.chain.steps.money import pay_reward_funds, process_funds
+from state.chain.steps.schedule import new_laps
+from state.effects import balances, smt_balances
+from state.effects.comments import require_depth
+from state.effects.delegations import lend
+from state.effects.early_voting import adjust_claims, cast_early_vote
+from state.effects.mana import used
+from state.effects.notices import announce
+from state.effects.orders import adjust_liquidity
+from state.effects.rewards import add_vesting_reward
+from state.effects.votes import adjust_witness_vote, propagate
+from state.effects.voting import add_vote, change_vote, post_fund
+from state.operations.accounts import ClaimAccount
+from state.operations.content import Vote
+from state.operations.mining import count_work
+from state.operations.smt.tokens import SmtContribute
+from state.operations.witnesses import AccountWitnessVote
+from state.plugins import market_history, reputation
+from state.plugins.rc.accounts import update_maximum
+from state.plugins.rc.rows import Rc, RcAccount, maximum_rc
+from state.protocol.constants import COIN_RECENT_RSHARES_DECAY_TIME_HF19
+from state.protocol.errors import IntegerOverflow, IntegerUnderflow, Refused
+from state.protocol.values.asset import COIN, SBD, Asset, symbol_from_digits
+from state.protocol.virtual import FillOrder, Interest
+from state.tables import State
+from state.tables.accounts import Account
+from state.tables.content import Comment, CommentVote
+from state.tables.market import ConvertRequest, LiquidityReward
+from state.tables.smt import CONTRIBUTION_BEGIN, RegularBalance, RewardsBalance, SmtIco, SmtToken
+from state.tables.witnesses import WitnessVote
+from tests.helpers.chains import BLOCK, NEWEST, NOW, add_account, add_comment, add_witness, apply, chain_at, refused, set_median
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+TOKEN = symbol_from_digits(12_345_678, 3)
+OVER, UNDER = r"^Integer Overflow:$", r"^Integer Underflow:$"
+
+Walk = Callable[[], None]
+Step = Callable[[State, int], object]
+
+# ------------------------------------------------------------------ walks
+
+
+def world(hardfork: int = NEWEST) -> State:
+    """A state with `alice`, `bob` and the witness `wit`, all without anything, and VESTS that nobody of them has."""
+    state = chain_at(hardfork).state
+    for name in ("alice", "bob", "wit"):
+        add_account(state, name)
+    add_witness(state, "wit")
+    state.set_props(current_witness="wit", total_vesting_fund_coin=1000, total_vesting_shares=1000, total_reward_fund_coin=0)
+    return state
+
+
+def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
+    """A walk of an amount: `step` starts with a value and adds 1 (`below`: takes 1), up to the edge and not over it."""
+
+    def walk() -> None:
+        step(world(hardfork), LEAST + 1 if below else MOST - 1)
+        with pytest.raises(IntegerUnderflow if below else IntegerOverflow, match=UNDER if below else OVER):
+            step(world(hardfork), LEAST if below else MOST)
+
+    return walk
+
+
+def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
+    """A walk of a number that wraps: `step` starts with a value at one edge and returns the one that it has come to."""
+
+    def walk() -> None:
+        assert step(world(hardfork), start) == end
+
+    return walk
+
+
+def both(*walks: Walk) -> Walk:
+    """Several walks."""
+
+    def walk() -> None:
+        for one in walks:
+            one()
+
+    return walk
+
+
+def alice(state: State, **fields: Any) -> Account:
+    """Alice, with some of her numbers set."""
+    account = state.account("alice")
+    state.accounts.modify(account, **fields)
+    return account
+
+
+def of_account(field: str, add: Callable[[State, Account, int], object], hardfork: int = NEWEST, below: bool = False) -> Walk:
+    """A walk of an amount of Alice's."""
+    return checked(lambda state, start: add(state, alice(state, **{field: start}), -1 if below else 1), hardfork, below)
+
+
+def of_props(field: str, add: Callable[[State, int], object], below: bool = False, **others: int) -> Walk:
+    """A walk of an amount in the global properties."""
+
+    def step(state: State, start: int) -> None:
+        state.set_props(**others | {field: start})
+        add(state, -1 if below else 1)
+
+    return checked(step, below=below)
+
+
+def mana_of(state: State, account: Account, change: int) -> None:
+    """Lend one of Bob's VESTS to an account; nothing but what it has received is near an edge."""
+    bob = state.account("bob")
+    lend(state, bob, account, change)
+
+
+def of_witness_votes(approve: bool) -> Step:
+    """Vote for a witness, or take the vote back, with a count of the account's votes."""
+
+    def step(state: State, start: int) -> int:
+        voter = alice(state, witnesses_voted_for=start)
+        if not approve:
+            state.witness_votes.insert(WitnessVote(witness="wit", account="alice"))
+        AccountWitnessVote("alice", "wit", approve).apply(state)
+        return voter.witnesses_voted_for
+
+    return step
+
+
+def comment_of(state: State, **fields: Any) -> Comment:
+    """A post of Bob's with some of its numbers set."""
+    return add_comment(state, "bob", "post", **fields)
+
+
+def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
+    """A walk of what a vote of Alice's with ±1 rshare changes on a post, or on the root of its discussion."""
+
+    def step(state: State, start: int) -> None:
+        comment = comment_of(state, **{field: start})
+        add_vote(state, state.account("alice"), comment, 1, rshares)
+
+    return checked(step, below=below)
+
+
+def changed_rshares(state: State, start: int) -> None:
+    """A vote of 2 rshares becomes one of -1: on the way it takes 2, and then one more."""
+    comment = comment_of(state, net_rshares=start + 2)
+    vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=2))
+    change_vote(state, comment, vote, -1, -1)
+
+
+def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
+    """A walk of what a payout adds to: 1 COIN (in SBD as much) of a comment that has been paid before, 1 of which goes where it counts."""
+
+    def step(state: State, start: int) -> None:
+        state.set_props(virtual_supply=1000)
+        comment = comment_of(state, percent_coin_dollars=0, **{} if on_author else {field: start}, **fields)
+        state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1))
+        name = "alice" if field == "curation_rewards" else "bob"
+        if on_author:
+            state.accounts.modify(state.account(name), **{field: start})
+        pay(state, comment, 1, 10_000 if field in ("curation_rewards", "curator_payout_value") else 0)
+
+    return checked(step)
+
+
+def vote_weight(state: State, start: int) -> int:
+    """A changed vote takes its weight from the comment's, which may have been paid since."""
+    comment = comment_of(state, total_vote_weight=start)
+    vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
+    change_vote(state, comment, vote, 1, 1)
+    return comment.total_vote_weight
+
+
+def added_weight(state: State, start: int) -> int:
+    """A first vote adds its weight."""
+    comment = comment_of(state, total_vote_weight=start)
+    state.reward_funds.modify(post_fund(state), curation_reward_curve=2)  # linear: as much weight as rshares
+    add_vote(state, state.account("alice"), comment, 1, 1)
+    return comment.total_vote_weight
+
+
+def early_weight(state: State, start: int) -> int:
+    """Before hardfork 1 rshares count a million times, and that wraps: 2^63 and more are taken for large unsigned numbers."""
+    voter = alice(state, vesting_shares=start, voting_mana=10_000, voting_mana_time=NOW - 3)
+    state.set_props(total_vesting_shares=start)
+    comment = comment_of(state, created=NOW - 3)
+    cast_early_vote(state, voter, comment, 10_000)
+    return comment.total_vote_weight
+
+
+def claims(state: State, start: int) -> int:
+    """All claims of comments, when the only one loses its own."""
+    state.set_props(total_reward_shares2=start)
+    adjust_claims(state, 1, 0)
+    return state.props.total_reward_shares2
+
+
+def proxied(state: State, start: int) -> None:
+    """VESTS of Alice's come to what Bob votes with for her."""
+    bob = state.account("bob")
+    state.accounts.modify(bob, proxied_vsf_votes=(start, 0, 0, 0))
+    propagate(state, alice(state, proxy="bob"), 1 if start > 0 else -1)
+
+
+def witness_votes(state: State, start: int) -> None:
+    """A witness gets one more vote, or one less."""
+    state.set_props(total_vesting_shares=MOST)
+    state.witnesses.modify(state.witness("wit"), votes=start)
+    adjust_witness_vote(state, state.witness("wit"), 1 if start > 0 else -1)
+
+
+def early_witness_votes(state: State, start: int) -> None:
+    """Before hardfork 2 the votes alone are changed."""
+    alice(state, vesting_shares=1)
+    state.witnesses.modify(state.witness("wit"), votes=start)
+    AccountWitnessVote("alice", "wit", approve=True).apply(state)
+
+
+def missed(state: State, start: int) -> int:
+    """A slot of a witness passes."""
+    state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=("wit", *[""] * 20))
+    state.witnesses.modify(state.witness("wit"), total_missed=start)
+    count_missed(state, 1, "alice")
+    return state.witness("wit").total_missed
+
+
+def worked(state: State, start: int) -> int:
+    """A proof of work comes in."""
+    state.set_props(total_pow=start)
+    count_work(state)
+    return state.props.total_pow
+
+
+def queued(state: State, start: int) -> int:
+    """The queue of miners grows."""
+    state.set_props(num_pow_witnesses=start)
+    count_work(state)
+    return state.props.num_pow_witnesses
+
+
+def volume(sells_sbd: bool) -> Step:
+    """A market maker's volume grows, or shrinks at its lower edge."""
+
+    def step(state: State, start: int) -> int:
+        field = "coin_volume" if sells_sbd else "sbd_volume"
+        row = state.liquidity_rewards.insert(LiquidityReward(owner=state.account("alice").id, last_update=NOW, **{field: start}))
+        adjust_liquidity(state, "alice", 1 if start > 0 else -1, sells_sbd)
+        value: int = getattr(row, field)
+        return value
+
+    return step
+
+
+def volume_weight(state: State, start: int) -> int:
+    """What two volumes weigh before hardfork 10: their product, in 64 bits, and a negative one as 128 bits hold it."""
+    row = state.liquidity_rewards.insert(LiquidityReward(owner=state.account("alice").id, last_update=NOW, coin_volume=start, sbd_volume=2))
+    adjust_liquidity(state, "alice", 0, sells_sbd=True)
+    return row.weight
+
+
+def converted(field: str) -> Walk:
+    """A conversion of 2 SBD at 1 COIN for 2."""
+
+    def step(state: State, start: int) -> None:
+        state.feed_histories.modify(state.feed, current_median_history=HALF)
+        state.set_props(current_sbd_supply=2, **{field: start})
+        state.convert_requests.insert(ConvertRequest(owner="bob", amount=2, conversion_date=0))
+        process_conversions(state, BLOCK)
+
+    return checked(step)
+
+
+HALF = structs.replace(chain_at().state.feed.current_median_history, base=Asset(2, SBD), quote=Asset(1, COIN))
+
+
+def funds(field: str) -> Walk:
+    """A block's inflation; the amounts that it makes are known from a run far from any edge."""
+
+    def walk() -> None:
+        before = inflated(field, 0)
+        assert before > 0
+        inflated(field, MOST - before)
+        with pytest.raises(IntegerOverflow, match=OVER):
+            inflated(field, MOST - before + 1)
+
+    return walk
+
+
+def inflated(field: str, start: int) -> int:
+    """What a block's inflation adds to an amount that starts somewhere, when 10^13 COIN are all there is to inflate."""
+    state = world(21)
+    state.set_props(**{"virtual_supply": 10**13, field: start} if field != "virtual_supply" else {})
+    process_funds(state, BLOCK)
+    value: int = getattr(state.props, field)
+    return value - start
+
+
+def rewarded(state: State, start: int) -> None:
+    """A reward in VESTS that waits: 1 COIN and 1 VESTS."""
+    add_vesting_reward(state, state.account("bob"), 1, 1)
+
+
+def token(state: State, **fields: Any) -> SmtToken:
+    """A token with some of its numbers set."""
+    return state.smt_tokens.insert(SmtToken(liquid_symbol=TOKEN, **fields))
+
+
+def of_token(field: str, add: Callable[[State], object], **others: Any) -> Walk:
+    """A walk of an amount of a token."""
+
+    def step(state: State, start: int) -> None:
+        token(state, **others | {field: start})
+        add(state)
+
+    return checked(step)
+
+
+def of_token_balance(field: str, symbol: int) -> Walk:
+    """A walk of what Alice holds of a token."""
+
+    def step(state: State, start: int) -> None:
+        state.regular_balances.insert(RegularBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
+        smt_balances.adjust_token_balance(state, "alice", 1, symbol)
+
+    return checked(step)
+
+
+def of_token_rewards(field: str, vests: int) -> Walk:
+    """A walk of what waits for Alice of a token."""
+
+    def step(state: State, start: int) -> None:
+        state.rewards_balances.insert(RewardsBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
+        smt_balances.adjust_token_rewards(state, "alice", 1, TOKEN, vests)
+
+    return checked(step)
+
+
+def too_much_contributed() -> None:
+    """The hard cap is never above 10^15: an amount that would go over the edge with what is there is refused as such."""
+    state = world()
+    state.hardfork_properties.modify(state.hardforks, last_hardfork=24)
+    token(state, phase=CONTRIBUTION_BEGIN)
+    state.smt_icos.insert(SmtIco(symbol=TOKEN, contributed=1, coin_units_hard_cap=10**15))
+    with pytest.raises(IntegerOverflow, match=OVER):
+        SmtContribute("alice", TOKEN, 1, Asset(MOST)).apply(state)
+
+
+def claimed_accounts() -> None:
+    """A claim at the edge."""
+    chain = chain_at()
+    set_median(chain.state, account_creation_fee=1)
+    account = add_account(chain.state, "alice", balance=10, pending_claimed_accounts=MOST - 1)
+    apply(chain, ClaimAccount("alice", Asset(1)))
+    assert account.pending_claimed_accounts == MOST
+    assert refused(chain, ClaimAccount("alice", Asset(1))) == "Integer Overflow:"
+
+
+def reward_balance(state: State, start: int) -> None:
+    """Content's part of a block's inflation goes to the fund."""
+    state.reward_funds.modify(post_fund(state), reward_balance=start)
+    pay_reward_funds(state, 1)
+
+
+def numbered(state: State, start: int) -> int:
+    """A virtual operation takes the next number."""
+    state.here.virtual_op = start
+    announce(state, Interest("alice"))
+    return state.here.virtual_op
+
+
+def sbd_seconds(state: State, start: int) -> int:
+    """SBD that was held for a second, and earns nothing yet: twice 30 days are needed."""
+    account = alice(state, sbd_balance=1, sbd_seconds=start, sbd_seconds_last_update=NOW - 1, sbd_last_interest_payment=NOW)
+    balances.adjust_balance(state, account, 0, SBD)
+    return account.sbd_seconds
+
+
+def savings_seconds(state: State, start: int) -> int:
+    """The same in savings."""
+    times = {"savings_sbd_seconds_last_update": NOW - 1, "savings_sbd_last_interest_payment": NOW}
+    account = alice(state, savings_sbd_balance=1, savings_sbd_seconds=start, **times)
+    balances.adjust_savings_balance(state, account, 0, SBD)
+    return account.savings_sbd_seconds
+
+
+def position(state: State, start: int) -> int:
+    """A witness has come a lap further since it was last looked at."""
+    witness = state.witness("wit")
+    state.set_props(total_vesting_shares=MOST)
+    state.witness_schedules.modify(state.schedule, current_virtual_time=1)
+    state.witnesses.modify(witness, votes=1, virtual_position=start)
+    adjust_witness_vote(state, witness, 0)
+    return witness.virtual_position
+
+
+def judged(state: State, start: int) -> None:
+    """A vote of 64 rshares moves the author's reputation by one."""
+    table = reputation.install(state)
+    vote, row = reputation_of(state, table, start, 64)
+    reputation.count(state, table, vote)
+    assert row.reputation == start + 1
+
+
+def reputation_of(state: State, table: reputation.Reputations, start: int, rshares: int) -> tuple[Vote, reputation.Reputation]:
+    """Bob's reputation, and a vote of Alice's on his post that stands."""
+    comment = comment_of(state)
+    state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=rshares))
+    row = table.insert(reputation.Reputation(account="bob", reputation=start))
+    return Vote("alice", "bob", "post", 1), row
+
+
+def judged_anew() -> None:
+    """What can't be taken back stays, and nobody hears of it."""
+    state = world()
+    table = reputation.install(state)
+    table.insert(reputation.Reputation(account="alice", reputation=1))
+    vote, row = reputation_of(state, table, LEAST, 64)
+    reputation.take_back(state, table, vote)
+    assert row.reputation == LEAST
+
+
+def traded(side: str) -> Walk:
+    """A trade of 1 for 1 comes to a bucket."""
+
+    def walk() -> None:
+        state = world()
+        kept = market_history.MarketHistory(state)
+        kept.record(state, FillOrder("alice", 1, Asset(MOST - 1 if side == "coin" else 1, COIN), "bob", 1, Asset(MOST - 1, SBD)))
+        trade = FillOrder("alice", 1, Asset(1, COIN), "bob", 1, Asset(1, SBD))
+        kept.record(state, trade)
+        with pytest.raises(IntegerOverflow, match=OVER):
+            kept.record(state, trade)
+
+    return walk
+
+
+def regained(state: State, start: int) -> int:
+    """Credits come to an account with its VESTS; a bar that was above its maximum may wrap."""
+    credits = Rc(state)
+    row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
+    update_maximum(state, credits, "alice")
+    return row.mana
+
+
+def largest_bar(state: State, start: int) -> int:
+    """The size of a bar with a VESTS more than a number holds."""
+    return maximum_rc(alice(state, vesting_shares=start), 1)
+
+
+def spent(mana: int) -> Step:
+    """A manabar that so much is taken from; less than nothing adds."""
+    return lambda state, start: used(start, mana, floor=LEAST)
+
+
+def deepest() -> None:
+    """A comment at the edge can't be answered."""
+    state = world()
+    require_depth(state, comment_of(state, depth=2**16 - 2))
+    with pytest.raises(Refused, match="Comment is nested 65535 posts deep, maximum depth is 65535"):
+        require_depth(state, add_comment(state, "bob", "deep", depth=2**16 - 1))
+
+
+def next_lap(state: State, start: int) -> int:
+    """A witness without votes finishes a lap: where virtual time would wrap all start anew."""
+    return new_laps(state, start, [state.witness("wit")])
+
+
+def lap_end(state: State, start: int) -> int:
+    """The end of the lap of a witness without votes; since hardfork 4 it is not before the start."""
+    witness = state.witness("wit")
+    state.witness_schedules.modify(state.schedule, current_virtual_time=start)
+    adjust_witness_vote(state, witness, 0)
+    return witness.virtual_scheduled_time
+
+
+def decayed_claims(state: State, start: int) -> int:
+    """After twice the time in which claims vanish they are below zero."""
+    fund = post_fund(state)
+    state.reward_funds.modify(fund, recent_claims=start, last_update=NOW - 2 * COIN_RECENT_RSHARES_DECAY_TIME_HF19)
+    return decayed(state, fund)
