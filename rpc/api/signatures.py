@@ -1,5 +1,5 @@
-"""Authorities and signatures: which keys a transaction needs, and whether its signatures are sufficient. Source: rpc-api.md §3.7; wire-
-format.md §6.3.
+"""Authorities and signatures: which keys a transaction needs, and whether its signatures are sufficient.
+Source: rpc-api.md §3.7; wire-format.md §6.3.
 """
 
 from typing import Annotated
