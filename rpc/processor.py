@@ -1,4 +1,4 @@
-"""What methods that change the chain ask of the node: the interface of its processor, which owns the chain."""
+"""The interface of the node's processor, which owns the chain: what methods that change the chain ask of it."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -9,7 +9,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 
 
 class Inclusion(Struct, frozen=True):
-    """Where a transaction has come to stand, or, with `trx_num` -1, the block at which it had expired."""
+    """The place of a transaction in the chain, or, with `trx_num` -1, the block at which it had expired."""
 
     id: bytes
     block_num: int
@@ -18,7 +18,7 @@ class Inclusion(Struct, frozen=True):
 
 
 class Processor(Protocol):
-    """Takes transactions and blocks one at a time. What the chain refuses is raised as PushFailed."""
+    """Takes transactions and blocks one at a time. A refusal of the chain is raised as PushFailed."""
 
     async def push_transaction(self, trx: SignedTransaction) -> None:
         """Apply a transaction on top of the pending state."""
@@ -27,20 +27,20 @@ class Processor(Protocol):
         """Apply a block, or keep it on its branch."""
 
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
-        """Push a transaction and wait for the block that brings it, or for the first one after its expiration.
+        """Push a transaction and wait for the block that includes it, or for the first one after its expiration.
 
-        It is watched for before it is pushed. One that somebody waits for already is refused as an assertion of the call,
+        The wait begins before the push. A transaction that somebody waits for already is refused as an assertion of the call,
         `_callbacks.find( txid ) == _callbacks.end(): Transaction is a duplicate`. Source: rpc-api.md §7.3.
         """
 
     async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
-        """Push the blocks head + 1 to head + count of a block file; returns how many of them were applied.
+        """Push the blocks head + 1 to head + count of a block file; return how many of them were applied.
 
         It stops at the first that is refused. A file that cannot be read is refused.
         """
 
     async def take_steps(self, steps: Iterator[object]) -> int:
-        """Take the steps of something that changes the chain, each when it is its turn; returns how many there were.
+        """Take the steps of something that changes the chain, each when it is its turn; return how many there were.
 
-        What a step raises comes as it is.
+        An exception of a step is passed on.
         """

@@ -19,46 +19,46 @@ LookupLimit = Annotated[UInt32, Limit(1000, condition="limit <= 1000")]
 
 @method("database_api.find_accounts", key="accounts")
 def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[AccountJson]:
-    """The accounts of these names, in their order; unknown ones are left out."""
+    """Return the accounts of these names, in their order; unknown ones are left out."""
     require_few("accounts", accounts)
     return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")
 def get_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
-    """The accounts of these names in the extended form, in their order; unknown ones are left out."""
+    """Return the accounts of these names in the extended form, in their order; unknown ones are left out."""
     return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.lookup_account_names")
 def lookup_account_names(state: State, show: Show, /, names: list[AccountName]) -> list[AccountJson | None]:
-    """The account of each of these names, null for unknown ones."""
+    """Return the account of each of these names, null for unknown ones."""
     dump, by_name = show.by(AccountRecord), state.accounts.by_name
     return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]
 
 
 @method("condenser_api.lookup_accounts")
 def lookup_accounts(state: State, /, lower_bound: AccountName, limit: LookupLimit) -> list[str]:
-    """The names of accounts from a name on, in ascending order."""
+    """List the names of accounts from `lower_bound` on, ascending."""
     return [row.name for row in islice(state.accounts.by_name.starting(lower_bound), limit)]
 
 
 @method("condenser_api.get_account_count")
 def get_account_count(state: State) -> int:
-    """How many accounts there are."""
+    """Return the number of accounts."""
     return len(state.accounts)
 
 
 @method("condenser_api.get_account_references", raw=True)
 def get_account_references(state: State, _params: Any) -> list[Any]:
-    """Never served; the reference lists it and refuses it."""
+    """Refused always: the reference lists this method and never serves it."""
     raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
 
 
 @method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
 def get_account_bandwidth(state: State, account: AccountName, type_: Text) -> Json:
-    """Not served since release 0.20.6."""
+    """Refused always: not served since release 0.20.6."""
     raise NotServed("get_account_bandwidth")
 
 

@@ -15,13 +15,13 @@ HeaderJson = Annotated[Json, Of(BlockHeader)]
 
 @method("block_api.get_block", key="block")
 def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockJson | None:
-    """The block of the main branch with a number, reversible ones too; null when there is none."""
+    """Return the block of the main branch with a number, reversible ones too; null when there is none."""
     return find_block(chain, show, block_num)
 
 
 @method("condenser_api.get_block")
 def find_block(chain: Chain, show: Show, /, block_num: UInt32) -> BlockJson | None:
-    """The block of the main branch with a number, reversible ones too; null when there is none."""
+    """Return the block of the main branch with a number, reversible ones too; null when there is none."""
     block = chain.block_by_number(block_num)
     return None if block is None else block_json(show.wire, block, show.legacy)
 
@@ -29,6 +29,6 @@ def find_block(chain: Chain, show: Show, /, block_num: UInt32) -> BlockJson | No
 @method("block_api.get_block_header")
 @method("condenser_api.get_block_header")
 def get_block_header(chain: Chain, show: Show, /, block_num: UInt32) -> HeaderJson | None:
-    """The header of the block with a number; null when there is none. Its extensions are objects in both groups."""
+    """Return the header of the block with a number; null when there is none. Its extensions are objects in both groups."""
     block = chain.block_by_number(block_num)
     return None if block is None else show.wire.header_to_json(block)

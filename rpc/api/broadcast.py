@@ -1,4 +1,4 @@
-"""Transactions and blocks that come in. Source: rpc-api.md §3.2.1, §3.11, §7."""
+"""Broadcasting transactions and blocks to this node. Source: rpc-api.md §3.2.1, §3.11, §7."""
 
 from typing import Annotated
 
@@ -19,14 +19,14 @@ ANY_AGE = -1
 @method("condenser_api.broadcast_block")
 @method("network_broadcast_api.broadcast_block")
 async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
-    """Push a block. An empty object tells that it was accepted, be it on a branch that is not the main one."""
+    """Push a block. An empty object means that it was accepted, be it on a branch that is not the main one."""
     await processor.push_block(block)
     return {}
 
 
 @method("condenser_api.broadcast_transaction")
 async def broadcast_transaction(processor: Processor, trx: SignedTransaction) -> Json:
-    """Push a transaction. An empty object tells that it waits for a block."""
+    """Push a transaction. An empty object means that it is pending."""
     await processor.push_transaction(trx)
     return {}
 
@@ -35,14 +35,14 @@ async def broadcast_transaction(processor: Processor, trx: SignedTransaction) ->
 async def broadcast_young_transaction(
     service: Service, state: State, processor: Processor, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
 ) -> Json:
-    """Push a transaction unless the head block is older than so many seconds; a negative age is any."""
+    """Push a transaction unless the head block is older than `max_block_age` seconds; a negative age is no limit."""
     require_young_head(service, state, max_block_age)
     return await broadcast_transaction(processor, trx)
 
 
 @method("condenser_api.broadcast_transaction_synchronous")
 async def broadcast_and_wait(processor: Processor, show: Show, /, trx: SignedTransaction) -> InclusionJson:
-    """Push a transaction and wait for the block that brings it, or for the first one after its expiration."""
+    """Push a transaction and wait for the block that includes it, or for the first block after its expiration."""
     inclusion: Json = show(InclusionRecord, await processor.wait_for(trx))
     return inclusion
 
@@ -51,12 +51,12 @@ async def broadcast_and_wait(processor: Processor, show: Show, /, trx: SignedTra
 async def broadcast_young_and_wait(
     service: Service, state: State, processor: Processor, show: Show, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
 ) -> InclusionJson:
-    """Push a transaction unless the head block is older than so many seconds, and wait for the block that brings it."""
+    """Push a transaction unless the head block is older than `max_block_age` seconds, and wait for the block that includes it."""
     require_young_head(service, state, max_block_age)
     return await broadcast_and_wait(processor, show, trx)
 
 
 def require_young_head(service: Service, state: State, age_max: int) -> None:
-    """Refuse when the head block is older than so many seconds; a negative number is no limit."""
+    """Refuse when the head block is older than `age_max` seconds; a negative number is no limit."""
     old = age_max >= 0 and state.head_time < int(service.clock()) - age_max
     require(not old, condition="!check_max_block_age( args.max_block_age )")

@@ -1,4 +1,4 @@
-"""chain_api: blocks and transactions that come in, with the outcome as a result instead of an error. Source: rpc-api.md §5.3."""
+"""chain_api: pushing transactions and blocks, with the outcome as a result instead of an error. Source: rpc-api.md §5.3."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -15,7 +15,7 @@ Signatures = Annotated[tuple[bytes, ...], Many(Hash(SIGNATURE_BYTES))]
 
 
 class Outcome(TypedDict):
-    """Whether something was accepted, and why not."""
+    """Whether a block or transaction was accepted; if not, `error` says why."""
 
     success: bool
     error: NotRequired[Text]
@@ -23,7 +23,7 @@ class Outcome(TypedDict):
 
 @method("chain_api.push_block")
 async def push_block(processor: Processor, wire: Wire, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
-    """Push a block. It makes no difference whether the chain is being synchronized."""
+    """Push a block. `currently_syncing` makes no difference."""
     try:
         await processor.push_block(block)
     except (PushFailed, ChainError) as error:
@@ -53,6 +53,6 @@ async def push_transaction(
 
 
 def failure(error: PushFailed | ChainError, wire: Wire) -> Outcome:
-    """Why something was refused, in words."""
+    """Return the outcome of a refusal, with its message."""
     refused = error.error if isinstance(error, PushFailed) else error
     return {"success": False, "error": refused.message(wire.spec.spell)}

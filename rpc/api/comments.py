@@ -1,4 +1,4 @@
-"""Comments and the votes on them, as the chain's own tables have them. Source: rpc-api.md §3.7, §3.8."""
+"""Comments and the votes on them, from the chain's own tables. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from state.protocol.errors import require
 from state.tables import State
 
 FIRST = 0
-"""The record id that stands for no comment and no account: everything is behind it."""
+"""The record id that stands for no comment and no account: everything comes after it."""
 
 CommentJson = Annotated[Json, Of(CommentRecord)]
 VoteJson = Annotated[Json, Of(VoteRecord)]
@@ -49,9 +49,9 @@ def find_comments(
     order: Any = None,
     comments: list[CommentKey] = [],  # noqa: B006 - nobody changes it
 ) -> list[CommentJson]:
-    """The comments with these authors and permlinks, in their order; unknown ones are left out.
+    """Return the comments with these authors and permlinks, in their order; unknown ones are left out.
 
-    They come as `start` or as `comments`; the order is not looked at.
+    They may be given as `start` or as `comments`; the order is ignored.
     """
     require_few("comments", start)
     require_few("comments", comments)
@@ -62,7 +62,7 @@ def find_comments(
 
 @method("database_api.find_votes", key="votes")
 def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
-    """The votes on a comment, those of the oldest accounts first."""
+    """Return the votes on a comment, in the order of the accounts that voted, oldest account first."""
     comment = state.comments.by_permlink.get(author, permlink)
     text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
     require(comment is not None, text, condition=condition, a=author, p=permlink)
@@ -75,7 +75,7 @@ def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: 
 
 
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
-    """The record id of a comment that must exist; without author and permlink the one before all others."""
+    """Return the record id of an existing comment; without author and permlink, the id before all others."""
     if not author and not permlink:
         return FIRST
     comment = state.comments.by_permlink.get(author, permlink)
@@ -149,7 +149,7 @@ VoterComment = Annotated[
 
 
 def voter_id(state: State, name: str) -> int:
-    """The record id of an account that must exist; without a name the one before all others."""
+    """Return the record id of an existing account; without a name, the id before all others."""
     if not name:
         return FIRST
     account = state.accounts.by_name.get(name)
@@ -188,9 +188,9 @@ def list_votes(
     limit: ListLimit = QUERY_LIMIT,
     order: VoteOrder = "by_comment_voter",
 ) -> list[VoteJson]:
-    """Votes by comment and voter or the other way round, each by their record ids.
+    """List votes by comment and voter, or by voter and comment, each by record id.
 
-    The orders with a symbol are the same, whatever the symbol is.
+    The orders with a symbol are equal to those without one; the symbol is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:
@@ -205,7 +205,7 @@ def list_votes(
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:
-    """The start of an order with a symbol as that of the order without one; what is missing behind it is empty."""
+    """Return the start key of an order with a symbol without that symbol; members that are missing after it are empty."""
     place = SYMBOL_ORDERS[order][1]
     least = 3 if place == 3 else 2
     text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"

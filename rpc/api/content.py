@@ -1,4 +1,4 @@
-"""Posts and replies one by one, the votes on them, and the tags that they carry. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
+"""Single posts and replies, the votes on them, and their tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -48,7 +48,7 @@ FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags 
 
 @method("condenser_api.get_content")
 def get_content(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
-    """A post or a reply with the votes on it; an empty one when there is none of that name."""
+    """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
         return nothing(show) | {"promoted": show(AbsentAmountsRecord, AbsentAmountsRecord())["max_accepted_payout"]}
@@ -59,7 +59,7 @@ def get_content(state: State, show: Show, /, author: AccountName, permlink: Text
 
 @method("tags_api.get_discussion", plugin=TAGS)
 def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
-    """A post or a reply with the votes on it; an empty one when there is none of that name."""
+    """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
         return nothing(show)
@@ -69,7 +69,7 @@ def get_discussion(state: State, show: Show, /, author: AccountName, permlink: T
 
 
 def nothing(show: Show) -> Json:
-    """A discussion that isn't there."""
+    """Return the empty discussion that stands for one that doesn't exist."""
     shown: Json = show(DiscussionRecord, NO_DISCUSSION)
     shown |= show(AbsentAmountsRecord, AbsentAmountsRecord())
     return shown
@@ -77,21 +77,21 @@ def nothing(show: Show) -> Json:
 
 @method("condenser_api.get_content_replies")
 def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
-    """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
+    """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
 def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
-    """The direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
+    """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
     return show.each(DiscussionRecord, views)
 
 
 def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
-    """The direct replies to a comment, oldest first."""
+    """Return the direct replies to a comment, oldest first."""
     return whole(state.comments.by_parent, author, permlink)
 
 
@@ -101,13 +101,17 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS)
 @method("condenser_api.get_active_votes")
 def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
-    """The votes on a comment, those of the oldest accounts first, at most 10,000; an unknown comment is refused."""
+    """List the votes on a comment in the order of the accounts that voted, oldest account first, at most 10,000; an unknown comment is
+    refused.
+    """
     return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
 @method("condenser_api.get_account_votes")
 def get_account_votes(state: State, show: Show, /, account: AccountName) -> list[AccountVoteJson]:
-    """The votes of an account that are still kept, those on the oldest comments first, at most 10,000; an unknown account is refused."""
+    """List the votes of an account that are still kept, in the order of the comments, oldest first, at most 10,000; an unknown account is
+    refused.
+    """
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
     return show.each(AccountVoteRecord, (AccountVoteView(row, find(row.comment)) for row in votes))
@@ -118,19 +122,19 @@ def get_account_votes(state: State, show: Show, /, account: AccountName) -> list
 
 @method("tags_api.get_trending_tags", key="tags", plugin=TAGS)
 def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
-    """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
+    """List tags by trending score, highest first, from the rank of `start_tag` on."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
 def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
-    """Tags by trending score, highest first, from the rank of the first one that is not below a name on."""
+    """List tags by trending score, highest first, from the rank of `start_tag` on."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS)
 @method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
 def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
-    """The tags that an account has used, most often used first, at most 1,000."""
+    """List the tags that an account has used, most often used first, at most 1,000."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
     return show.each(TagCountRecord, islice(tags_by_author(state, author), TAGS_USED_MAX))

@@ -1,4 +1,4 @@
-"""debug_node_api: making and reading blocks by hand, on test nodes, for programs on the same machine. Source: rpc-api.md §5.4."""
+"""debug_node_api: producing and reading blocks by hand on a test node, for programs on the same machine. Source: rpc-api.md §5.4."""
 
 from typing import NotRequired, TypedDict
 
@@ -15,16 +15,16 @@ from state.tables import State
 
 
 class HeadBlock(TypedDict):
-    """The head block; nothing at genesis."""
+    """The head block; without a member at genesis."""
 
     block: NotRequired[BlockJson]
 
 
 @method("debug_node_api.debug_push_blocks", key="blocks", loopback_only=True)
 async def debug_push_blocks(processor: Processor, src_filename: Text, count: UInt32, skip_validate_invariants: Bool = False) -> UInt32:
-    """Push the next blocks from a file: a block log of the reference, or JSON lines, plain or compressed.
+    """Push the next `count` blocks from a file on the node's machine: a block log of the reference, or JSON lines, plain or compressed.
 
-    Ends at the first block that is refused and returns how many were applied.
+    It stops at the first block that is refused, and returns how many were applied.
     """
     skip = Skip.VALIDATE_INVARIANTS if skip_validate_invariants else Skip.NOTHING
     return await processor.push_blocks_from(src_filename, count, skip) if count else 0
@@ -41,9 +41,10 @@ async def debug_generate_blocks(
     miss_blocks: UInt32 = 0,
     edit_if_needed: Bool = True,
 ) -> UInt32:
-    """Produce blocks with a private key, missing so many slots before each; the witness is given the key where needed.
+    """Produce blocks with a private key, missing `miss_blocks` slots before each. With `edit_if_needed` the scheduled witness is given the
+    key where it has another one; otherwise the call ends there.
 
-    Others are answered in between.
+    Other requests are answered in between.
     """
     return await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 
@@ -52,31 +53,31 @@ async def debug_generate_blocks(
 async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
-    """Produce blocks until a time: two of them with nothing in between, or one in every slot."""
+    """Produce blocks until a time: with `generate_sparsely` two blocks with nothing in between, otherwise one in every slot."""
     return await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
 def debug_pop_block(chain: Chain, show: Show, /) -> HeadBlock:
-    """The head block; in spite of the name it stays the head, as in the reference."""
+    """Return the head block. In spite of the name it stays the head, as in the reference."""
     head = chain.block_by_number(chain.state.props.head_block_number)
     return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}
 
 
 @method("debug_node_api.debug_set_hardfork", loopback_only=True)
 def debug_set_hardfork(chain: Chain, hardfork_id: UInt32) -> Json:
-    """Let the next block apply every hardfork up to a number; unknown ones are ignored."""
+    """Make the next block apply every hardfork up to a number; unknown numbers are ignored."""
     schedule_hardfork(chain, hardfork_id)
     return {}
 
 
 @method("debug_node_api.debug_has_hardfork", key="has_hardfork", loopback_only=True)
 def debug_has_hardfork(state: State, hardfork_id: UInt32) -> bool:
-    """Whether a hardfork has been applied."""
+    """Return whether a hardfork has been applied."""
     return state.hardfork >= hardfork_id
 
 
 @method("debug_node_api.debug_get_json_schema", key="schema", loopback_only=True)
 def debug_get_json_schema(state: State) -> Text:
-    """An empty text, as in the reference."""
+    """Return an empty text, as the reference does."""
     return ""

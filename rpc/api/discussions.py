@@ -1,4 +1,4 @@
-"""Lists of posts and replies: under a tag, in blogs and feeds, by author and parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
+"""Lists of posts and replies: under a tag, in blogs and feeds, by author and by parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -36,11 +36,11 @@ ArgumentLimit = Annotated[UInt32, Limit(DISCUSSIONS_MAX)]
 
 
 class DiscussionQuery(Struct):
-    """Which discussions are wanted.
+    """The discussions that are asked for.
 
-    `tag`: those that carry it, "" for all; in blogs and feeds the account. `filter_tags` may not hold it, and does nothing
-    else. Of blogs only posts by `select_authors`, and only those with one of `select_tags`. `truncate_body`: so many bytes of
-    bodies. `start_*`: the discussion to begin at. `parent_*`: replies to this comment instead of posts.
+    `tag`: only discussions with this tag, "" for all; in blogs and feeds the account. `filter_tags` may not contain it, and has no other
+    effect. Blogs show only posts by `select_authors`, and only posts with one of `select_tags`. `truncate_body`: cut bodies to so many
+    bytes. `start_*`: the discussion to begin at. `parent_*`: replies to this comment instead of posts.
     """
 
     tag: Text = ""
@@ -92,7 +92,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
 
 
 def in_order(order: str) -> Find:
-    """How the discussions of a tag are found in one of the orders of the tags plugin."""
+    """Return the function that finds the discussions of a tag in one of the orders of the tags plugin."""
 
     def find(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
         require_proper(query)
@@ -137,7 +137,7 @@ declare_discussions(
 
 
 def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
-    """The posts in an account's blog."""
+    """Return the posts in an account's blog."""
     require_proper(query)
     require_follow(known.state, "blog")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -159,7 +159,7 @@ def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
 
 
 def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
-    """The posts in an account's feed; their bodies are never cut."""
+    """Return the posts in an account's feed; their bodies are never cut."""
     require_proper(query)
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -173,7 +173,7 @@ def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
 
 
 def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
-    """A post with who has brought it into a feed, unless its author did."""
+    """Add to a post the accounts that brought it into a feed, unless its author did."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
         view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
@@ -181,7 +181,7 @@ def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
 
 
 def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
-    """An author's replies; their bodies are never cut."""
+    """Return an author's replies; their bodies are never cut."""
     require_proper(query)
     require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
     state, author = known.state, text.cut(query.start_author or "", NAME_BYTES_MAX)
@@ -193,8 +193,12 @@ def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
     return [listed_view(known, row) for row in islice(rows, query.limit)]
 
 
-declare_discussions("get_discussions_by_blog", "What an account has posted and reblogged, newest first.", in_blog)
-declare_discussions("get_discussions_by_feed", "What those have posted and reblogged whom an account follows, newest first.", in_feed)
+declare_discussions("get_discussions_by_blog", "The posts in the blog of an account, its own and reblogged ones, newest first.", in_blog)
+declare_discussions(
+    "get_discussions_by_feed",
+    "The posts in the feed of an account, posted and reblogged by the accounts that it follows, newest first.",
+    in_feed,
+)
 declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
 
 
@@ -202,7 +206,7 @@ declare_discussions("get_discussions_by_comments", "An author's replies, last ch
 def list_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
+    """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
     return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
 
 
@@ -210,7 +214,7 @@ def list_discussions_by_author_before_date(
 def get_discussions_by_author_before_date(
     state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
 ) -> list[DiscussionJson]:
-    """An author's posts, last changed first, from `start_permlink` on if that one is older than `before_date`."""
+    """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
     start = comment_of(state, author, start_permlink) if start_permlink else None
     if start is not None and start.created >= (before_date or TIME_MAX):
         start = None
@@ -223,7 +227,7 @@ def get_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
+    """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
@@ -233,14 +237,14 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """Replies to anything of an author, last changed first; with a permlink the pair names the reply to begin at."""
+    """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
 
 
 def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:
-    """What an author has written, last changed first, from one on."""
+    """Return the comments of an author, last changed first, beginning with `start`."""
     order = state.comments.by_author_last_update
     rows = order.starting(author) if start is None else order.starting(author, start.last_update, start.id)
     for row in rows:
@@ -250,7 +254,9 @@ def latest_of(state: State, author: str, start: Comment | None = None) -> Iterat
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
-    """Replies to an author, last changed first; with a permlink the pair names the reply to begin at. "" has all posts."""
+    """Return the replies to an author, last changed first; with a permlink the pair names the reply to begin at. The parent author of posts
+    is "".
+    """
     order = state.comments.by_last_update
     rows = order.starting(parent_author)
     if permlink:
@@ -267,31 +273,31 @@ def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iter
 
 
 def require_proper(query: DiscussionQuery) -> None:
-    """Refuse a query that asks for a tag that it filters, or for too much."""
+    """Refuse a query that asks for a tag that it filters out, or for too many discussions."""
     require(query.tag not in query.filter_tags, condition="filter_tags.find(tag) == filter_tags.end()")
     require(query.limit <= DISCUSSIONS_MAX, condition="limit <= 100")
 
 
 def require_follow(state: State, what: str) -> None:
-    """Refuse what needs the plugin that keeps blogs and feeds."""
+    """Refuse a query that needs the plugin `follow`, which keeps blogs and feeds, when that is off."""
     has_index = f"_db.has_index< follow::{what}_index >()"
     require(FOLLOW.is_on(state), "Node is not running the follow plugin", condition=has_index)
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
-    """The comment that both members of a query name, None unless both are given; an unknown one is refused."""
+    """Return the comment that both members of a query name, or None unless both are given; an unknown one is refused."""
     if author is None or permlink is None:
         return None
     return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
 
 
 def start_comment(state: State, query: DiscussionQuery) -> Comment:
-    """The comment to begin at; an unknown one is refused."""
+    """Return the comment that a query begins at; an unknown one is refused."""
     return comment_of(state, text.cut(query.start_author or "", NAME_BYTES_MAX), query.start_permlink or "")
 
 
 def named_account(state: State, name: str) -> str:
-    """The name of the account that a query is about; an unknown one is refused."""
+    """Return the name of the account that a query is about; an unknown one is refused."""
     return state.account(text.cut(name, NAME_BYTES_MAX)).name
 
 
@@ -303,5 +309,5 @@ def is_selected(state: State, row: Comment, query: DiscussionQuery) -> bool:
 
 
 def as_tag(name: str) -> str:
-    """A tag as it is kept: in small letters, and not too long."""
+    """Return a tag as the plugin stores it: in lower case, and cut to its maximal length."""
     return stored(name.translate(SMALL_LETTERS))

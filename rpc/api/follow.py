@@ -1,4 +1,4 @@
-"""Who follows whom, blogs and feeds. Source: rpc-api.md §3.2.7, §3.9, §5.1, §6.4, §6.6."""
+"""Followers, blogs and feeds. Source: rpc-api.md §3.2.7, §3.9, §5.1, §6.4, §6.6."""
 
 import enum
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ NEWEST = -1
 
 
 class FollowType(enum.Enum):
-    """What somebody may be to somebody; `undefined` is anything, and what has been once."""
+    """A relation of one account to another; `undefined` stands for any, also a former one."""
 
     undefined = 0
     blog = BLOG
@@ -65,7 +65,7 @@ def get_followers(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
-    """Who follows an account, or ignores it, by name from `start` on."""
+    """List the accounts that follow or ignore an account, by name from `start` on."""
     return find_followers(state, show, account, start, type_, limit)
 
 
@@ -73,7 +73,7 @@ def get_followers(
 def find_followers(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
-    """Who follows an account, or ignores it, by name from `start` on."""
+    """List the accounts that follow or ignore an account, by name from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
@@ -87,7 +87,7 @@ def get_following(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
-    """Whom an account follows, or ignores, by name from `start` on."""
+    """List the accounts that an account follows or ignores, by name from `start` on."""
     return find_following(state, show, account, start, type_, limit)
 
 
@@ -95,14 +95,14 @@ def get_following(
 def find_following(
     state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
-    """Whom an account follows, or ignores, by name from `start` on."""
+    """List the accounts that an account follows or ignores, by name from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_follow_count", plugin=FOLLOW)
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
 def get_follow_count(state: State, show: Show, /, account: AccountName) -> FollowCountJson:
-    """How many follow an account's blog, and how many blogs it follows; none for an unknown account."""
+    """Return the number of accounts that follow an account's blog, and the number of blogs that it follows; 0 for an unknown account."""
     count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
     return count
 
@@ -112,13 +112,17 @@ def get_follow_count(state: State, show: Show, /, account: AccountName) -> Follo
 
 @method("follow_api.get_blog", key="blog", plugin=FOLLOW)
 def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[BlogItemJson]:
-    """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
+    """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
+    newest entry.
+    """
     return find_blog(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF)
 def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500) -> list[BlogItemJson]:
-    """What an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
+    """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
+    newest entry.
+    """
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
@@ -126,7 +130,9 @@ def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id:
 def get_blog_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
-    """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
+    """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
+    on; 0 stands for the newest.
+    """
     return find_blog_entries(state, show, account, start_entry_id, limit)
 
 
@@ -134,32 +140,34 @@ def get_blog_entries(
 def find_blog_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
-    """The names of what an account has posted and reblogged, newest first, from a number on; 0 stands for the newest."""
+    """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
+    on; 0 stands for the newest.
+    """
     return show.each(BlogEntryRecord, blog_views(state, account, start_entry_id, limit))
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
-    """The entries of a blog from a number on, with their posts; there is no way to ask for number 0."""
+    """Return the entries of a blog with their posts, from a number on. Number 0 can't be asked for: it stands for the newest."""
     for entry in islice(blog(state, account, start or NEWEST), limit):
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
 def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> list[AuthorCountJson]:
-    """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
+    """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
     return find_blog_authors(state, show, blog_account)
 
 
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF)
 def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list[AuthorCountJson]:
-    """Whose posts an account has reblogged and how many of each, by name, at most 2,000."""
+    """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
     return show.each(AuthorCountRecord, blog_authors(state, account))
 
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
-    """In whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
+    """List the accounts in whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
 
@@ -168,13 +176,17 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> li
 
 @method("follow_api.get_feed", key="feed", plugin=FOLLOW)
 def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[FeedItemJson]:
-    """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
+    """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
+    `start_entry_id` on; 0 stands for the newest.
+    """
     return find_feed(state, show, account, start_entry_id, limit)
 
 
 @method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF)
 def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500) -> list[FeedItemJson]:
-    """What those have posted and reblogged whom an account follows, newest first, from a number on; 0 stands for the newest."""
+    """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
+    `start_entry_id` on; 0 stands for the newest.
+    """
     return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
 
@@ -182,7 +194,9 @@ def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id:
 def get_feed_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
-    """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
+    """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
+    on; 0 stands for the newest.
+    """
     return find_feed_entries(state, show, account, start_entry_id, limit)
 
 
@@ -190,11 +204,13 @@ def get_feed_entries(
 def find_feed_entries(
     state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
-    """The names of what is in an account's feed, newest first, from a number on; 0 stands for the newest."""
+    """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
+    on; 0 stands for the newest.
+    """
     return show.each(FeedEntryRecord, feed_views(state, account, start_entry_id, limit))
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:
-    """The entries of a feed from a number on, with their posts; there is no way to ask for number 0."""
+    """Return the entries of a feed with their posts, from a number on. Number 0 can't be asked for: it stands for the newest."""
     for entry in islice(feed(state, account, start or NEWEST), limit):
         yield FeedView(entry, comment_view(state, state.comments.find(entry.comment)))

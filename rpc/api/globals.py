@@ -1,4 +1,6 @@
-"""What is told of the chain as a whole, and of the node. Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4."""
+"""The chain as a whole, and the node: constants, version, global properties, price, hardforks, reward funds.
+Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4.
+"""
 
 from functools import lru_cache
 from typing import Annotated
@@ -40,20 +42,20 @@ ReserveJson = Annotated[Json, Of(ReserveRatioRecord)]
 @method("database_api.get_config")
 @method("condenser_api.get_config")
 def get_config(state: State) -> Json:
-    """All constants of the chain."""
+    """Return all constants of the chain."""
     return config_of(state.spec)
 
 
 @lru_cache(CONFIGS_KEPT_MAX)
 def config_of(spec: ChainSpec) -> Json:
-    """The constants of a chain, made once; nobody may change the object."""
+    """Return the constants of a chain, made once; the object must not be changed."""
     return config_object(spec)
 
 
 @method("database_api.get_version")
 @method("condenser_api.get_version")
 def get_version(state: State, show: Show, /) -> VersionJson:
-    """The version of the reference that this node is equal to; it has no source revisions to tell."""
+    """Return the version of the reference whose rules this node follows. It has no source revisions."""
     spec = state.spec
     version: Json = show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
     return version
@@ -62,7 +64,7 @@ def get_version(state: State, show: Show, /) -> VersionJson:
 @method("database_api.get_dynamic_global_properties")
 @method("condenser_api.get_dynamic_global_properties")
 def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson:
-    """Head block, supplies and the other numbers that change with every block."""
+    """Return head block, supplies and the other numbers that change with every block."""
     shown: Json = show(DynamicGlobalPropertiesRecord, state.props)
     if not state.spec.smt:
         shown.pop("smt_creation_fee", None)
@@ -71,14 +73,14 @@ def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson
 
 @method("witness_api.get_reserve_ratio")
 def get_reserve_ratio(state: State, show: Show, /) -> ReserveJson:
-    """How large blocks are, and the bandwidth that this left to accounts by the rules of release 0.20.2."""
+    """Return the average size of blocks, and the bandwidth that it would leave to accounts by the rules of release 0.20.2."""
     ratio: Json = show(ReserveRatioRecord, state.props)
     return ratio
 
 
 @method("condenser_api.get_chain_properties")
 def get_chain_properties(state: State, show: Show, /) -> MedianJson:
-    """The medians of what the witnesses vote for."""
+    """Return the medians of the properties that the witnesses of this round vote for."""
     shown: Json = show(MedianPropertiesRecord, state.schedule.median_props)
     return shown
 
@@ -86,7 +88,7 @@ def get_chain_properties(state: State, show: Show, /) -> MedianJson:
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
 def get_current_price_feed(state: State, show: Show, /) -> PriceJson:
-    """The median price, SBD / COIN; zero while there is none."""
+    """Return the median price, in SBD per COIN; zero while there is none."""
     price: Json = show(Price, state.feed.current_median_history)
     return price
 
@@ -94,7 +96,7 @@ def get_current_price_feed(state: State, show: Show, /) -> PriceJson:
 @method("database_api.get_feed_history")
 @method("condenser_api.get_feed_history")
 def get_feed_history(state: State, show: Show, /) -> FeedJson:
-    """The median price and those before it, oldest first."""
+    """Return the median price and the prices that it was taken from, oldest first."""
     history: Json = show(FeedHistoryRecord, state.feed)
     return history
 
@@ -102,33 +104,33 @@ def get_feed_history(state: State, show: Show, /) -> FeedJson:
 @method("database_api.get_hardfork_properties")
 @method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
 def get_hardfork_properties(state: State, show: Show, /) -> HardforkJson:
-    """The hardforks that have been applied, and what the witnesses want next."""
+    """Return the hardforks that have been applied, and the next one that the witnesses vote for."""
     hardforks: Json = show(HardforkPropertiesRecord, state.hardforks)
     return hardforks
 
 
 @method("condenser_api.get_hardfork_version")
 def get_hardfork_version(state: State) -> str:
-    """The version of the last hardfork that has been applied."""
+    """Return the version of the last hardfork that has been applied."""
     return version_text(state.hardforks.current_hardfork_version)
 
 
 @method("condenser_api.get_next_scheduled_hardfork")
 def get_next_scheduled_hardfork(state: State, show: Show, /) -> ScheduledJson:
-    """The next hardfork and its time; the current one when nothing is scheduled."""
+    """Return the next hardfork and its time; the current one when nothing is scheduled."""
     scheduled: Json = show(ScheduledHardforkRecord, state.hardforks)
     return scheduled
 
 
 @method("database_api.get_reward_funds", key="funds")
 def get_reward_funds(state: State, show: Show, /) -> list[FundJson]:
-    """The funds that pay content."""
+    """Return the funds that pay authors and curators."""
     return show.each(RewardFundRecord, state.reward_funds)
 
 
 @method("condenser_api.get_reward_fund")
 def get_reward_fund(state: State, show: Show, /, name: Text) -> FundJson:
-    """A fund that pays content, by its name; an unknown one is refused."""
+    """Return a fund that pays authors and curators, by its name; an unknown one is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
     shown: Json = show(RewardFundRecord, fund)

@@ -1,4 +1,4 @@
-"""What has happened: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
+"""The history of the chain: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
@@ -27,7 +27,7 @@ HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than ma
 
 
 class VirtualOperations(TypedDict):
-    """Operations, and where to go on."""
+    """Operations, and the block at which to go on."""
 
     ops: list[OperationJson]
     next_block_range_begin: UInt32
@@ -35,7 +35,7 @@ class VirtualOperations(TypedDict):
 
 @method("account_history_api.get_account_history", key="history", plugin=ACCOUNT_HISTORY)
 def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> list[Any]:
-    """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+    """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`.
     """
@@ -44,7 +44,7 @@ def get_account_history(state: State, show: Show, /, account: AccountName, start
 
 @method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_account_history(state: State, show: Show, /, account: AccountName, start: UInt64, limit: HistoryLimit) -> list[Any]:
-    """The operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+    """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.
     """
@@ -57,13 +57,13 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
 def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none."""
+    """Return the operations of a block, or only its virtual ones: by transaction, and last those that belong to none."""
     return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """What happened in a block, or only what the chain itself reported: by transaction, and at last what belongs to none.
+    """Return the operations of a block, or only its virtual ones: by transaction, and last those that belong to none.
 
     Operations on tokens are left out.
     """
@@ -72,10 +72,10 @@ def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtu
 
 @method("account_history_api.enum_virtual_ops", plugin=ACCOUNT_HISTORY)
 def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
-    """What the chain itself reported in the blocks from `block_range_begin` to before `block_range_end`.
+    """Return the virtual operations of the blocks from `block_range_begin` to before `block_range_end`.
 
-    `next_block_range_begin` is the next block with such operations, 0 when there is none. That is from `block_range_end` on,
-    unless there were 10,000 before: the block that brings them is the last one shown.
+    `next_block_range_begin` is the next block with virtual operations, 0 when there is none. It is not before `block_range_end`, unless
+    10,000 operations are reached earlier: then the block that reaches them is the last one shown.
     """
     is_range = block_range_end > block_range_begin
     require(is_range, "Block range must be upward", condition="blockRangeEnd > blockRangeBegin")
@@ -85,7 +85,7 @@ def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1,
 
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
 def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> TransactionJson:
-    """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
+    """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
     place = account_history.locate_transaction(state, id_)
     if place is None:
         raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
@@ -98,12 +98,12 @@ def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> 
 
 @method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160) -> TransactionJson:
-    """A transaction of the main branch, with its block and its place there; one that waits for a block is unknown."""
+    """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
     return get_transaction(state, chain, show, trx_id)
 
 
 def shown_operations(show: Show, records: Iterable[OperationRecord]) -> list[Json]:
-    """Operations in the form of the method."""
+    """Return operations in the form of the method."""
     dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 

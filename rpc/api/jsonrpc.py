@@ -1,4 +1,4 @@
-"""jsonrpc and rpc: what a node can be asked. Source: rpc-api.md §1.11; spec.open-rpc.org."""
+"""jsonrpc and rpc: the methods of this node, their arguments and results. Source: rpc-api.md §1.11; spec.open-rpc.org."""
 
 from functools import lru_cache
 from typing import Any
@@ -14,23 +14,23 @@ DOCUMENTS_KEPT_MAX = 4
 
 @method("jsonrpc.get_methods")
 def get_methods(service: Service) -> list[str]:
-    """The names of all methods that this node serves, sorted."""
+    """Return the names of all methods that this node serves, sorted."""
     return service.method_names
 
 
 @method("jsonrpc.get_signature")
 def get_signature(service: Service, method: Text) -> dict[str, Any]:
-    """Arguments and result of a method, with their default values."""
+    """Return arguments and result of a method, with their default values."""
     return service.signature(method)
 
 
 @method("rpc.discover")
 def discover(service: Service) -> dict[str, Any]:
-    """The OpenRPC document of this node: every method with its arguments, result and refusals."""
+    """Return the OpenRPC document of this node: every method with its arguments, result and refusals."""
     return document_of(tuple(service.method_names), service.wire)
 
 
 @lru_cache(DOCUMENTS_KEPT_MAX)
 def document_of(names: tuple[str, ...], wire: Wire) -> dict[str, Any]:
-    """The document of these methods, made once; nobody may change it."""
+    """Return the OpenRPC document of these methods, made once; it must not be changed."""
     return document([METHODS[name] for name in names], wire)

@@ -138,17 +138,17 @@ def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
 
 @lru_cache(READERS_KEPT_MAX)
 def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
-    """How the `start` of an order is read on a chain."""
+    """Return the reader of the start key of an order on a chain."""
     return argument(annotation, wire)
 
 
 def same_row(_state: State, row: Any) -> Any:
-    """The view of rows that are shown as they are."""
+    """Return the row: the view of rows that are shown as they are."""
     return row
 
 
 def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
-    """An argument whose type depends on another one, as the function itself reads it."""
+    """Read an argument whose type depends on another one, which the function therefore reads itself."""
     try:
         return start_reader(annotation, wire).read(given)
     except ChainError as error:
@@ -156,9 +156,9 @@ def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
 
 
 def declare_list(name: str, about: str, *, key: str, record: type, view: View = same_row, **orders: By) -> None:
-    """Declare a list method: what it lists, the name of the list in its reply, the record of its members, and its orders.
+    """Declare a list method by its docstring, the key of its reply, the record of its members, and its orders.
 
-    `view` makes of the state and a row what the record is read from. The first order is the default one.
+    `view` turns the state and a row into the value that the record is read from. The first order is the default.
     """
     first = SortOrder[next(iter(orders))]
     assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
@@ -176,12 +176,12 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
-    """The types that a start key has in these orders."""
+    """Return the types that a start key has in these orders."""
     return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
 def chosen(orders: dict[str, By], order: enum.Enum) -> By:
-    """The order that was asked for, if the list has it."""
+    """Return the order that was asked for, if the list has it."""
     by = orders.get(order.name)
     if by is None:
         raise unknown_order()
@@ -189,17 +189,17 @@ def chosen(orders: dict[str, By], order: enum.Enum) -> By:
 
 
 def unknown_order() -> BadArgument:
-    """What an order is refused with that a list doesn't have."""
+    """Return the refusal of an order that a list does not have."""
     return BadArgument(Refused("Unknown or unsupported sort order", condition="false"), "order")
 
 
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """The rows whose key starts so, as many as one query may give."""
+    """Return the rows whose key begins with the prefix, at most as many as one query may return."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """All rows whose key starts so, for lists that have no limit in the reference; here it is WHOLE_LIST_MAX."""
+    """Return all rows whose key begins with the prefix, for lists without a limit in the reference; here it is WHOLE_LIST_MAX."""
     return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 

@@ -1,4 +1,4 @@
-"""The internal market of COIN and SBD: what was traded, and what is on offer. Source: rpc-api.md §3.2.8, §3.10, §5.1, §6.3."""
+"""The internal market of COIN and SBD: past trades, the order book, prices. Source: rpc-api.md §3.2.8, §3.10, §5.1, §6.3."""
 
 from collections.abc import Iterator
 from typing import Annotated, TypedDict
@@ -34,7 +34,7 @@ class OrderBook(TypedDict):
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
-    """What was traded, summed up in periods of a size, of those that began from `start` to before `end`."""
+    """Return the trades of the periods (buckets) of a size that began from `start` to before `end`, summed up for each."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
@@ -42,14 +42,14 @@ def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, star
 @method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history_buckets(_state: State) -> list[UInt32]:
-    """The sizes of the periods in which trades are summed up, in seconds."""
+    """Return the sizes of the periods in which trades are summed up, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
 
 @method("market_history_api.get_volume", plugin=MARKET_HISTORY)
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: Show, /) -> VolumeJson:
-    """What was traded in the shortest periods that are kept; in a busy market those are the last 24 hours."""
+    """Return the volume of the shortest periods that are kept; in a busy market they are the last 24 hours."""
     volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
     return volume
 
@@ -57,7 +57,7 @@ def get_volume(state: State, show: Show, /) -> VolumeJson:
 @method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
 @method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_ticker(state: State, show: Show, /) -> TickerJson:
-    """The latest price, its change within 24 hours in percent, the best offers, and what was traded."""
+    """Return the latest price, its change within 24 hours in percent, the best offers, and the volume."""
     opened = latest = change = 0.0
     day = market_history.last_day(state)
     if day is not None:
@@ -74,7 +74,7 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
 @method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> OrderBook:
-    """What is on offer, at most `limit` orders on each side, best first; behind the asks come orders of COIN for tokens."""
+    """Return open orders, at most `limit` on each side, best first; after the asks follow orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
 
@@ -82,19 +82,19 @@ def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> Order
 @method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
-    """The first `limit` trades from `start` to `end`, both included, oldest first."""
+    """List the first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
 @method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
-    """The last `limit` trades, newest first."""
+    """List the last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))
 
 
 def priced(orders: list[LimitOrder]) -> Iterator[PricedOrderView]:
-    """What is left of each order, on both sides, with its price."""
+    """Return the remaining amounts of each order, on both sides, with its price."""
     for order in orders:
         price = order.sell_price
         left = Asset(order.for_sale, price.base.symbol)
@@ -104,11 +104,11 @@ def priced(orders: list[LimitOrder]) -> Iterator[PricedOrderView]:
 
 
 def real_price(order: LimitOrder) -> float:
-    """An order's price in the other symbol per COIN."""
+    """Return an order's price in the other symbol per COIN."""
     base, quote = order.sell_price.base, order.sell_price.quote
     return ratio(quote.amount, base.amount) if base.symbol == COIN else ratio(base.amount, quote.amount)
 
 
 def ratio(amount: int, per: int) -> float:
-    """A quotient in double precision, as the reference has it; 0 by 0."""
+    """Return a quotient in double precision, as the reference does; 0 for a division by 0."""
     return float(amount) / float(per) if per else 0.0

@@ -1,4 +1,4 @@
-"""Open orders of the market, as the chain's own tables have them. Source: rpc-api.md §3.2.4, §3.7, §3.8, §6.3."""
+"""Open orders of the market, from the chain's own tables. Source: rpc-api.md §3.2.4, §3.7, §3.8, §6.3."""
 
 from typing import Annotated, TypedDict
 
@@ -29,25 +29,25 @@ class Book(TypedDict):
 
 @method("database_api.find_limit_orders", key="orders")
 def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> list[OrderJson]:
-    """The open orders of an account, by their numbers."""
+    """Return the open orders of an account, by their numbers."""
     return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders")
 def get_open_orders(state: State, show: Show, /, account: AccountName) -> list[OpenOrderJson]:
-    """All open orders of an account, by their numbers, at most 10,000."""
+    """Return all open orders of an account, by their numbers, at most 10,000."""
     return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 
 
 @method("database_api.get_order_book")
 def get_order_book(state: State, show: Show, /, limit: ListLimit = BOOK_LIMIT) -> Book:
-    """The best orders that sell COIN, and those that sell SBD; behind the asks come orders of COIN for tokens."""
+    """Return the best orders that sell COIN (`asks`) and SBD (`bids`); after the asks follow orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}
 
 
 def book_order(order: market.LimitOrder) -> BookOrderView:
-    """What is left of an order, on both sides."""
+    """Return the remaining amounts of an order, on both sides."""
     price = order.sell_price
     left = Asset(order.for_sale, price.base.symbol)
     worth = convert(left, price)

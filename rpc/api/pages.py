@@ -1,4 +1,6 @@
-"""condenser_api.get_state: all that a website needs for one of its pages. Source: rpc-api.md §5.1."""
+"""condenser_api.get_state: the data of one page of the website that the condenser is. (The pages of this project's documentation are made
+in rpc/service/describe/markdown.py.) Source: rpc-api.md §5.1.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -81,7 +83,7 @@ class TagIndex(TypedDict):
 
 
 class DiscussionIndex(TypedDict):
-    """Names of discussions by what they were looked up for; `category` was never used, nor were some of the others."""
+    """Names of discussions by list. The reference never fills `category` and some of the lists."""
 
     category: str
     trending: list[str]
@@ -104,7 +106,7 @@ AccountJson = Annotated[Json, Of(PageAccountRecord)]
 
 
 class PageState(TypedDict):
-    """A page: the chain as it is, and what the page is about, by names."""
+    """The data of one page: the chain as it is, and everything that the page is about, by names."""
 
     current_route: str
     props: PropertiesJson
@@ -120,7 +122,7 @@ class PageState(TypedDict):
 
 
 class Page(Struct):
-    """A page while it is filled; `names` are the lists of discussions, by their tag and member."""
+    """The data of a page while it is collected; `names` are the lists of discussions, by their tag and member."""
 
     state: State
     known: Shared
@@ -133,26 +135,26 @@ class Page(Struct):
     error: str = ""
 
     def has(self, plugin: Plugin[Any]) -> bool:
-        """Whether a plugin is enabled; what it knows is left out otherwise."""
+        """Whether a plugin is on; a page leaves out what it would show."""
         return plugin.is_on(self.state)
 
     def add_authors(self) -> None:
-        """Tell of the authors of all that is on the page."""
+        """Add the authors of all discussions on the page."""
         for view in self.content.values():
             if view.row.author not in self.accounts:
                 self.accounts[view.row.author] = page_account(self.state, view.row.author)
 
     def add(self, view: DiscussionView) -> str:
-        """Put a discussion on the page; its name."""
+        """Add a discussion to the page and return its name."""
         self.content[view.name] = view
         return view.name
 
 
 @method("condenser_api.get_state")
 def get_state(state: State, show: Show, /, path: Text) -> PageState:
-    """What a page of a website shows, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
+    """Return the data of a page of the condenser, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
 
-    Nothing is refused: what is wrong with the path stands in `error`.
+    Nothing is refused: `error` says what is wrong with the path.
     """
     page = Page(state, shared(state))
     fill(page, path)
@@ -174,13 +176,13 @@ def get_state(state: State, show: Show, /, path: Text) -> PageState:
 
 
 def by_name(show: Show, record: type, views: Mapping[str, object]) -> dict[str, Json]:
-    """What is shown of each, in the order of their names."""
+    """Return the records of views by name, in the order of their names."""
     dump = show.by(record)
     return {name: dump(views[name]) for name in sorted(views)}
 
 
 def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
-    """The lists of a tag, of which one is filled."""
+    """Return the lists of a tag, of which one is filled."""
     index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
     return cast(DiscussionIndex, index | {"category": "", member: names})
 
@@ -208,14 +210,14 @@ def fill(page: Page, path: str) -> None:
 
 
 def fill_list(page: Page, order: str, member: str, tag: str) -> None:
-    """A list of discussions under a tag, and their authors."""
+    """Fill a page with a list of discussions under a tag, and their authors."""
     query = DiscussionQuery(tag=tag, limit=DISCUSSIONS_SHOWN, truncate_body=BODY_BYTES_SHOWN)
     page.names[tag] = member, [page.add(view) for view in in_order(order)(page.known, query)]
     page.add_authors()
 
 
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
-    """A post or a reply with all below it, and all their authors; of a larger tree than TREE_MAX some replies have theirs left out."""
+    """Fill a page with a post or a reply, everything below it, and all authors; a tree larger than TREE_MAX is cut."""
     state, known = page.state, page.known
     if not page.has(TAGS):
         return
@@ -238,7 +240,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
 
 
 def fill_account(page: Page, name: str, section: str) -> None:
-    """An account, and one section of its pages, if the plugin that knows about it is enabled."""
+    """Fill a page with an account, and one section of its pages if the plugin that it needs is on."""
     state = page.state
     row = state.accounts.by_name.get(text.cut(name, NAME_BYTES_MAX))
     if row is None:
@@ -254,13 +256,13 @@ def fill_account(page: Page, name: str, section: str) -> None:
 
 
 def page_account(state: State, name: str) -> PageAccountView:
-    """What a page tells of an account, which is there."""
+    """Return the view of an existing account on a page."""
     known = account_view(state, state.account(name))
     return PageAccountView(known.row, known.authority, known.metadata, state)
 
 
 def fill_blog(page: Page, account: PageAccountView) -> None:
-    """The newest entries of an account's blog."""
+    """Fill the section with the newest entries of an account's blog."""
     account.blog = []
     for entry in islice(blog(page.state, account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
@@ -269,7 +271,7 @@ def fill_blog(page: Page, account: PageAccountView) -> None:
 
 
 def fill_feed(page: Page, account: PageAccountView) -> None:
-    """The newest entries of an account's feed."""
+    """Fill the section with the newest entries of an account's feed."""
     account.feed = []
     for entry in islice(feed(page.state, account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
@@ -277,19 +279,19 @@ def fill_feed(page: Page, account: PageAccountView) -> None:
 
 
 def fill_comments(page: Page, account: PageAccountView) -> None:
-    """An account's latest replies; the page of posts has them, too."""
+    """Fill the section with an account's latest replies; the page of posts shows them, too."""
     rows = (row for row in latest_of(page.state, account.row.name) if row.parent_author)
     account.comments = [page.add(discussion_view(page.known, row)) for row in islice(rows, ENTRIES_SHOWN)]
 
 
 def fill_replies(page: Page, account: PageAccountView) -> None:
-    """The latest replies to an account."""
+    """Fill the section with the latest replies to an account."""
     rows = islice(latest_replies(page.state, account.row.name), REPLIES_SHOWN)
     account.recent_replies = [page.add(discussion_view(page.known, row)) for row in rows]
 
 
 def fill_transfers(page: Page, account: PageAccountView) -> None:
-    """An account's newest operations: those about money, and most of the others. The condenser has no form of some."""
+    """Fill the section with an account's newest operations: those about money, and most others. The condenser has no form of some."""
     history = account_history.history(page.state, account.row.name, NEWEST, HISTORY_SHOWN)
     shown = [(number, record) for number, record in history if record.operation.TAG not in SMT_TAGS]
     account.transfer_history = tuple([pair for pair in shown if pair[1].operation.NAME in MONEY])

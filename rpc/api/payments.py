@@ -1,4 +1,4 @@
-"""Money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
+"""Escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
 
 from typing import Annotated, Any
 
@@ -29,44 +29,44 @@ ToComplete = Annotated[
 
 @method("database_api.find_escrows", key="escrows")
 def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> list[EscrowJson]:
-    """The escrows that an account has opened, by their numbers."""
+    """Return the escrows that an account has opened, by their numbers."""
     return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
 @method("condenser_api.get_escrow")
 def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
-    """The escrow of an account with a number; null when there is none."""
+    """Return the escrow of an account with a number; null when there is none."""
     escrow: Json | None = show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
     return escrow
 
 
 @method("database_api.find_savings_withdrawals", key="withdrawals")
 def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> list[SavingsJson]:
-    """The pending withdrawals from an account's savings, by their numbers."""
+    """Return the pending withdrawals from an account's savings, by their numbers."""
     return get_savings_withdraw_from(state, show, account)
 
 
 @method("condenser_api.get_savings_withdraw_from")
 def get_savings_withdraw_from(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
-    """The pending withdrawals from an account's savings, by their numbers."""
+    """Return the pending withdrawals from an account's savings, by their numbers."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to")
 def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
-    """The pending withdrawals from savings that an account will get, next first, at most 10,000."""
+    """Return the pending withdrawals from savings that go to an account, next first, at most 10,000."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests", key="requests")
 def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> list[ConversionJson]:
-    """The pending conversions of an account, by their numbers."""
+    """Return the pending conversions of an account, by their numbers."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests")
 def get_conversion_requests(state: State, show: Show, /, account_or_id: Any) -> list[ConversionJson]:
-    """The pending conversions of an account, by their numbers; a number asks for the one with that record id."""
+    """Return the pending conversions of an account, by their numbers; a number asks for the one with that record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(ConversionRecord, row)]

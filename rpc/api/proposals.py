@@ -18,14 +18,14 @@ ProposalVoteJson = Annotated[Json, Of(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
-    """Which way a list goes."""
+    """The direction of a list."""
 
     ascending = 0
     descending = 1
 
 
 class ProposalStatus(enum.Enum):
-    """What a list of proposals leaves in."""
+    """Which proposals a list contains."""
 
     all = 0
     inactive = 1
@@ -58,13 +58,13 @@ VoteOrder = Annotated[Order, Among(tuple(VOTES))]
 
 @method("database_api.find_proposals", key="proposals")
 def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
-    """The proposals with these ids, in their order; unknown and removed ones are left out."""
+    """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
     return proposals_with(state, show, proposal_ids)
 
 
 @method("condenser_api.find_proposals")
 def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[ProposalJson]:
-    """The proposals with these ids, in their order; unknown and removed ones are left out."""
+    """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
     require_few("proposal_ids", ids)
     by_id = state.proposals.by_proposal_id
     rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
@@ -82,7 +82,7 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
-    """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
+    """List proposals by creator, start, end or votes, each with their id; descending, the proposals below `start`, backwards."""
     return proposal_page(state, show, start, limit, order, order_direction, status)
 
 
@@ -97,7 +97,7 @@ def proposal_page(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
-    """Proposals by creator, start, end or votes, always with their id; descending, those below `start`, backwards."""
+    """List proposals by creator, start, end or votes, each with their id; descending, the proposals below `start`, backwards."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
@@ -114,7 +114,7 @@ def list_proposal_votes(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:
-    """Votes for proposals by voter and proposal or the other way round; the status is not looked at."""
+    """List votes for proposals by voter and proposal, or by proposal and voter; the status is ignored."""
     return proposal_vote_page(state, show, start, limit, order, order_direction, status)
 
 
@@ -129,7 +129,7 @@ def proposal_vote_page(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:
-    """Votes for proposals by voter and proposal or the other way round; the status is not looked at.
+    """List votes for proposals by voter and proposal, or by proposal and voter; the status is ignored.
 
     The proposals have the form of database_api.
     """
@@ -138,7 +138,7 @@ def proposal_vote_page(
 
 
 def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -> Iterator[ProposalVoteView]:
-    """The votes from `start` on whose proposals are not removed."""
+    """Return the votes from `start` on whose proposals are not removed."""
     by_id = state.proposals.by_proposal_id
     for row in by.rows(state, wire, start, descending):
         proposal = by_id.get(row.proposal_id)
@@ -147,12 +147,12 @@ def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -
 
 
 def proposal_view(state: State, row: proposals.Proposal) -> ProposalView:
-    """A proposal with its status at head time."""
+    """Return the view of a proposal, with its status at head time."""
     now = state.head_time
     status = "inactive" if now < row.start_date else "active" if now <= row.end_date else "expired"
     return ProposalView(row, status)
 
 
 def has_status(view: ProposalView, asked: ProposalStatus) -> bool:
-    """Whether a proposal is one of those asked for; votable are those that haven't ended."""
+    """Whether a proposal has the status that was asked for; `votable` stands for proposals that haven't ended."""
     return asked is ALL or asked.name == view.status or (asked is ProposalStatus.votable and view.status != "expired")

@@ -1,4 +1,4 @@
-"""Account recovery, former owners, declined votes: requests and histories. Source: rpc-api.md §3.7, §3.8, §5.1."""
+"""Account recovery, former owner authorities, declined voting rights. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ OwnerHistoryJson = Annotated[Json, Of(OwnerHistoryRecord)]
 
 @method("database_api.find_account_recovery_requests", key="requests")
 def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[RecoveryJson]:
-    """The pending recoveries of these accounts, in their order."""
+    """Return the pending recoveries of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.recovery_requests.by_account
     return show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -26,14 +26,14 @@ def find_account_recovery_requests(state: State, show: Show, /, accounts: list[A
 
 @method("condenser_api.get_recovery_request")
 def get_recovery_request(state: State, show: Show, /, account: AccountName) -> RecoveryJson | None:
-    """The pending recovery of an account; null when there is none."""
+    """Return the pending recovery of an account; null when there is none."""
     request: Json | None = show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
     return request
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests")
 def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
-    """The pending changes of the recovery partners of these accounts, in their order."""
+    """Return the pending changes of the recovery partners of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.change_recovery_requests.by_account
     return show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -41,7 +41,7 @@ def find_change_recovery_account_requests(state: State, show: Show, /, accounts:
 
 @method("database_api.find_decline_voting_rights_requests", key="requests")
 def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[DeclineJson]:
-    """The pending declinations of voting rights of these accounts, in their order."""
+    """Return the pending requests of these accounts to decline their voting rights, in their order."""
     require_few("accounts", accounts)
     by_account = state.decline_voting_requests.by_account
     return show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -49,13 +49,13 @@ def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: l
 
 @method("database_api.find_owner_histories", key="owner_auths")
 def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
-    """The former owner authorities of an account that are still kept, oldest first."""
+    """Return the former owner authorities of an account that are still kept, oldest first."""
     return get_owner_history(state, show, owner)
 
 
 @method("condenser_api.get_owner_history")
 def get_owner_history(state: State, show: Show, /, account: AccountName) -> list[OwnerHistoryJson]:
-    """The former owner authorities of an account that are still kept, oldest first."""
+    """Return the former owner authorities of an account that are still kept, oldest first."""
     return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, account))
 
 
@@ -64,7 +64,7 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 
 @method("database_api.list_owner_histories", key="owner_auths")
 def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[OwnerHistoryJson]:
-    """Former owner authorities by account and the time until which they were valid."""
+    """List former owner authorities by account and the time until which they were valid."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 

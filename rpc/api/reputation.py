@@ -1,4 +1,4 @@
-"""What votes have made of the reputations of accounts. Source: rpc-api.md §3.2.4, §5.3, §6.6."""
+"""Reputations of accounts. Source: rpc-api.md §3.2.4, §5.3, §6.6."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ ReputationsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000
 def get_account_reputations(
     state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
-    """All accounts by name from a name on with their reputations, 0 for those that have none."""
+    """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
     return find_account_reputations(state, show, account_lower_bound, limit)
 
 
@@ -35,7 +35,7 @@ def get_account_reputations(
 def find_account_reputations(
     state: State, show: Show, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
-    """All accounts by name from a name on with their reputations, 0 for those that have none."""
+    """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
     known = known_reputations(state)
     assert known is not None, "it is served with one of these plugins only"
     found = reputation.account_reputations(state, known, account_lower_bound, limit)

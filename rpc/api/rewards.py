@@ -1,6 +1,4 @@
-"""rewards_api: what another reward curve would pay; for experiments, never in production.
-
-It needs no plugin, but is served only where the chain spec or `--enable` names it. Source: rpc-api.md §3.13."""
+"""rewards_api: payouts by another reward curve; for experiments, never in production. Source: rpc-api.md §3.13."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -26,13 +24,13 @@ SimulationJson = Annotated[Json, Of(SimulationRecord)]
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: Show, /, curve: Curve, var1: UInt128) -> SimulationJson:
-    """What the comments that wait for their payout would get out of the fund with another curve, whose constant is `var1`."""
+    """Return what the fund would pay for each pending comment if its curve were `curve` with the constant `var1`."""
     simulation: Json = show(SimulationRecord, simulate(state, curve, var1))
     return simulation
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
-    """Divide the fund as `curve` has it, with its claims so far brought to the same scale."""
+    """Divide the fund by `curve`, with its claims so far scaled as the claims of the pending comments are."""
     comments = list(pending_comments(state))
     if not comments:
         return SimulationRecord(0, ())
@@ -53,6 +51,6 @@ def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
 
 
 def pending_comments(state: State) -> Iterator[Comment]:
-    """The comments that will be paid, by the time of that."""
+    """Return the comments that will be paid, by the time of their payout."""
     waiting = takewhile(lambda comment: comment.cashout_time < TIME_MAX, state.comments.by_cashout_time)
     return (comment for comment in waiting if comment.net_rshares > 0)

@@ -1,4 +1,6 @@
-"""Who must sign, who could, and whether those who did were the right ones. Source: rpc-api.md §3.7; wire-format.md §6.3."""
+"""Authorities and signatures: which keys a transaction needs, and whether its signatures are sufficient.
+Source: rpc-api.md §3.7; wire-format.md §6.3.
+"""
 
 from typing import Annotated
 
@@ -22,14 +24,14 @@ SignatureBytes = Annotated[bytes, Hash(65)]
 @method("database_api.get_transaction_hex", key="hex")
 @method("condenser_api.get_transaction_hex")
 def get_transaction_hex(state: State, trx: SignedTransaction) -> str:
-    """The bytes of a signed transaction."""
+    """Return the bytes of a signed transaction as hex digits."""
     return state.wire.pack_transaction(trx).hex()
 
 
 @method("database_api.verify_authority", key="valid")
 @method("condenser_api.verify_authority")
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
-    """Whether exactly the needed keys have signed a transaction; it is never false, what is wrong is refused."""
+    """Return true if exactly the needed keys have signed a transaction; anything else is refused."""
     verify(Needed.by(trx.operations), state.wire.signers(trx, canonical_rule(state)), authority_lookups(state))
     return True
 
@@ -37,7 +39,7 @@ def verify_authority(state: State, trx: SignedTransaction) -> bool:
 @method("database_api.verify_account_authority", key="valid")
 @method("condenser_api.verify_account_authority")
 def verify_account_authority(state: State, account: AccountName, signers: list[PublicKey]) -> bool:
-    """Whether keys are enough to act for an account with its active authority; it is never false, too few are refused."""
+    """Return true if these keys suffice for the active authority of an account; anything else is refused."""
     require(state.accounts.by_name.get(account) is not None, "no such account", condition="account != nullptr")
     lookups = authority_lookups(state)
     keys = SignState(signers, lookups.active)
@@ -56,9 +58,9 @@ def verify_signatures(
     required_posting: list[AccountName],
     required_other: list[Authority],
 ) -> bool:
-    """Whether signatures of a hash are exactly what these authorities need. A key that signed twice is refused.
+    """Return whether the signatures of a hash are exactly what these authorities need. A key that signed twice is refused.
 
-    As in the reference, owner authorities are what active ones are asked for, and the other way round.
+    As in the reference, owner authorities are looked up where active ones are needed, and the other way round.
     """
     keys = distinct(recover(signature, hash_, Canonical.fc_canonical) for signature in signatures)
     needed = Needed(set(required_posting), set(required_active), set(required_owner), required_other)
@@ -73,7 +75,7 @@ def verify_signatures(
 @method("database_api.get_required_signatures", key="keys")
 @method("condenser_api.get_required_signatures")
 def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
-    """Those of the keys at hand that a transaction still needs."""
+    """Return the available keys that a transaction still has to be signed with."""
     signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
@@ -82,7 +84,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """All keys of the authorities that are looked at for a transaction."""
+    """Return all keys of the authorities that are looked at for a transaction."""
     signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
@@ -92,12 +94,12 @@ def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
 
 
 def narrow_limits(state: State) -> Limits:
-    """How far the reference walks authorities here: it hands the rule for signatures over as the limit of members."""
+    """Return the limits within which the reference walks authorities here: it passes the rule for signatures as the limit of members."""
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
 
 
 def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
-    """A lookup that notes the keys of each authority that it finds."""
+    """Return a lookup that adds the keys of each authority it finds to `met`."""
 
     def noted(name: str) -> Authority:
         authority = lookup(name)
@@ -108,5 +110,5 @@ def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:
-    """Keys as text, in the order of their bytes."""
+    """Return keys as text, in the order of their bytes."""
     return [public_key_text(key, state.spec.key_prefix) for key in sorted(keys)]

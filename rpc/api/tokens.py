@@ -1,4 +1,4 @@
-"""Tokens: their names, what they are, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
+"""Tokens (SMT): free symbols, tokens with their offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -50,13 +50,15 @@ ContributorFirst = Annotated[
 @method("database_api.get_nai_pool", key="nai_pool")
 @method("condenser_api.get_nai_pool")
 def get_nai_pool(state: State, show: Show, /) -> list[SymbolJson]:
-    """The names that new tokens may take, in the order of the pool."""
+    """Return the symbols that new tokens may take, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens", key="tokens")
 def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
-    """The tokens with these symbols, or those of their vesting shares, in their order; by name alone if asked so."""
+    """Return the tokens with these symbols, or with these symbols of their vesting shares, in their order; with `ignore_precision` the
+    number of decimals does not matter.
+    """
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
     rows = (token_called(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
@@ -65,13 +67,13 @@ def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_p
 
 @method("database_api.find_smt_token_emissions", key="token_emissions")
 def find_smt_token_emissions(state: State, show: Show, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
-    """The emissions of a token, by their time."""
+    """Return the emissions of a token, by their time."""
     return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
 @method("database_api.find_smt_contributions", key="contributions")
 def find_smt_contributions(state: State, show: Show, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[ContributionJson]:
-    """What these accounts have put into the offerings of these tokens, by their numbers."""
+    """Return the contributions of these accounts to the offerings of these tokens, by their numbers."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
@@ -79,22 +81,22 @@ def find_smt_contributions(state: State, show: Show, /, symbol_contributors: lis
 
 
 def token_called(state: State, symbol: int) -> smt.SmtToken | None:
-    """The token with the name of a symbol, in whatever precision; the fixed names have theirs only."""
+    """Return the token whose symbol has the same digits, in whatever precision; the fixed symbols have one precision only."""
     return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
 
 
 def token_view(state: State, row: smt.SmtToken) -> TokenView:
-    """A token with its offering."""
+    """Return a token with its offering."""
     return TokenView(row, state.smt_icos.by_symbol.get(row.liquid_symbol))
 
 
 def symbol_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Where a symbol stands; an empty object is the beginning."""
+    """Return the key of a symbol; an empty object is the beginning."""
     return () if to_object(start) == {} else (start_reader(Symbol, state.wire).read(start),)
 
 
 def control_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Where the tokens of an account begin, or one of its tokens stands."""
+    """Return the key at which the tokens of an account begin, or that of one of them."""
     name, symbol = start_reader(AccountName, state.wire), start_reader(Symbol, state.wire)
     if type(start) is str:
         return (name.read(start),)
@@ -105,7 +107,7 @@ def control_place(state: State, start: Any) -> tuple[Any, ...]:
 
 
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Where a contribution stands: the symbol, which is an object, may come before or behind the name."""
+    """Return the key of a contribution: the symbol, which is an object, may stand before or after the name."""
     key = to_array(start)
     require(len(key) in (0, 3), CONTRIBUTOR_START, condition="key.size() == 0 || key.size() == 3")
     if not key:

@@ -1,4 +1,4 @@
-"""Where a transaction is. Source: rpc-api.md §5.3, §6.9."""
+"""transaction_status_api: whether a transaction is pending, in a block, or expired. Source: rpc-api.md §5.3, §6.9."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -12,7 +12,7 @@ Known = Annotated[str, Among(tuple(status.value for status in transaction_status
 
 
 class Found(TypedDict):
-    """What is known of a transaction; with the block, when it is in one."""
+    """The status of a transaction, and its block if it is in one."""
 
     status: Known
     block_num: NotRequired[UInt32]
@@ -20,7 +20,7 @@ class Found(TypedDict):
 
 @method("transaction_status_api.find_transaction", plugin=TRANSACTION_STATUS)
 def find_transaction(state: State, transaction_id: Hash160, expiration: Timestamp | None = None) -> Found:
-    """Whether a transaction waits, in which block it is, or, of an unknown one with its expiration, whether that has passed."""
+    """Return whether a transaction is pending, in which block it is, or, for an unknown one, whether its expiration has passed."""
 
     def time_of_block(number: int) -> int:
         time = state.time_of_block(number)

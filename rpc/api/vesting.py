@@ -1,4 +1,4 @@
-"""Delegations, those on their way back, and routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Delegations, expiring delegations, and the routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
 
 import enum
 from itertools import islice, takewhile
@@ -38,7 +38,7 @@ Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_r
 
 @method("database_api.find_vesting_delegations", key="delegations")
 def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> list[DelegationJson]:
-    """What an account has lent to others, by their names."""
+    """Return the delegations of an account, by the name of the receiver."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
@@ -46,14 +46,14 @@ def find_vesting_delegations(state: State, show: Show, /, account: AccountName =
 def get_vesting_delegations(
     state: State, show: Show, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
 ) -> list[DelegationJson]:
-    """What an account has lent to others, by their names, from a name on."""
+    """List the delegations of an account, by the name of the receiver from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations")
 def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> list[ExpirationJson]:
-    """What is on its way back to an account, by time."""
+    """Return the delegated VESTS that are returning to an account, by time."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
@@ -61,7 +61,7 @@ def find_vesting_delegation_expirations(state: State, show: Show, /, account: Ac
 def get_expiring_vesting_delegations(
     state: State, show: Show, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
 ) -> list[ExpirationJson]:
-    """What is on its way back to an account, by time, from a time on."""
+    """List the delegated VESTS that are returning to an account, by time, from `after` on."""
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
     return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
@@ -70,7 +70,7 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: Show, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[RouteJson]:
-    """The routes from an account by destination, or, with the order by_destination, those to it by record id."""
+    """Return the routes from an account by destination or, with the order by_destination, the routes to it by record id."""
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
     return routes_of(state, show, account, incoming=order is SortOrder.by_destination)
@@ -78,14 +78,14 @@ def find_withdraw_vesting_routes(
 
 @method("condenser_api.get_withdraw_routes")
 def get_withdraw_routes(state: State, show: Show, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[RouteJson]:
-    """The routes from an account by destination, those to it by record id, or both."""
+    """Return the routes from an account by destination, the routes to it by record id, or both."""
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
     return outgoing + incoming
 
 
 def routes_of(state: State, show: Show, account: str, incoming: bool) -> list[Json]:
-    """The routes to or from an account, as many as one query may give."""
+    """Return the routes to or from an account, as many as one query may return."""
     routes = state.withdraw_routes
     return show.each(RouteRecord, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
 

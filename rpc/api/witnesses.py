@@ -18,7 +18,7 @@ ScheduleJson = Annotated[Json, Of(WitnessScheduleRecord)]
 
 @method("database_api.find_witnesses", key="witnesses")
 def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> list[WitnessJson]:
-    """The witnesses of these names, in their order; unknown ones are left out."""
+    """Return the witnesses of these names, in their order; unknown ones are left out."""
     require_few("owners", owners)
     by_name = state.witnesses.by_name
     return show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))
@@ -26,20 +26,20 @@ def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> li
 
 @method("condenser_api.get_witness_by_account")
 def get_witness_by_account(state: State, show: Show, /, account: AccountName) -> WitnessJson | None:
-    """The witness of this name; null when there is none."""
+    """Return the witness of this name; null when there is none."""
     witness: Json | None = show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
     return witness
 
 
 @method("condenser_api.get_witnesses")
 def get_witnesses(state: State, show: Show, /, ids: list[Int64]) -> list[WitnessJson | None]:
-    """The witnesses with these record ids, null for unknown ones."""
+    """Return the witnesses with these record ids, null for unknown ones."""
     return [show.maybe(WitnessRecord, state.witnesses.get(number)) for number in ids]
 
 
 @method("condenser_api.get_witnesses_by_vote")
 def get_witnesses_by_vote(state: State, show: Show, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
-    """Witnesses by votes, most first, from a name on; from the first one for "" or null.
+    """List witnesses by votes, most first, from a name on; from the first one for "" or null.
 
     An unknown name stands for the next one in the order of names.
     """
@@ -53,13 +53,13 @@ def get_witnesses_by_vote(state: State, show: Show, /, start: AccountName, limit
 
 @method("condenser_api.lookup_witness_accounts")
 def lookup_witness_accounts(state: State, /, lower_bound: AccountName, limit: ListLimit) -> list[str]:
-    """The names of witnesses from a name on, in ascending order."""
+    """List the names of witnesses from `lower_bound` on, ascending."""
     return [row.owner for row in islice(state.witnesses.by_name.starting(lower_bound), limit)]
 
 
 @method("condenser_api.get_witness_count")
 def get_witness_count(state: State) -> int:
-    """How many witnesses there are."""
+    """Return the number of witnesses."""
     return len(state.witnesses)
 
 
@@ -67,7 +67,7 @@ def get_witness_count(state: State) -> int:
 @method("condenser_api.get_witness_schedule")
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
-    """Who produces in this round, with the medians of what witnesses vote for."""
+    """Return the schedule of the witnesses: the producers of this round, and the medians of the properties that they vote for."""
     schedule: Json = show(WitnessScheduleRecord, state.schedule)
     return schedule
 
@@ -75,12 +75,12 @@ def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
 @method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
 def get_active_witnesses(state: State) -> list[AccountName]:
-    """The witnesses of this round by slot, all 21 of them, "" for empty ones."""
+    """Return the witnesses of this round by slot, 21 names, "" for empty slots."""
     return list(state.schedule.current_shuffled_witnesses)
 
 
 def schedule_place(state: State, time: int, name: str) -> tuple[Any, ...]:
-    """Where a witness stands at a virtual time; an unknown one stands before all others of that time."""
+    """Return the key of a witness in the order by virtual time; an unknown one stands before all others of that time."""
     witness = state.witnesses.by_name.get(name)
     return (time,) if witness is None else (time, witness.id)
 

@@ -25,7 +25,7 @@ Nothing = Annotated[list[Any], Always([])]
 
 
 class AccountView(Struct):
-    """What is shown of an account: its row and what other tables know of it."""
+    """An account as records read it: its row, its authority and metadata, and the state for everything else."""
 
     row: tables.Account
     authority: tables.AccountAuthority
@@ -39,24 +39,24 @@ class AccountView(Struct):
 
     @property
     def vesting_balance(self) -> int:
-        """What the reference never computed."""
+        """0: the reference shows it and never computes it."""
         return 0
 
     @property
     def witness_votes(self) -> list[str]:
-        """The witnesses that it votes for, by name."""
+        """The witnesses that the account votes for, by name."""
         votes = self.state.witness_votes.by_account_witness.equal(self.row.name)
         return [vote.witness for vote in islice(votes, COIN_MAX_ACCOUNT_WITNESS_VOTES)]
 
     @property
     def reputation(self) -> int:
-        """What votes have made of its reputation, 0 without the plugin."""
+        """The account's reputation, 0 when no plugin keeps reputations."""
         known = known_reputations(self.state)
         return 0 if known is None else reputation_of(known, self.row.name)
 
     @property
     def voting_power(self) -> int:
-        """The share of its mana, in 1/10000, that it had at its last vote, as clients of the time before manabars expect it."""
+        """The share of its mana that the account had at its last vote, in 1/10000, for clients from before manabars."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
@@ -69,34 +69,34 @@ class AccountView(Struct):
 
 
 def account_view(state: State, row: tables.Account) -> AccountView:
-    """What `AccountRecord` and `ExtendedAccountRecord` are read from."""
+    """Return the view that `AccountRecord` and `ExtendedAccountRecord` are read from."""
     authority = state.account_authorities.by_account.get(row.name)
     metadata = state.account_metadata.by_account.get(row.id)
     return AccountView(row, authority or NO_AUTHORITY, metadata or NO_METADATA, state)
 
 
 def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
-    """The accounts of these names; unknown ones are left out."""
+    """Return the views of the accounts of these names; unknown ones are left out."""
     by_name = state.accounts.by_name
     return (account_view(state, row) for name in names if (row := by_name.get(name)) is not None)
 
 
 class VotingManaRecord(Struct):
-    """The manabar for votes, of an account's row."""
+    """The manabar for votes, read from the row of an account."""
 
     current_mana: Annotated[int, At("voting_mana", Whole())]
     last_update_time: Annotated[int, At("voting_mana_time", UInt32)]
 
 
 class DownvoteManaRecord(Struct):
-    """The manabar for downvotes, of an account's row."""
+    """The manabar for downvotes, read from the row of an account."""
 
     current_mana: Annotated[int, At("downvote_mana", Whole())]
     last_update_time: Annotated[int, At("downvote_mana_time", UInt32)]
 
 
 class AccountRecord(Struct):
-    """R-account, of an `AccountView`. Bandwidths are those of release 0.20.2; nothing counts them any more."""
+    """An account (R-account), read from an `AccountView`. The bandwidths are members of release 0.20.2 that nothing counts any more."""
 
     ROOT: ClassVar[str] = "row"
     LEGACY_ABSENT = ("last_post_edit", "is_smt")
@@ -176,7 +176,7 @@ class AccountRecord(Struct):
 
 
 class ExtendedAccountRecord(AccountRecord):
-    """The condenser's extended form. Its vesting_balance was never computed; what plugins know comes with them."""
+    """An account in the extended form of the condenser (R-account). `vesting_balance` and the histories are never filled here."""
 
     vesting_balance: Annotated[int, At("vesting_balance", CoinAmount)]
     reputation: Annotated[int, At("reputation", Whole())]

@@ -17,7 +17,7 @@ SIGNERS_KEPT_MAX = 4096
 
 
 class TransactionRecord(Struct):
-    """R-trx; R-trx-stored in the condenser's blocks."""
+    """A transaction (R-trx); in blocks of the condenser with its id and place (R-trx-stored)."""
 
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
 
@@ -33,7 +33,7 @@ class TransactionRecord(Struct):
 
 
 class BlockRecord(BlockHeader):
-    """R-block."""
+    """A block (R-block): the signed block with its id, the key that signed it, and the ids of its transactions."""
 
     witness_signature: Signature = bytes(65)
     transactions: Annotated[tuple[TransactionRecord, ...], Many(TransactionRecord)] = ()
@@ -43,7 +43,7 @@ class BlockRecord(BlockHeader):
 
 
 class InclusionRecord(Struct):
-    """R-sync, of what a processor waits for."""
+    """The block in which a transaction was included, or after which it had expired (R-sync), read from an `Inclusion`."""
 
     id: Hash160
     block_num: UInt32
@@ -52,7 +52,7 @@ class InclusionRecord(Struct):
 
 
 def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
-    """A block with its ids and the key that signed it; the condenser's transactions say where they stand."""
+    """Return a block with its ids and the key that signed it; in the condenser each transaction has its id and place."""
     shown = wire.block_to_json(block, legacy)
     ids = [trx.id.hex() for trx in block.transactions]
     if legacy:
@@ -66,7 +66,7 @@ def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
 
 @lru_cache(SIGNERS_KEPT_MAX)
 def block_signer(signature: bytes, digest: bytes) -> bytes:
-    """The key that signed a block; the null key when none can have."""
+    """Return the key that signed a block; the null key when no key can have made the signature."""
     try:
         return recover(signature, digest, Canonical.bip_0062)
     except ChainError:

@@ -1,4 +1,4 @@
-"""Records of the chain itself: global properties, witness schedule, price feed, hardforks, reward funds, version.
+"""Records of the chain as a whole: global properties, witness schedule, price feed, hardforks, reward funds, version.
 Source: rpc-api.md §2.4.
 """
 
@@ -26,7 +26,9 @@ from state.protocol.values.asset import Price
 
 
 class DynamicGlobalPropertiesRecord(Struct):
-    """R-dgp, of a row of global properties. The condenser adds what release 0.20.2 had."""
+    """Head block, supplies and other numbers that change with every block (R-dgp), read from their row. The condenser adds members of
+    release 0.20.2.
+    """
 
     LEGACY_ABSENT = ("id", "smt_creation_fee")
     APPBASE_ABSENT = ("average_block_size", "current_reserve_ratio", "max_virtual_bandwidth")
@@ -78,7 +80,7 @@ class DynamicGlobalPropertiesRecord(Struct):
 
 
 class ReserveRatioRecord(Struct):
-    """R-reserve, of a row of global properties."""
+    """Average block size and bandwidth by the rules of release 0.20.2 (R-reserve), read from the row of global properties."""
 
     id: UInt32
     average_block_size: UInt32
@@ -87,7 +89,7 @@ class ReserveRatioRecord(Struct):
 
 
 class ChainPropertiesRecord(Struct):
-    """What a witness votes for, and the medians of it."""
+    """The properties of the chain that witnesses vote for."""
 
     account_creation_fee: CoinAmount
     maximum_block_size: UInt32
@@ -97,7 +99,9 @@ class ChainPropertiesRecord(Struct):
 
 
 class MedianPropertiesRecord(ChainPropertiesRecord):
-    """R-chain-props: the medians, with the limit that the specification names; it is the budget."""
+    """The medians of the properties that witnesses vote for (R-chain-props). `account_subsidy_limit` is the budget by the name that the
+    specification has for it.
+    """
 
     account_subsidy_limit: Annotated[int, At("account_subsidy_budget", UInt32)]
 
@@ -110,7 +114,7 @@ class DecayParamsRecord(Struct):
 
 
 class SubsidyParamsRecord(Struct):
-    """How a pool of subsidised accounts fills and decays."""
+    """How the pool of subsidised accounts fills and decays."""
 
     resource_unit: Big
     budget_per_time_unit: Big
@@ -121,7 +125,9 @@ class SubsidyParamsRecord(Struct):
 
 
 class WitnessScheduleRecord(Struct):
-    """R-schedule, of the row of the witness schedule. `top19_weight` is the specification's name of `elected_weight`."""
+    """The schedule of the witnesses (R-schedule), read from its row. `top19_weight` is the name that the specification has for
+    `elected_weight`.
+    """
 
     id: UInt32
     current_virtual_time: UInt128
@@ -145,7 +151,7 @@ class WitnessScheduleRecord(Struct):
 
 
 class FeedHistoryRecord(Struct):
-    """R-feed-history, of its row."""
+    """The median price and the prices that it was taken from (R-feed-history), read from its row."""
 
     id: UInt32
     current_median_history: Price
@@ -153,7 +159,7 @@ class FeedHistoryRecord(Struct):
 
 
 class HardforkPropertiesRecord(Struct):
-    """R-hardfork, of its row."""
+    """The hardforks that were applied, and the next one that witnesses vote for (R-hardfork), read from its row."""
 
     id: UInt32
     processed_hardforks: Annotated[tuple[int, ...], Many(Seconds())]
@@ -164,14 +170,14 @@ class HardforkPropertiesRecord(Struct):
 
 
 class ScheduledHardforkRecord(Struct):
-    """What comes next, of the row of hardforks."""
+    """The next hardfork and its time, read from the row of hardforks."""
 
     hf_version: Annotated[int, At("next_hardfork", HardforkVersion)]
     live_time: Annotated[int, At("next_hardfork_time", Time)]
 
 
 class RewardFundRecord(Struct):
-    """R-reward-fund, of a row."""
+    """A fund that pays authors and curators (R-reward-fund), read from its row."""
 
     id: UInt32
     name: Text
@@ -186,7 +192,7 @@ class RewardFundRecord(Struct):
 
 
 class NodeVersionRecord(Struct):
-    """R-version, of this record itself."""
+    """The version of the node, and its chain (R-version), read from an instance."""
 
     LEGACY_ABSENT = ("chain_id",)
 

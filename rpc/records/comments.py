@@ -14,7 +14,7 @@ NO_CONTENT = content.CommentContent()
 
 
 class CommentView(Struct):
-    """What is shown of a comment: its row, its texts, and the post that it belongs to."""
+    """A comment as records read it: its row, its texts, and the post at the root of its discussion."""
 
     row: content.Comment
     texts: content.CommentContent
@@ -22,13 +22,13 @@ class CommentView(Struct):
 
 
 def comment_view(state: State, row: content.Comment) -> CommentView:
-    """What `CommentRecord` is read from."""
+    """Return the view that `CommentRecord` is read from."""
     texts = state.comment_contents.by_comment.get(row.id)
     return CommentView(row, texts or NO_CONTENT, state.comments.get(row.root_comment) or NO_COMMENT)
 
 
 class CommentRecord(Struct):
-    """R-comment, of a `CommentView`."""
+    """A post or a reply with its texts (R-comment), read from a `CommentView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -70,7 +70,7 @@ class CommentRecord(Struct):
 
 
 class VoteView(Struct):
-    """What is shown of a vote: its row, the voter's name, and the comment."""
+    """A vote as records read it: its row, the voter's name, and the comment."""
 
     row: content.CommentVote
     voter: str
@@ -78,12 +78,12 @@ class VoteView(Struct):
 
 
 def vote_view(state: State, row: content.CommentVote) -> VoteView:
-    """What `VoteRecord` is read from."""
+    """Return the view that `VoteRecord` is read from."""
     return VoteView(row, state.accounts.find(row.voter).name, state.comments.find(row.comment))
 
 
 class VoteRecord(Struct):
-    """R-vote, of a `VoteView`."""
+    """A vote on a comment (R-vote), read from a `VoteView`."""
 
     ROOT: ClassVar[str] = "row"
 

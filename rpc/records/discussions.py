@@ -1,4 +1,4 @@
-"""R-discussion: a post or a reply with all that is told of it, the votes on it, and the tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
+"""Records of discussions: posts and replies with their payout, the votes on them, and their tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
 
 from itertools import islice
 from typing import Annotated, ClassVar
@@ -27,7 +27,7 @@ NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
 
 
 class VoteStateView(Struct):
-    """What is shown of a vote on a discussion: its row, who voted, and what he is worth."""
+    """A vote on a discussion as records read it: its row, the voter's name and reputation."""
 
     row: content.CommentVote
     voter: str
@@ -35,7 +35,7 @@ class VoteStateView(Struct):
 
 
 class VoteStateRecord(Struct):
-    """R-vote-state, of a `VoteStateView`."""
+    """A vote on a discussion (R-vote-state), read from a `VoteStateView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -48,19 +48,19 @@ class VoteStateRecord(Struct):
 
 
 class AccountVoteView(Struct):
-    """What is shown of an account's vote: its row, and the comment."""
+    """An account's vote as records read it: its row, and the comment."""
 
     row: content.CommentVote
     comment: content.Comment
 
     @property
     def authorperm(self) -> str:
-        """The name of the comment."""
+        """The name of the comment: author/permlink."""
         return f"{self.comment.author}/{self.comment.permlink}"
 
 
 class AccountVoteRecord(Struct):
-    """R-account-vote, of an `AccountVoteView`."""
+    """An account's vote (R-account-vote), read from an `AccountVoteView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -72,7 +72,7 @@ class AccountVoteRecord(Struct):
 
 
 class DiscussionView(CommentView):
-    """What is shown of a discussion. `body` may have been cut; `pending_payout` is in COIN while there is no median price."""
+    """A discussion as records read it. `body` may have been cut; `pending_payout` is in COIN while there is no median price."""
 
     body: str
     cashout_time: int
@@ -90,17 +90,17 @@ class DiscussionView(CommentView):
 
     @property
     def total_pending_payout(self) -> int:
-        """What the reference never computed."""
+        """0: the reference shows it and never computes it."""
         return 0
 
     @property
     def name(self) -> str:
-        """Author and permlink in one text."""
+        """Author and permlink in one text: author/permlink."""
         return f"{self.row.author}/{self.row.permlink}"
 
 
 class DiscussionRecord(CommentRecord):
-    """R-discussion, of a `DiscussionView`."""
+    """A post or a reply with its payout, its votes and the names of its replies (R-discussion), read from a `DiscussionView`."""
 
     body: Annotated[str, At("body", Text)]
     cashout_time: Annotated[int, At("cashout_time", Time)]
@@ -119,7 +119,9 @@ class DiscussionRecord(CommentRecord):
 
 
 class AbsentAmountsRecord(Struct):
-    """The amounts of a discussion that isn't there, of this record itself: they have never been SBD."""
+    """The amounts of the empty discussion that stands for one that does not exist, which the reference shows in COIN; read from an
+    instance.
+    """
 
     total_payout_value: CoinAmount = 0
     curator_payout_value: CoinAmount = 0
@@ -127,7 +129,7 @@ class AbsentAmountsRecord(Struct):
 
 
 class TagRecord(Struct):
-    """R-tag, of what a tag counts."""
+    """A tag with its figures (R-tag), read from the tag's statistics."""
 
     name: Annotated[str, At("tag", Text)]
     total_payouts: Annotated[int, At("total_payout", DebtAmount)]
@@ -138,7 +140,7 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """How often an author has used a tag, of its row."""
+    """How often an author has used a tag, read from its row."""
 
     tag: Text
     count: Annotated[int, At("total_posts", UInt32)]
@@ -148,7 +150,7 @@ class TagCountRecord(Struct):
 
 
 class Shared(Struct):
-    """What all discussions of a reply have in common: the pot that will pay them, and who knows reputations and tags."""
+    """What all discussions of one reply are computed with: the pot that will pay them, reputations, and whether tags are kept."""
 
     state: State
     pot: ContentPot
@@ -161,12 +163,12 @@ class Shared(Struct):
 
 
 def shared(state: State) -> Shared:
-    """What discussions are read with, as it is now."""
+    """Return what the discussions of a reply are computed with, at the current head."""
     return Shared(state, content_pot(state), known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
-    """What is told of a comment everywhere, without votes; `unpromoted` is shown of a comment that has no tags."""
+    """Return the view of a comment that every list shows, without votes; `unpromoted` is shown for a comment without tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
@@ -181,13 +183,13 @@ def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_
 
 
 def with_votes(known: Shared, view: DiscussionView) -> DiscussionView:
-    """The same with the votes."""
+    """Add the votes to a view and return it."""
     view.active_votes = vote_views(known, view.row)
     return view
 
 
 def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
-    """What lists of discussions show: votes and the length of the body, which is cut to so many bytes unless they are 0."""
+    """Return the view of a comment as lists show it: with votes and the length of its body, cut to `body_bytes` bytes unless that is 0."""
     view = with_votes(known, discussion_view(known, row))
     view.body_length = text.size(view.body)
     if body_bytes:
@@ -196,7 +198,7 @@ def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> Dis
 
 
 def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]:
-    """The votes on a comment, those of the oldest accounts first, as many as are shown."""
+    """Return the votes on a comment, in the order of the accounts that voted, at most VOTES_SHOWN_MAX."""
     find = known.state.accounts.find
     votes = []
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
@@ -206,7 +208,7 @@ def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]
 
 
 def pending_payout(pot: ContentPot, net_rshares: int) -> Asset:
-    """The part of the pot that a comment would get now, as a 64-bit integer."""
+    """Return the part of the pot that a comment would get now, as a 64-bit integer."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
@@ -214,7 +216,7 @@ def pending_payout(pot: ContentPot, net_rshares: int) -> Asset:
 
 
 def shown_body(row: content.Comment, body: str) -> str:
-    """A body, or what stands for one that is too large to be shown."""
+    """Return a body, or the text that the reference shows instead of one that is too large."""
     size = text.size(body)
     if row.parent_author and size > REPLY_BYTES_MAX and size <= POST_BYTES_MAX:
         return PRUNED_REPLY
@@ -222,13 +224,13 @@ def shown_body(row: content.Comment, body: str) -> str:
 
 
 def url_of(row: content.Comment, root: content.Comment) -> str:
-    """Where a website shows a comment: on the page of its post."""
+    """Return the path of a comment on the website: on the page of its post."""
     url = f"/{root.category}/@{root.author}/{root.permlink}"
     return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
 
 
 def title_of(state: State, row: content.Comment) -> str:
-    """The title of a comment."""
+    """Return the title of a comment."""
     return (state.comment_contents.by_comment.get(row.id) or NO_CONTENT).title
 
 

@@ -1,4 +1,4 @@
-"""Records of who follows whom, and of what is in blogs and feeds. Source: rpc-api.md §2.4, §6.4."""
+"""Records of followers, blogs and feeds. Source: rpc-api.md §2.4, §6.4."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many,
 
 
 class Relations(Many):
-    """What an account is to another: a mask, shown as a list of words."""
+    """The relation of one account to another: a bit mask, shown as a list of words."""
 
     default = 0  # type: ignore[assignment]
 
@@ -24,7 +24,7 @@ class Relations(Many):
 
 
 class FollowRecord(Struct):
-    """R-follow, of a row."""
+    """A relation of one account to another (R-follow), read from its row."""
 
     follower: AccountName
     following: AccountName
@@ -32,7 +32,7 @@ class FollowRecord(Struct):
 
 
 class FollowCountRecord(Struct):
-    """R-follow-count, of this record itself."""
+    """The number of followers, and of followed accounts (R-follow-count), read from an instance."""
 
     account: AccountName
     follower_count: UInt32
@@ -40,21 +40,21 @@ class FollowCountRecord(Struct):
 
 
 class AuthorCountRecord(Struct):
-    """R-author-count, of a row."""
+    """An author, and how many of his posts a blog has reblogged (R-author-count), read from its row."""
 
     author: Annotated[str, At("guest", AccountName)]
     count: UInt32
 
 
 class BlogView(Struct):
-    """What is shown of an entry of a blog: its row, and the post."""
+    """An entry of a blog as records read it: its row, and the post."""
 
     entry: feeds.BlogEntry
     comment: CommentView
 
 
 class BlogEntryRecord(Struct):
-    """R-blog-entry, of a `BlogView`."""
+    """An entry of a blog, without the post (R-blog-entry), read from a `BlogView`."""
 
     author: Annotated[str, At("comment.row.author", AccountName)]
     permlink: Annotated[str, At("comment.row.permlink", Text)]
@@ -64,7 +64,7 @@ class BlogEntryRecord(Struct):
 
 
 class BlogItemRecord(Struct):
-    """R-blog-item, of a `BlogView`."""
+    """An entry of a blog with the post (R-blog-item), read from a `BlogView`."""
 
     comment: Annotated[CommentView, At("comment", CommentRecord)]
     blog: Annotated[str, At("entry.account", AccountName)]
@@ -73,19 +73,19 @@ class BlogItemRecord(Struct):
 
 
 class FeedView(Struct):
-    """What is shown of an entry of a feed: its row, and the post."""
+    """An entry of a feed as records read it: its row, and the post."""
 
     entry: feeds.FeedEntry
     comment: CommentView
 
     @property
     def reblog_by(self) -> tuple[str, ...]:
-        """Who has brought the post there; nobody when its author did, even if others have reblogged it since."""
+        """The accounts that brought the post into the feed; empty when its author did, even if others have reblogged it since."""
         return self.entry.reblogged_by if self.entry.first_reblogged_by else ()
 
 
 class FeedEntryRecord(Struct):
-    """R-feed-entry, of a `FeedView`."""
+    """An entry of a feed, without the post (R-feed-entry), read from a `FeedView`."""
 
     author: Annotated[str, At("comment.row.author", AccountName)]
     permlink: Annotated[str, At("comment.row.permlink", Text)]
@@ -95,7 +95,7 @@ class FeedEntryRecord(Struct):
 
 
 class FeedItemRecord(Struct):
-    """R-feed-item, of a `FeedView`."""
+    """An entry of a feed with the post (R-feed-item), read from a `FeedView`."""
 
     comment: Annotated[CommentView, At("comment", CommentRecord)]
     reblog_by: Annotated[tuple[str, ...], At("reblog_by", Many(Bounded(16)))]

@@ -1,4 +1,4 @@
-"""Records of what was traded, and of the market as it stands. Source: rpc-api.md §2.4, §6.3."""
+"""Records of trades and of the order book. Source: rpc-api.md §2.4, §6.3."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ class BucketSideRecord(Struct):
 
 
 class BucketRecord(Struct):
-    """R-bucket, of a row."""
+    """The trades of a period, summed up (R-bucket), read from its row."""
 
     id: UInt32
     open: Time
@@ -31,20 +31,20 @@ class BucketRecord(Struct):
 
 
 class TokenBucketRecord(BucketRecord):
-    """R-bucket of a chain with tokens: both groups tell what was traded against COIN."""
+    """The trades of a period on a chain with tokens (R-bucket): `symbol` is what was traded against COIN."""
 
     symbol: Symbol
 
 
 class VolumeRecord(Struct):
-    """R-volume, of this record itself."""
+    """Traded amounts (R-volume), read from an instance."""
 
     coin_volume: CoinAmount
     sbd_volume: DebtAmount
 
 
 class TickerRecord(Struct):
-    """R-ticker, of this record itself; prices are SBD per COIN."""
+    """Prices in SBD per COIN, and traded amounts (R-ticker), read from an instance."""
 
     latest: RealNumber
     lowest_ask: RealNumber
@@ -55,13 +55,13 @@ class TickerRecord(Struct):
 
 
 class PricedOrderView(BookOrderView):
-    """What an order book shows of an order, with its price as a number."""
+    """An open order as order books show it, with its price as a number."""
 
     real_price: float
 
 
 class PricedOrderRecord(Struct):
-    """R-book-order of market_history_api and the condenser, of a `PricedOrderView`."""
+    """An open order in the book of market_history_api and of the condenser (R-book-order), read from a `PricedOrderView`."""
 
     order_price: Annotated[Price, At("price", Price)]
     real_price: RealNumber
@@ -71,7 +71,7 @@ class PricedOrderRecord(Struct):
 
 
 class TradeRecord(Struct):
-    """R-trade, of a trade of the plugin market_history: what the newer order has paid, and the one that was there."""
+    """A trade (R-trade), read from a trade of the plugin market_history: the amounts that the newer and the older order paid."""
 
     date: Annotated[int, At("time", Time)]
     current_pays: Annotated[Asset, At("operation.current_pays", Asset)]

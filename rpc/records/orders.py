@@ -12,7 +12,7 @@ NO_REAL_PRICE = "0.00000000000000000"
 
 
 class LimitOrderRecord(Struct):
-    """R-limit-order, of a row."""
+    """An open order (R-limit-order), read from its row."""
 
     id: UInt32
     created: Time
@@ -24,14 +24,14 @@ class LimitOrderRecord(Struct):
 
 
 class OpenOrderRecord(LimitOrderRecord):
-    """R-open-order: the condenser adds two members that were never computed."""
+    """An open order in the condenser (R-open-order), with two members that the reference never computes."""
 
     real_price: Annotated[str, Always(NO_REAL_PRICE)]
     rewarded: Annotated[bool, Always(False)]
 
 
 class BookOrderView(Struct):
-    """What an order book shows of an order: what is left of it, and what that is worth at its own price, rounded down."""
+    """An open order as order books show it: its remaining amount, and what that is worth at its own price, rounded down."""
 
     price: Price
     coin: int
@@ -40,7 +40,7 @@ class BookOrderView(Struct):
 
 
 class BookOrderRecord(Struct):
-    """R-book-order of database_api, of a `BookOrderView`: its real price was never computed."""
+    """An open order in the book of database_api (R-book-order), of a `BookOrderView`. The reference does not compute its real price."""
 
     order_price: Annotated[Price, At("price", Price)]
     real_price: Annotated[str, Always(NO_REAL_PRICE)]

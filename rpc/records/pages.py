@@ -1,4 +1,4 @@
-"""Records of what condenser_api.get_state tells of a page of a website. Source: rpc-api.md §2.2, §5.1."""
+"""Records of the pages that condenser_api.get_state returns, which are pages of the website. Source: rpc-api.md §2.2, §5.1."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ Names = Many(String())
 
 
 class PageAccountView(AccountView):
-    """What is shown of an account on a page: what accounts show, and what the page is about."""
+    """An account on a page as records read it: what accounts show, and the lists of the section that the page shows."""
 
     transfer_history: Numbered = ()
     other_history: Numbered = ()
@@ -27,7 +27,7 @@ class PageAccountView(AccountView):
 
 
 class PageAccountRecord(ExtendedAccountRecord):
-    """R-account extended, of a `PageAccountView`. The witnesses that it votes for are told by get_accounts only."""
+    """An account on a page (R-account extended), read from a `PageAccountView`. `witness_votes` is empty; get_accounts fills it."""
 
     transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
     other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), AppliedOperationRecord))]

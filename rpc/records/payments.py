@@ -1,4 +1,4 @@
-"""Records of money on its way: escrows, withdrawals from savings, conversions. Source: rpc-api.md §2.4."""
+"""Records of escrows, withdrawals from savings, and conversions. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from state.protocol.values.asset import Asset
 
 
 class EscrowRecord(Struct):
-    """R-escrow, of a row."""
+    """An escrow (R-escrow), read from its row."""
 
     id: UInt32
     escrow_id: UInt32
@@ -26,7 +26,7 @@ class EscrowRecord(Struct):
 
 
 class SavingsWithdrawalRecord(Struct):
-    """R-savings, of a row."""
+    """A pending withdrawal from savings (R-savings), read from its row."""
 
     id: UInt32
     from_: AccountName
@@ -38,7 +38,7 @@ class SavingsWithdrawalRecord(Struct):
 
 
 class ConversionRecord(Struct):
-    """R-conversion, of a row."""
+    """A pending conversion of SBD to COIN (R-conversion), read from its row."""
 
     id: UInt32
     owner: AccountName

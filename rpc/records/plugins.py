@@ -1,6 +1,4 @@
-"""Records of what single plugins know: reputations, resource credits, simulated payouts.
-Source: rpc-api.md §2.4, §3.13, §5.3.
-"""
+"""Records that belong to a single plugin: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
 
 from typing import Annotated, ClassVar
 
@@ -12,14 +10,14 @@ from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
 
 class ReputationRecord(Struct):
-    """R-reputation, of this record itself."""
+    """The reputation of an account (R-reputation), read from an instance."""
 
     account: AccountName
     reputation: Big
 
 
 class ManabarRecord(Struct):
-    """The manabar of an account's credits, of its row."""
+    """The manabar of an account's resource credits, read from its row."""
 
     current_mana: Annotated[int, At("mana", Big)]
     last_update_time: Annotated[int, At("mana_time", UInt32)]
@@ -33,7 +31,7 @@ class CreditsView(Struct):
 
 
 class CreditsRecord(Struct):
-    """An account's credits, of a `CreditsView`."""
+    """The resource credits of an account, read from a `CreditsView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -44,7 +42,7 @@ class CreditsRecord(Struct):
 
 
 class PayoutRecord(Struct):
-    """What a comment would be paid, of this record itself."""
+    """A simulated payout of a comment, read from an instance."""
 
     author: AccountName
     permlink: Text
@@ -52,7 +50,7 @@ class PayoutRecord(Struct):
 
 
 class SimulationRecord(Struct):
-    """What all pending comments would be paid, and the claims that the fund would remember; of this record itself."""
+    """The simulated payouts of all pending comments, and the claims that the fund would remember; read from an instance."""
 
     recent_claims: UInt128
     payouts: Annotated[tuple[PayoutRecord, ...], Many(PayoutRecord)]

@@ -10,14 +10,14 @@ from state.tables import proposals
 
 
 class ProposalView(Struct):
-    """What is shown of a proposal: its row, and its status at head time."""
+    """A proposal as records read it: its row, and its status at head time."""
 
     row: proposals.Proposal
     status: str
 
 
 class ProposalRecord(Struct):
-    """R-proposal, of a `ProposalView`."""
+    """A proposal (R-proposal), read from a `ProposalView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -35,14 +35,14 @@ class ProposalRecord(Struct):
 
 
 class ProposalVoteView(Struct):
-    """What is shown of a vote for a proposal: its row, and the proposal."""
+    """A vote for a proposal as records read it: its row, and the proposal."""
 
     row: proposals.ProposalVote
     proposal: ProposalView
 
 
 class ProposalVoteRecord(Struct):
-    """R-proposal-vote, of a `ProposalVoteView`."""
+    """A vote for a proposal (R-proposal-vote), read from a `ProposalVoteView`."""
 
     ROOT: ClassVar[str] = "row"
 

@@ -1,4 +1,4 @@
-"""Records of account recovery, of former owners, and of those who decline to vote. Source: rpc-api.md §2.4."""
+"""Records of account recovery, former owner authorities, and requests to decline voting rights. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from state.protocol.keys.authority import Authority
 
 
 class RecoveryRequestRecord(Struct):
-    """R-recovery, of a row."""
+    """A pending recovery of an account (R-recovery), read from its row."""
 
     id: UInt32
     account_to_recover: AccountName
@@ -16,7 +16,7 @@ class RecoveryRequestRecord(Struct):
 
 
 class ChangeRecoveryRequestRecord(Struct):
-    """R-change-recovery, of a row."""
+    """A pending change of an account's recovery partner (R-change-recovery), read from its row."""
 
     id: UInt32
     account_to_recover: AccountName
@@ -25,7 +25,7 @@ class ChangeRecoveryRequestRecord(Struct):
 
 
 class DeclineRequestRecord(Struct):
-    """R-decline, of a row."""
+    """A pending request to decline voting rights (R-decline), read from its row."""
 
     id: UInt32
     account: AccountName
@@ -33,7 +33,7 @@ class DeclineRequestRecord(Struct):
 
 
 class OwnerHistoryRecord(Struct):
-    """R-owner-hist, of a row."""
+    """A former owner authority (R-owner-hist), read from its row."""
 
     id: UInt32
     account: AccountName

@@ -1,4 +1,4 @@
-"""Records of tokens: what they are, their offerings, emissions and contributions. Source: rpc-api.md §2.4."""
+"""Records of tokens (SMT), their offerings, emissions and contributions. Source: rpc-api.md §2.4."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Phase = Annotated[int, Choice("coin::chain::smt_phase", *smt.PHASE_NAMES)]
 
 
 class MarketMakerTokens(Kind):
-    """What the market maker of a token's row has of the token itself."""
+    """The tokens that a market maker holds, read from the row of the token."""
 
     default = smt.SmtToken()
 
@@ -25,7 +25,7 @@ class MarketMakerTokens(Kind):
 
 
 class MarketMakerRecord(Struct):
-    """The market maker of a token, of the token's row."""
+    """The market maker of a token, read from the row of the token."""
 
     coin_balance: Annotated[int, At("market_maker_coin_balance", CoinAmount)]
     token_balance: Annotated[Asset, At("", MarketMakerTokens())]
@@ -33,7 +33,7 @@ class MarketMakerRecord(Struct):
 
 
 class TokenRecord(Struct):
-    """A token, of its row."""
+    """A token, read from its row."""
 
     id: UInt32
     liquid_symbol: Symbol
@@ -59,7 +59,7 @@ class TokenRecord(Struct):
 
 
 class IcoRecord(Struct):
-    """The initial offering of a token, of its row."""
+    """The initial offering of a token, read from its row."""
 
     id: UInt32
     symbol: Symbol
@@ -73,27 +73,27 @@ class IcoRecord(Struct):
 
 
 class TokenView(Struct):
-    """What is shown of a token: its row, and that of its offering when there is one."""
+    """A token as records read it: its row, and that of its offering if there is one."""
 
     token: smt.SmtToken
     ico: smt.SmtIco | None
 
 
 class TokenWithIcoRecord(Struct):
-    """R-smt-token, of a `TokenView`."""
+    """A token with its initial offering (R-smt-token), read from a `TokenView`."""
 
     token: TokenRecord
     ico: IcoRecord | None
 
 
 class EmissionsUnitRecord(Struct):
-    """Who gets what is emitted, of the row of an emission."""
+    """The receivers of emitted tokens and their shares, read from the row of an emission."""
 
     token_unit: Unit
 
 
 class EmissionRecord(Struct):
-    """R-smt-emission, of a row."""
+    """An emission of a token (R-smt-emission), read from its row."""
 
     id: UInt32
     symbol: Symbol
@@ -111,7 +111,7 @@ class EmissionRecord(Struct):
 
 
 class ContributionRecord(Struct):
-    """R-smt-contrib, of a row."""
+    """A contribution to the offering of a token (R-smt-contrib), read from its row."""
 
     id: UInt32
     symbol: Symbol

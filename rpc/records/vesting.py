@@ -7,7 +7,7 @@ from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
 
 
 class DelegationRecord(Struct):
-    """R-delegation, of a row."""
+    """A delegation of VESTS (R-delegation), read from its row."""
 
     id: UInt32
     delegator: AccountName
@@ -17,7 +17,7 @@ class DelegationRecord(Struct):
 
 
 class DelegationExpirationRecord(Struct):
-    """R-delegation-exp, of a row."""
+    """Delegated VESTS that are returning to their owner (R-delegation-exp), read from their row."""
 
     id: UInt32
     delegator: AccountName
@@ -26,7 +26,7 @@ class DelegationExpirationRecord(Struct):
 
 
 class RouteRecord(Struct):
-    """R-route, of a row."""
+    """A route of a power-down (R-route), read from its row."""
 
     id: UInt32
     from_account: AccountName

@@ -9,7 +9,7 @@ from state.protocol.values.asset import Price
 
 
 class WitnessRecord(Struct):
-    """R-witness, of a row."""
+    """A witness (R-witness), read from its row."""
 
     id: UInt32
     owner: AccountName
@@ -35,7 +35,7 @@ class WitnessRecord(Struct):
 
 
 class WitnessVoteRecord(Struct):
-    """R-witness-vote, of a row."""
+    """A vote for a witness (R-witness-vote), read from its row."""
 
     id: UInt32
     witness: AccountName

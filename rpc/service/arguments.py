@@ -1,7 +1,7 @@
-"""Arguments of RPC methods: what an annotation accepts as JSON, what it stands for when left out, how that is shown.
+"""Arguments of RPC methods: how an annotation is read from JSON, what a missing argument stands for, and how that default is shown.
 
-Scalars and declared types are read by the codec of state.protocol; lists, start keys, enumerations and query objects
-are added here. Nothing here knows methods. Source: rpc-api.md §1.9.
+Scalars and declared types are read by the codec of state.protocol; lists, start keys, enumerations and query objects are added here.
+Nothing here knows methods. Source: rpc-api.md §1.9.
 """
 
 import enum
@@ -86,7 +86,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class Moment(Seconds):
-    """A point of time in an argument. Dates before 1970 come as very late ones, which no text can name: they are the epoch here."""
+    """A point of time in an argument. Dates before 1970 wrap to times that no text can name; here they are the epoch."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -141,19 +141,19 @@ class Title(Struct, frozen=True):
 
 
 class Among(Struct, frozen=True):
-    """Mark of an enumeration: the members that this method takes. It tells; the function itself refuses the others."""
+    """Mark of an enumeration: the members that this method takes. It is documentation; the function itself refuses the others."""
 
     names: tuple[str, ...]
 
 
 class AnyOf(Struct, frozen=True):
-    """Mark of an argument that the function reads itself, since its type depends on another one: the types that it may have."""
+    """Mark of an argument that the function reads itself, because its type depends on another argument: the types that it may have."""
 
     annotations: tuple[Any, ...]
 
 
 class Argument(Struct, Generic[Value], frozen=True):
-    """What one annotation means on one chain, in one form."""
+    """How an annotation is read on one chain, in one form."""
 
     read: Callable[[Any], Value]
     """From JSON; raises a ChainError, or of objects BadArgument, for what it doesn't take."""
@@ -174,13 +174,13 @@ UNREAD = (Any, object)
 
 
 def register_converter(of: type, converter: Converter) -> None:
-    """Say how arguments of a type are read from JSON; an empty object is what stands for one that is left out."""
+    """Register how arguments of a type are read from JSON. A missing argument is read from an empty object."""
     assert of not in CONVERTERS, f"{of} has a converter"
     CONVERTERS[of] = converter
 
 
 def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
-    """What an annotation means. Methods use it, too, for start keys whose shape depends on the order that is asked for."""
+    """Return how an annotation is read. Methods also use it for start keys whose shape depends on the order that is asked for."""
     bare, marks = annotation, getattr(annotation, "__metadata__", ())
     if marks:
         bare = annotation.__origin__
@@ -190,7 +190,7 @@ def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]
 
 
 def shown_default(default: Default, member: Argument[Any]) -> Any:
-    """The JSON form of what a missing argument stands for, be it declared or the type's; UNSET for none."""
+    """Return the JSON form of the default of an argument, be it declared or the default of its type; UNSET for none."""
     if default is member.default:
         return member.shown()
     declared = default()
@@ -200,9 +200,9 @@ def shown_default(default: Default, member: Argument[Any]) -> Any:
 
 
 def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """How a JSON object is read as a list of values, by the names of fields in either spelling; other members don't matter.
+    """Return a reader of JSON objects as lists of values, by the names of fields in either spelling; other members are ignored.
 
-    It raises BadArgument for a member that is refused.
+    The reader raises BadArgument for a member that is refused.
     """
     plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
 
@@ -223,7 +223,7 @@ def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Ca
 
 
 def is_query(cls: Any) -> bool:
-    """Whether a type is a Struct that isn't declared for the wire: what discussion queries and the like are."""
+    """Whether a type is a Struct whose fields aren't all declared for the wire, as discussion queries are."""
     return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
 
 
@@ -302,7 +302,7 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
 
 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
-    """By name, or by its place in the declaration; aliases are known by name only."""
+    """An enumeration is read by name, or by its place in the declaration; aliases are known by name only."""
     names, members = cls.__members__, list(cls)
     own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, Title)), cls.__name__))
@@ -331,7 +331,7 @@ def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
 
 
 def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
-    """What a member of a query stands for when it is left out: as declared, or else what its type says."""
+    """Return the default of a member of a query: the declared one, or else that of its type."""
     if field.default is not msgspec.NODEFAULT:
         declared = field.default
         return lambda: declared

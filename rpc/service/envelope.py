@@ -1,6 +1,6 @@
-"""The JSON-RPC service: the bytes of a request in, the bytes of the answer out. It must not know HTTP, nor any method.
+"""The JSON-RPC service: the bytes of a request in, the bytes of the answer out. It knows neither HTTP nor any method.
 
-A call runs from reading the state to the encoded reply without giving way, so every reply is a snapshot. Source: rpc-api.md §1.
+A call runs from reading the state to the encoded reply without a checkpoint, so every reply is a snapshot. Source: rpc-api.md §1.
 """
 
 import re
@@ -64,9 +64,9 @@ class Bound(Struct, frozen=True):
 
 
 class Service:
-    """Serves methods over what they work on (`state`, `processor`, ...: any names), in the dialect of one chain.
+    """Serves methods over the objects that they work on (`state`, `processor`, ..., passed by name), in the dialect of one chain.
 
-    `plugins` are those that are enabled; None: all. Methods may also work on `service`, which is this, on `wire` and on `spec`.
+    `plugins` are the enabled ones; None stands for all. Methods may also work on `service` itself, on `wire` and on `spec`.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Service:
         self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.loopback_only)}
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
-    # -------------------------------------------------------------- what jsonrpc.* tells
+    # -------------------------------------------------------------- what jsonrpc.* shows
 
     @property
     def method_names(self) -> list[str]:
@@ -104,7 +104,7 @@ class Service:
         return sorted(bound.method.name for bound in self._served.values())
 
     def signature(self, name: str) -> dict[str, Any]:
-        """Default arguments and result of a method."""
+        """Return default arguments and result of a method."""
         parts = name.split(".")
         require(len(parts) == 2, "Invalid method name", condition="v.size() == 2")
         group, method = parts
@@ -117,13 +117,13 @@ class Service:
     # -------------------------------------------------------------- requests
 
     async def answer_in_turn(self, body: bytes, local: bool = False) -> Reply:
-        """`answer`, when it is this request's turn among all others."""
+        """Return `answer`, once it is this request's turn among all others."""
         return await self._turns.take(partial(self.answer, body, local))
 
     def answer(self, body: bytes, local: bool = False) -> Reply:
-        """The answer to a request: at once, or as something to wait for (broadcasts, batches). It never raises.
+        """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
-        `local`: it comes from a program on this machine, which may call everything.
+        `local`: the request comes from a program on this machine, which may call every method.
         """
         try:
             request = read_json(body)
@@ -138,7 +138,7 @@ class Service:
         return self._batch(request, local)
 
     async def _batch(self, requests: list[Any], local: bool) -> bytes:
-        """The answers in the order of the requests, which run one after another; others get their turn in between."""
+        """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
             reply = await self._turns.take(partial(self._one, request, local))
@@ -152,7 +152,7 @@ class Service:
         return b"[" + b",".join(replies) + b"]"
 
     def _one(self, request: Any, local: bool) -> Reply:
-        """The answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
+        """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
         request_id = request.get("id")
@@ -188,7 +188,7 @@ class Service:
             return self._failed(request_id, error, request)
 
     async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
-        """The answer of a method that waits for something."""
+        """Return the answer of a method that waits for something."""
         try:
             return _result(request_id, await bound.call(params))
         except Exception as error:
@@ -197,7 +197,7 @@ class Service:
     # -------------------------------------------------------------- errors
 
     def _failed(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
-        """The answer to a call that raised."""
+        """Return the answer to a call that raised."""
         if isinstance(error, PushFailed):
             return self._refused(request_id, error.error, SERVER_ERROR)
         if isinstance(error, InvalidParameters):
@@ -218,13 +218,13 @@ class Service:
         return _error(request_id, error_object(error, code, self.wire, self.clock))
 
     def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
-        """The answer to a call of a method whose plugins are off: it tells how to turn them on."""
+        """Return the answer to a call of a method whose plugins are off, with a hint how to turn them on."""
         said = error_object(error, code, self.wire, self.clock)
         said["data"]["hint"] = hint(plugins)
         return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
-        """The answer to what should not have happened: logged with the request, no word about it to the client."""
+        """Log a bug of ours with its request, and return the answer, which says nothing about it."""
         shown = request if isinstance(request, bytes) else encoded(request)
         _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
         return _error(request_id, internal_error())
@@ -237,7 +237,7 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
-        """The answer to a name that nothing has; it names the closest ones."""
+        """Return the answer to an unknown name, with the closest known ones."""
         error = not_found(path, self._groups[local])
         if path in self._off:
             return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
@@ -248,7 +248,7 @@ class Service:
         return _error(request_id, said)
 
     def _guess(self, path: Path, local: bool) -> list[str]:
-        """The names that may have been meant: the same method elsewhere, and what is spelled alike."""
+        """Return names that may have been meant: the same method in other groups, and similar spellings."""
         groups = self._groups[local]
         group, method = path[0], path[-1]
         names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
@@ -261,14 +261,14 @@ class Service:
 
 
 def called(params: Any) -> tuple[Path, Any]:
-    """Path and params of the `call` form: [api, method, params]."""
+    """Return path and params of the `call` form: [api, method, params]."""
     sizes = "v.size() == 2 || v.size() == 3"
     require(type(params) is list and len(params) in (2, 3), 'params should be {"api", "method", "args"', condition=sizes)
     return (to_text(params[0]), to_text(params[1])), params[2] if len(params) == 3 else {}
 
 
 def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
-    """Why a path leads nowhere."""
+    """Return the refusal of an unknown path."""
     if len(path) != 2:
         return Refused("method specification invalid. Should be api.method", condition="v.size() == 2")
     group, method = path
@@ -278,7 +278,7 @@ def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
 
 
 def encoded(value: Any) -> bytes:
-    """JSON; bytes that were no UTF-8 (surrogates in our texts) come out as U+FFFD."""
+    """Encode a value as JSON; bytes that were no UTF-8 (surrogates in our texts) become U+FFFD."""
     try:
         return _encode(value)
     except UnicodeEncodeError:
@@ -286,7 +286,7 @@ def encoded(value: Any) -> bytes:
 
 
 def scrubbed(value: Any) -> Any:
-    """A JSON value with U+FFFD in place of each surrogate."""
+    """Return a JSON value with U+FFFD in place of each surrogate."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, (list, tuple)):

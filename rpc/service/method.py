@@ -1,4 +1,4 @@
-"""`@method`: an RPC method declared once, as an annotated function; and how one is bound to a chain and what it works on.
+"""`@method`: an RPC method declared once, as an annotated function; and how it is bound to a chain and to the objects it works on.
 
 Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
 """
@@ -26,7 +26,7 @@ Call = Callable[[Any], Any]
 
 
 class Parameter(Struct, frozen=True):
-    """One argument as declared. `default` is inspect.Parameter.empty when the type says what a missing one is."""
+    """One argument as declared. `default` is inspect.Parameter.empty when a missing argument takes the default of its type."""
 
     name: str
     annotation: Any
@@ -122,7 +122,7 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """The function from a method's params to its result, on one chain. Every method may work on `show` as well."""
+    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well."""
     context = {"show": Show(wire, method.form), **context}
     missing = [name for name in method.context if name not in context]
     if missing:
@@ -152,7 +152,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
-    """A call that is always refused: for methods whose plugins are off."""
+    """Return a call that is always refused: for methods whose plugins are off."""
 
     def call(_params: Any) -> Any:
         raise NotEnabled(error, plugins)
@@ -161,7 +161,7 @@ def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
 
 
 def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
-    """What a missing argument stands for: as declared, or else what its type says."""
+    """Return the default of an argument: the declared one, or else that of its type."""
     if parameter.required:
         return member.default
     declared = parameter.default
@@ -169,7 +169,7 @@ def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]
 
 
 def _signature(function: Callable[..., Any]) -> dict[str, Any]:
-    """What a function's signature says: the names of what it works on, its arguments and its result."""
+    """Return what a function's signature declares: the names of the objects it works on, its arguments and its result."""
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())
     before = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_ONLY] or [p.name for p in parameters[:1]]
@@ -190,7 +190,7 @@ def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Arguments by name; none may come as null or [], and a longer array is taken in declared order."""
+    """Return the reader of arguments by name; null and [] stand for no arguments, and an array gives them in declared order."""
     names = [parameter.name.rstrip("_") for parameter in method.parameters]
     fields = [
         (name, member.read, default_of(parameter, member))
@@ -209,7 +209,7 @@ def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable
 
 
 def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Arguments by position; an empty object is an empty array."""
+    """Return the reader of arguments by position; an empty object is an empty array."""
     readers = [member.read for member in members]
     defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
     most = len(members)
@@ -236,7 +236,9 @@ def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Cal
 
 
 def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
-    """Arguments by name or by position, as they came; other names, and too few or too many, are refused (social.md §3.1)."""
+    """Return the reader of arguments by name or by position that leaves them as they are; unknown names, and too few or too many, are
+    refused (social.md §3.1).
+    """
     names = [parameter.name for parameter in method.parameters]
 
     def read(params: Any) -> list[Any]:
@@ -260,7 +262,7 @@ def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:
-    """Condition and text of the refusal of a wrong number of arguments; the letters `#s` are the reference's."""
+    """Return condition and text of the refusal of a wrong number of arguments; the letters `#s` are the reference's."""
     if least == most:
         return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
     if most == least + 1:

@@ -1,7 +1,6 @@
-"""From the bytes of a request to one JSON value, with the reference's limits; nothing here knows the envelope.
+"""Reads the bytes of a request as one JSON value, with the reference's limits. Nothing here knows the envelope.
 
-A standard decoder reads the first value of a body; white space before it and whatever follows it don't matter.
-Source: rpc-api.md §1.3, §1.13.
+A standard decoder reads the first value of a body; white space before it and anything after it are ignored. Source: rpc-api.md §1.3, §1.13.
 """
 
 import json
@@ -34,7 +33,7 @@ _too_deep = DEPTH_MAX.__lt__
 
 
 def read_json(body: bytes) -> Any:
-    """The first JSON value of a body; a ChainError says why there is none."""
+    """Return the first JSON value of a body; raises a ChainError if there is none."""
     check_marks(body)
     check_depth(body)
     try:
@@ -48,7 +47,7 @@ def read_json(body: bytes) -> Any:
 
 
 def check_marks(body: bytes) -> None:
-    """Refuse what may hold more values than one request can need, before anything is made of it."""
+    """Refuse a body that may hold more values than one request can need, before it is decoded."""
     if len(body) > MARKS_MAX:
         marks = sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
         if marks > MARKS_MAX:
@@ -56,7 +55,7 @@ def check_marks(body: bytes) -> None:
 
 
 def check_depth(body: bytes) -> None:
-    """Refuse what is nested too deep; like the reference, count brackets everywhere, also inside of texts."""
+    """Refuse a body that is nested too deep; like the reference, count brackets everywhere, also inside of texts."""
     for start, end in (b"{}", b"[]"):
         if body.count(start) > DEPTH_MAX and next(filter(_too_deep, accumulate(_steps(body, start, end))), None):
             raise Refused("object graph too deep", condition="open_object < 100 && open_array < 100")
@@ -70,7 +69,7 @@ def _steps(body: bytes, start: int, end: int) -> memoryview:
 
 
 def _first_value(body: bytes) -> Any:
-    """The first value of a body that isn't one JSON value as a whole."""
+    """Return the first value of a body that isn't one JSON value as a whole."""
     body = body.lstrip(_BLANK)
     if not body:
         raise EndOfFile("stringstream")
@@ -83,7 +82,7 @@ def _first_value(body: bytes) -> Any:
 
 
 def _malformed(error: Exception) -> ChainError:
-    """What a text that can't be read is refused with."""
+    """Return the refusal of a text that can't be decoded."""
     if isinstance(error, UnicodeError):
         return ParseError("The request is not valid UTF-8")
     return ParseError("${reason}", reason=str(error))

@@ -1,7 +1,4 @@
-"""The error objects that clients are told, made from refusals; nothing here knows requests or methods.
-
-Source: rpc-api.md §1.7, §1.8.
-"""
+"""The error objects of replies, made from refusals. Nothing here knows requests or methods. Source: rpc-api.md §1.7, §1.8."""
 
 import os
 import time
@@ -30,7 +27,7 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """What the chain refused while a transaction or block was pushed: assertions among it are server errors, too (rpc-api.md §7.1)."""
+    """A refusal of the chain while a transaction or block was pushed: there also assertions are server errors (rpc-api.md §7.1)."""
 
     def __init__(self, error: ChainError) -> None:
         super().__init__(error)
@@ -38,7 +35,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """A method that stands in the list of methods only: asked for, it is answered as if it weren't there (rpc-api.md §9.2)."""
+    """A method that is only listed: a call is answered as if the method didn't exist (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
@@ -47,7 +44,7 @@ class NotServed(Exception):
 
 
 class InvalidParameters(Exception):
-    """What a method of `bridge` doesn't take, as its own clients are told (social.md §3.1)."""
+    """Arguments that a method of `bridge` refuses, in the words that its clients know (social.md §3.1)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -55,7 +52,7 @@ class InvalidParameters(Exception):
 
 
 class BadArgument(Exception):
-    """What an argument is refused with, and its name; of one that is an object that of the member behind it: `query.tag`."""
+    """A refusal of an argument, with its name; for a member of an object that includes the member's: `query.tag`."""
 
     def __init__(self, refused: "ChainError | BadArgument", name: str) -> None:
         super().__init__(refused)
@@ -64,7 +61,7 @@ class BadArgument(Exception):
 
 
 class NotEnabled(Exception):
-    """A method whose plugins, of which it needs one, are off."""
+    """A method that needs one of these plugins, which are all off."""
 
     def __init__(self, error: Refused, plugins: tuple[str, ...]) -> None:
         super().__init__(error)
@@ -73,27 +70,27 @@ class NotEnabled(Exception):
 
 
 def code_of(error: ChainError, assertion: int) -> int:
-    """The JSON-RPC code of a refusal, given the one that assertions have at this stage."""
+    """Return the JSON-RPC code of a refusal; `assertion` is the code of assertions at this stage."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR
 
 
 def plain_error(code: int, message: str) -> dict[str, Any]:
-    """An error object of the envelope itself."""
+    """Return an error object of the envelope itself."""
     return {"code": code, "message": message}
 
 
 def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
-    """The error object of `bridge`."""
+    """Return the error object of `bridge`."""
     return {"code": INVALID_PARAMETERS, "message": "Invalid parameters", "data": error.text}
 
 
 def internal_error() -> dict[str, Any]:
-    """The error object for a bug of ours; what happened stands in the node's log."""
+    """Return the error object for a bug of ours; the details are in the node's log."""
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
 
 
 def error_object(error: ChainError, code: int, wire: Wire, clock: Clock = time.time) -> dict[str, Any]:
-    """The error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
+    """Return the error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
     spell = wire.spec.spell
     context = _context(error, clock)
     frames = [(error.format, error.values), (error.context, {}), *error.frames]
@@ -110,7 +107,7 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock = time.t
 
 
 def jsonable(value: object, wire: Wire) -> Any:
-    """A value of a refusal in its JSON form: numbers and texts as such, declared types in the NAI form."""
+    """Return a value of a refusal in its JSON form: numbers and texts as such, declared types in the NAI form."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
@@ -134,7 +131,7 @@ def _is_declared(cls: type) -> bool:
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Where and when a refusal was raised."""
+    """Return where and when a refusal was raised."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:

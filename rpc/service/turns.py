@@ -1,6 +1,4 @@
-"""Who may use the processor next: replies, each of which is one uninterrupted run, or all the rest of the node. It must not know
-what a reply is.
-"""
+"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run. It knows nothing of replies."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +17,7 @@ Value = TypeVar("Value")
 class Turns:
     """Runs replies one at a time, in the order in which they are ready.
 
-    When they have had SLICE_SECONDS altogether, everything else that is ready has its turn. So a block waits for the reply
+    When replies have run for SLICE_SECONDS altogether, everything else that is ready has its turn. So a new block waits only for the reply
     that is being made, however many connections ask for however much.
     """
 
@@ -28,7 +26,7 @@ class Turns:
         self._seconds = 0.0
 
     async def take(self, work: Callable[[], Value]) -> Value:
-        """Run something when it is its turn; a checkpoint only where others have to be waited for, or let in."""
+        """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in."""
         try:
             self._lock.acquire_nowait()
         except trio.WouldBlock:

@@ -26,7 +26,9 @@ Definition = Function | ast.ClassDef
 
 
 def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
-    """How often names are used: as names, attributes, members that are imported, and names spelled as a text (`getattr`)."""
+    """How often names are used: as names, attributes, members that are imported, and names spelled as a text
+    (`getattr`, or the path at which a record reads a field).
+    """
     found: Counter[str] = Counter()
     for node in nodes:
         if isinstance(node, ast.Name):
@@ -35,8 +37,10 @@ def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
             found[node.attr] += 1
         elif isinstance(node, ast.alias) and node.asname:
             found[node.name] += 1
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            found[node.value] += 1
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            parts = node.value.split(".")
+            if all(part.isidentifier() for part in parts):
+                found.update(parts)
     return found
 
 

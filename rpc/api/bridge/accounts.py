@@ -1,6 +1,4 @@
-"""Accounts in the social index: what they are told, what they say of themselves, and what they are to each other.
-Source: social.md §3.4, §3.8.
-"""
+"""Accounts in the social index: notifications, profiles, and relations between accounts. Source: social.md §3.4, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -41,12 +39,12 @@ FollowListEntryJson = Annotated[Json, Of(FollowListEntryRecord)]
 
 
 def last_argument(value: Any) -> int:
-    """The row before which a list goes on: notifications are shown by numbers that begin with 1."""
+    """Return the row before which a list of notifications goes on: clients count notifications from 1, rows from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
 def is_communitys(state: State, name: str) -> bool:
-    """Whether an account is told all that happens in the community of its name, whatever it scores."""
+    """Whether an account is a community, which is notified of everything that happens in it, whatever its score."""
     return name.startswith(state.spec.community_prefix)
 
 
@@ -60,7 +58,9 @@ def account_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[NotificationJson]:
-    """What an account was told, the newest first, before a notification; of a community, all that happened in it."""
+    """List the notifications of an account, newest first, before the notification `last_id`. For a community they are all that happened in
+    it.
+    """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
     if is_communitys(state, name):
@@ -81,7 +81,7 @@ def post_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[NotificationJson]:
-    """All that happened to a post, the newest first, before a notification."""
+    """List the notifications about a post, newest first, before the notification `last_id`."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
     demand(post is not None, "post id not found")
@@ -92,7 +92,7 @@ def post_notifications(
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES)
 def unread_notifications(state: State, show: Show, /, account: TextArgument, min_score: NumberArgument = 25) -> UnreadJson:
-    """Up to when an account has read its notifications, and how many of those that account_notifications tells are newer."""
+    """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
@@ -104,7 +104,7 @@ def unread_notifications(state: State, show: Show, /, account: TextArgument, min
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
 def get_profile(state: State, show: Show, /, account: TextArgument, observer: TextArgument = "") -> ProfileJson | None:
-    """An account with what it says of itself, and what it is to the observer; null when there is none."""
+    """Return an account with its own description, and its relation to the observer if one is given; null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
     found: Json | None = show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
@@ -113,7 +113,7 @@ def get_profile(state: State, show: Show, /, account: TextArgument, observer: Te
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
 def get_profiles(state: State, show: Show, /, accounts: TextsArgument, observer: TextArgument = "") -> list[ProfileJson]:
-    """The same of several accounts; unknown ones are left out."""
+    """Return several accounts with their own descriptions, as `get_profile` does; unknown accounts are left out."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
     demand(len(accounts) <= PROFILES_MAX, f"too many accounts ({len(accounts)} > {PROFILES_MAX})")
@@ -125,7 +125,7 @@ def get_profiles(state: State, show: Show, /, accounts: TextsArgument, observer:
 def get_relationship_between_accounts(
     state: State, show: Show, /, account1: TextArgument, account2: TextArgument, observer: TextArgument = ""
 ) -> RelationshipJson:
-    """What an account is to another."""
+    """Return whether `account1` follows or ignores `account2`."""
     observer_argument(state, observer)
     one, other = existing_account(state, account1).name, existing_account(state, account2).name
     relationship: Json = show(RelationshipRecord, RelationshipRecord(follows(state, one, other), ignores(state, one, other)))
@@ -134,7 +134,7 @@ def get_relationship_between_accounts(
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
 def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
-    """Never: there are no lists to follow."""
+    """Return false: this node has no lists that an account could follow."""
     existing_account(state, observer)
     return False
 
@@ -143,7 +143,7 @@ def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
 def get_follow_list(
     state: State, show: Show, /, observer: TextArgument, follow_type: TextArgument = "blacklisted"
 ) -> list[FollowListEntryJson]:
-    """Whom an account ignores (`muted`), by name; there are no other lists."""
+    """List the accounts that the observer ignores (`muted`), by name. Other types are empty: this node has no other lists."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
     if follow_type != "muted" or not FOLLOW.is_on(state):

@@ -1,4 +1,6 @@
-"""Arguments of `bridge`: what the indexer takes and what it says to the rest. They come as they are in JSON. Source: social.md §3.1."""
+"""Arguments of `bridge`: they arrive as they are in JSON, and are checked here with the refusals of the social indexer.
+Source: social.md §3.1.
+"""
 
 import re
 from typing import Annotated, Any
@@ -27,7 +29,7 @@ def demand(ok: object, text: str) -> None:
 
 
 def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """A name that an account could have."""
+    """Check that an argument could be the name of an account, and return it."""
     if value is None or value == "":
         demand(may_be_empty, "invalid account (not specified)")
         return ""
@@ -40,7 +42,7 @@ def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """A permlink."""
+    """Check that an argument could be a permlink, and return it."""
     if value is None or value == "":
         demand(may_be_empty, "permlink cannot be blank")
         return ""
@@ -51,7 +53,7 @@ def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
-    """A tag, or the name of a community."""
+    """Check that an argument could be a tag or the name of a community, and return it."""
     if value is None or value == "":
         demand(may_be_empty, "tag was blank")
         return ""
@@ -62,7 +64,7 @@ def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
 
 
 def number_argument(value: Any, name: str) -> int:
-    """An integer, from a text or a number."""
+    """Return an argument as an integer; texts of digits are taken too."""
     demand(value is not None, f"{name} must be provided")
     try:
         return int(value)
@@ -71,7 +73,7 @@ def number_argument(value: Any, name: str) -> int:
 
 
 def limit_argument(value: Any, most: int) -> int:
-    """How many are wanted."""
+    """Check that an argument is a limit between 1 and `most`, and return it."""
     limit = number_argument(value, "limit")
     demand(limit > 0, "limit must be positive")
     demand(limit <= most, f"limit exceeds max ({limit} > {most})")
@@ -79,13 +81,13 @@ def limit_argument(value: Any, most: int) -> int:
 
 
 def text_argument(value: Any, name: str) -> str:
-    """Some text; null is an empty one."""
+    """Return an argument that must be a text; null stands for an empty one."""
     demand(value is None or isinstance(value, str), f"{name} must be a string")
     return value or ""
 
 
 def existing_account(state: State, value: Any) -> Account:
-    """An account that must exist."""
+    """Return the account that an argument names, or refuse it."""
     demand(value, "no account name specified")
     demand(isinstance(value, str), "invalid account name type")
     row = state.accounts.by_name.get(value)
@@ -95,12 +97,12 @@ def existing_account(state: State, value: Any) -> Account:
 
 
 def observer_argument(state: State, value: Any) -> str:
-    """Who looks: nobody, or an account that must exist."""
+    """Return the name of the observer, an existing account, or "" if there is none."""
     return existing_account(state, value).name if value else ""
 
 
 def existing_post(state: State, author: str, permlink: str) -> Comment:
-    """A post or reply that must exist."""
+    """Return a post or a reply, or refuse a name that has none."""
     comment = state.comments.by_permlink.get(author, permlink)
     demand(comment is not None, "invalid author/permlink")
     assert comment is not None
@@ -108,7 +110,7 @@ def existing_post(state: State, author: str, permlink: str) -> Comment:
 
 
 def start_post(state: State, kept: Social, author: str, permlink: str) -> tuple[bool, Comment | None]:
-    """Whether a list goes on behind a post that is gone, and the post that it goes on behind; without a permlink it begins."""
+    """Return whether the post after which a list goes on was deleted, and that post; without a permlink the list begins."""
     if not permlink:
         return False, None
     post = kept.post(author, permlink)

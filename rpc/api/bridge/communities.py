@@ -1,4 +1,4 @@
-"""Communities, who is what in them, and who subscribes. Source: social.md §3.5-§3.8."""
+"""Communities: their figures, roles, titles and subscribers. Source: social.md §3.5-§3.8."""
 
 from itertools import islice
 from typing import Annotated
@@ -47,7 +47,7 @@ Named = tuple[str, str]
 
 
 def existing_community(kept: Social, value: object) -> Community:
-    """A community that must exist."""
+    """Return the community that an argument names, or refuse it."""
     row = kept.community(value) if isinstance(value, str) else None
     demand(row is not None, "community not found")
     assert row is not None
@@ -56,7 +56,7 @@ def existing_community(kept: Social, value: object) -> Community:
 
 @method("bridge.get_community", plugin=COMMUNITIES)
 def get_community(state: State, show: Show, /, name: TextArgument, observer: TextArgument = "") -> FullCommunityJson:
-    """A community with its figures and its team, and what the observer is in it."""
+    """Return a community with its figures, its team, and the role of the observer in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
     community: Json = show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
@@ -65,7 +65,7 @@ def get_community(state: State, show: Show, /, name: TextArgument, observer: Tex
 
 @method("bridge.get_community_context", plugin=COMMUNITIES)
 def get_community_context(state: State, show: Show, /, name: TextArgument, account: TextArgument) -> ContextJson:
-    """What an account is in a community."""
+    """Return the role and the title of an account in a community, and whether it subscribes."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
     context: Json = show(CommunityContextRecord, context_of(kept, row.name, existing_account(state, account).name))
@@ -76,7 +76,9 @@ def get_community_context(state: State, show: Show, /, name: TextArgument, accou
 def list_community_roles(
     state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """All in a community who are not guests, by role and name, behind an account."""
+    """List the accounts with a role other than guest in a community, by role and name, after the account `last`: name, role and title of
+    each.
+    """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     row = kept.community(text_argument(community, "community"))
     if row is None:
@@ -90,7 +92,7 @@ def list_community_roles(
 def list_community_titles(
     state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """All in a community who have a title, by name, behind a name."""
+    """List the accounts with a title in a community, by name, after the name `last`: name, role and title of each."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     found = communities_lists.titles(kept, text_argument(community, "community"), text_argument(last, "last"))
     return show.each(ROLE, islice(found, most))
@@ -98,7 +100,7 @@ def list_community_titles(
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
 def list_all_subscriptions(state: State, /, account: TextArgument) -> list[Named]:
-    """The communities that an account subscribes to with their titles, by what it is there and by rank, at most 10,000."""
+    """List the communities that an account subscribes to with their titles, by its role there and their rank, at most 10,000."""
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
 
@@ -107,7 +109,9 @@ def list_all_subscriptions(state: State, /, account: TextArgument) -> list[Named
 def list_subscribers(
     state: State, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = SUBSCRIBERS_MAX
 ) -> list[Subscriber]:
-    """The newest subscribers of a community with role, title (null for those who never had a role) and date, behind an account."""
+    """List the newest subscribers of a community, after the account `last`: name, role, title (null for an account that never had a role)
+    and date.
+    """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, SUBSCRIBERS_MAX)
     name = text_argument(community, "community")
     found = []
@@ -129,7 +133,9 @@ def list_communities(
     sort: TextArgument = "rank",
     observer: TextArgument = None,
 ) -> list[CommunityJson]:
-    """Communities by `rank`, age (`new`) or subscribers (`subs`), behind one; those with all words of a query in title or about."""
+    """List communities by `rank`, age (`new`) or subscribers (`subs`), after the community `last`. With a query only communities whose
+    title or about text has all of its words.
+    """
     kept = COMMUNITIES.of(state)
     most = limit_argument(limit, COMMUNITIES_MAX)
     demand(sort in SORTS, "invalid sort")
@@ -141,14 +147,14 @@ def list_communities(
 
 @method("bridge.list_pop_communities", plugin=COMMUNITIES)
 def list_pop_communities(state: State, /, limit: NumberArgument = POPULAR_MAX) -> list[Named]:
-    """The communities that most accounts have subscribed to within a month, with their titles."""
+    """List the communities with the most new subscribers of the last month, with their titles."""
     most = limit_argument(limit, POPULAR_MAX)
     return [(row.name, row.title) for row in communities_lists.popular(state, COMMUNITIES.of(state), most)]
 
 
 @method("bridge.get_trending_topics", plugin=COMMUNITIES)
 def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: TextArgument = None) -> list[Named]:
-    """Communities by rank with their titles, and some tags to fill up."""
+    """List communities by rank with their titles, filled up with some tags."""
     observer_argument(state, observer)
     kept, most = COMMUNITIES.of(state), limit_argument(limit, TOPICS_MAX)
     ranked = [one.row for one in communities_lists.standings(state, kept)]

@@ -1,4 +1,4 @@
-"""Posts as the social index ranks them, by tag and community, and those of an account. Source: social.md §3.3, §3.8."""
+"""Posts as the social index ranks them, by tag and by community, and the posts of an account. Source: social.md §3.3, §3.8."""
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
@@ -41,7 +41,9 @@ HeaderJson = Annotated[Json, Of(PostHeaderRecord)]
 
 
 class PayoutStats(TypedDict):
-    """What waits for payout: by community and by author outside of them, altogether, and outside of them."""
+    """The SBD that wait for payout: `items` by community and by author outside of communities, `total` of all, `blogs` outside of
+    communities.
+    """
 
     items: list[tuple[str, str, float, int, int | None]]
     total: float
@@ -60,8 +62,8 @@ def get_ranked_posts(
     tag: TextArgument = "",
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """Posts in an order, behind a post: of everything, of a tag, of a community, of all (`all`), or of those that the observer
-    subscribes to (`my`).
+    """List posts in the order `sort`, after the start post: of everything, of a tag, of a community, of all communities (`all`), or of the
+    communities that the observer subscribes to (`my`).
     """
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
@@ -91,9 +93,9 @@ def get_account_posts(
     limit: NumberArgument = 20,
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """An account's `blog`, `feed`, `posts`, `comments`, unpaid posts by `payout`, and the `replies` to it.
+    """List an account's `blog`, `feed`, `posts`, `comments`, unpaid posts by `payout`, or the `replies` to it.
 
-    A list goes on with the start post; by payout, behind it.
+    A list begins with the start post; by payout, after it.
     """
     kept = COMMUNITIES.of(state)
     observer_argument(state, observer)
@@ -122,13 +124,13 @@ def get_account_posts(
 
 
 def shown(state: State, show: Show, kept: Social, comments: Iterable[Comment]) -> list[Json]:
-    """Posts and replies as the reply shows them."""
+    """Return posts and replies in the form of the reply."""
     reader = post_reader(state, kept)
     return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 
 
 def shown_entries(state: State, show: Show, kept: Social, sort: str, account: str, limit: int, start: Comment | None) -> list[Json]:
-    """The entries of a blog or a feed from a post on, with the accounts that reblogged them."""
+    """Return the entries of a blog or a feed from a post on, each with the accounts that reblogged it."""
     entries: Iterator[social_posts_lists.Shown]
     entries = social_posts_lists.blog(state, kept, account) if sort == "blog" else social_posts_lists.feed(state, kept, account)
     if start is not None:
@@ -143,7 +145,7 @@ def shown_entries(state: State, show: Show, kept: Social, sort: str, account: st
 
 @method("bridge.get_post", plugin=COMMUNITIES)
 def get_post(state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> PostJson:
-    """A post or a reply."""
+    """Return a post or a reply."""
     observer_argument(state, observer)
     comment = existing_post(state, account_argument(author), permlink_argument(permlink))
     return shown(state, show, COMMUNITIES.of(state), [comment])[0]
@@ -153,7 +155,9 @@ def get_post(state: State, show: Show, /, author: TextArgument, permlink: TextAr
 def get_discussion(
     state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
-    """A post or a reply and all below it by author/permlink, at most 50 levels and 500 posts; each names its replies."""
+    """Return a post or a reply and everything below it, by author/permlink, at most 50 levels and 500 posts; `replies` of each names its
+    direct replies.
+    """
     observer_argument(state, observer)
     kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)
     top = state.comments.by_permlink.get(name, link)
@@ -169,7 +173,7 @@ def get_discussion(
 
 @method("bridge.get_post_header", plugin=COMMUNITIES)
 def get_post_header(state: State, show: Show, /, author: TextArgument, permlink: TextArgument) -> HeaderJson | None:
-    """Author, permlink, category and depth of a post or a reply; null when there is none."""
+    """Return author, permlink, category and depth of a post or a reply; null when there is none."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     header: Json | None = show.maybe(PostHeaderRecord, comment)
     return header
@@ -177,7 +181,9 @@ def get_post_header(state: State, show: Show, /, author: TextArgument, permlink:
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
 def normalize_post(state: State, show: Show, /, post: ObjectArgument) -> PostJson | UnknownPostJson:
-    """A post that get_content has told, as it is told here; of one that isn't known, by what was told."""
+    """Return a post in the form of `bridge`, given in the form of `get_content`. A post that this node does not have is converted from the
+    given members alone.
+    """
     demand(isinstance(post, dict), "post must be an object")
     author, permlink = account_argument(post.get("author")), permlink_argument(post.get("permlink"))
     comment = state.comments.by_permlink.get(author, permlink)
@@ -189,7 +195,9 @@ def normalize_post(state: State, show: Show, /, post: ObjectArgument) -> PostJso
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)
 def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -> PayoutStats:
-    """What waits for payout: by community, and by author outside of communities, most first; with the sums of all and of the latter."""
+    """Return the SBD that wait for payout by community, and by author outside of communities, most first, with the sums of all and of the
+    latter.
+    """
     rows = communities_lists.payout_rows(state, COMMUNITIES.of(state))
     most = limit_argument(limit, PAYOUT_ROWS_MAX)
     return {

@@ -1,4 +1,4 @@
-"""Records of `bridge` for communities and what an account is in them. Source: social.md §3.5, §3.8."""
+"""Records of `bridge` for communities, and for the roles of accounts in them. Source: social.md §3.5, §3.8."""
 
 from typing import Annotated, ClassVar
 
@@ -20,7 +20,7 @@ ROLE = RoleRow()
 
 
 class CommunityContextRecord(Struct):
-    """What an account is in a community: its role, the title that it was given there, and whether it subscribes."""
+    """The role and the title of an account in a community, and whether it subscribes; read from an instance."""
 
     role: Annotated[int, RoleName()]
     title: Text
@@ -28,7 +28,7 @@ class CommunityContextRecord(Struct):
 
 
 class CommunityView(Struct):
-    """What is shown of a community: its row, what waits for payout in it, and what the observer is there.
+    """A community as records read it: its row, its figures, and the observer's role in it.
 
     `admins` is None where there are none; `team` and `settings` are filled for a single community only.
     """
@@ -47,7 +47,7 @@ class CommunityView(Struct):
 
 
 class CommunityRecord(Struct):
-    """A community, of a `CommunityView`. `sum_pending` is in whole SBD; `context` is what the observer is there."""
+    """A community, read from a `CommunityView`. `sum_pending` is in whole SBD; `context` is the observer's role."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -68,13 +68,13 @@ class CommunityRecord(Struct):
 
 
 class ListedCommunityRecord(CommunityRecord):
-    """A community in a list, of a `CommunityView`; without admins it has no member `admins`."""
+    """A community in a list, read from a `CommunityView`; without admins it has no member `admins`."""
 
     admins: Annotated[list[str] | None, MaybeAt("admins", Many(Bounded(16)))]
 
 
 class FullCommunityRecord(CommunityRecord):
-    """A single community, of a `CommunityView`. `team` holds account, role and title of those who run it."""
+    """A single community, read from a `CommunityView`. `team` holds account, role and title of its owner, admins and moderators."""
 
     description: Text
     flag_text: Text
@@ -83,20 +83,20 @@ class FullCommunityRecord(CommunityRecord):
 
 
 def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
-    """What an account is in a community; one without a role is a guest."""
+    """Return the role of an account in a community; an account without one is a guest."""
     row = kept.role_row(community, account)
     role, title = (GUEST, "") if row is None else (row.role, row.title)
     return CommunityContextRecord(role, title, kept.is_subscribed(community, account))
 
 
 def listed_community(kept: Social, one: Standing, observer: str) -> CommunityView:
-    """What `ListedCommunityRecord` is read from."""
+    """Return the view that `ListedCommunityRecord` is read from."""
     admins = lists.admins(kept, one.row.name)
     return CommunityView(one.row, one.figure, context_of(kept, one.row.name, observer), admins or None)
 
 
 def full_community(state: State, kept: Social, row: Community, observer: str) -> CommunityView:
-    """What `FullCommunityRecord` is read from."""
+    """Return the view that `FullCommunityRecord` is read from."""
     view = CommunityView(row, lists.figure_of(state, kept, row), context_of(kept, row.name, observer))
     view.team, view.settings = lists.team(kept, row.name), settings_of(row.settings)
     return view

@@ -22,7 +22,7 @@ def sbd_number(amount: int) -> float:
 
 
 class Number(Kind):
-    """A JSON number as it is: an integer of any size, or a real number."""
+    """A JSON number without limits: an integer of any size, or a real number."""
 
     default = 0.0
 
@@ -58,7 +58,7 @@ class GivenTime(Seconds):
 
 
 class FreeObject(Kind):
-    """A JSON object whose members nobody has declared."""
+    """A JSON object with members of any names."""
 
     default: ClassVar[Json] = {}  # type: ignore[misc]
 

@@ -23,14 +23,14 @@ NO_CATEGORY = "undefined"
 
 
 class BridgeVoteRecord(Struct, gc=False):
-    """A vote on a post, of this record itself."""
+    """A vote on a post, read from an instance."""
 
     voter: AccountName
     rshares: BigText
 
 
 class PostStatsRecord(Struct, gc=False):
-    """How a post is to be presented, of this record itself.
+    """Whether a post is to be shown hidden, gray or pinned, and how many votes it has; read from an instance.
 
     `total_votes` leaves out votes without weight; `is_pinned` is there only if it is true.
     """
@@ -43,10 +43,10 @@ class PostStatsRecord(Struct, gc=False):
 
 
 class BridgePostView(Struct, gc=False):
-    """What is shown of a post: its row, and what other tables and plugins know of it.
+    """A post or a reply as records read it: its row, and what other tables and plugins add.
 
-    `parent_author` and `parent_permlink` are None in posts, the members from `community` on outside of communities, and
-    `reblogged_by` outside of blogs and feeds.
+    `parent_author` and `parent_permlink` are None in posts, the members from `community` on outside of communities, and `reblogged_by`
+    outside of blogs and feeds. Views and what they hold form no cycles, so the garbage collector need not know them.
     """
 
     comment: Comment
@@ -73,11 +73,10 @@ class BridgePostView(Struct, gc=False):
 
 
 class BridgePostRecord(Struct):
-    """A post or a reply, of a `BridgePostView`.
+    """A post or a reply, read from a `BridgePostView`. `net_rshares` is a number of any size.
 
-    `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`; posts in communities have
-    `community`, `community_title`, `author_role` and `author_title`; posts that others have brought into a blog or a feed
-    have `reblogged_by`.
+    Replies have `parent_author` and `parent_permlink`; posts in communities have `community`, `community_title`, `author_role` and
+    `author_title`; posts that others brought into a blog or a feed have `reblogged_by`.
     """
 
     ROOT: ClassVar[str] = "comment"
@@ -120,7 +119,7 @@ class BridgePostRecord(Struct):
 
 
 class PostHeaderRecord(Struct):
-    """What a post is found by, of its row."""
+    """The name of a post, its category, and its depth in the discussion; read from its row."""
 
     author: AccountName
     permlink: Text
@@ -129,14 +128,14 @@ class PostHeaderRecord(Struct):
 
 
 class PostReader(Struct):
-    """Reads what is shown of posts, all at one moment: `worth` goes by the fund and the price of that moment."""
+    """Makes the views of posts, all at one moment: `worth` depends on the fund and the price of that moment."""
 
     state: State
     kept: Social
     worth: Worth
 
     def view(self, comment: Comment) -> BridgePostView:
-        """What is shown of a post or a reply."""
+        """Return the view of a post or a reply."""
         state, kept, votes_on = self.state, self.kept, self.state.comment_votes.by_comment_voter.equal
         row = kept.posts.by_comment.get(comment.id)
         texts = state.comment_contents.by_comment.get(comment.id) or NO_CONTENT
@@ -175,7 +174,7 @@ class PostReader(Struct):
         return view
 
     def add_place(self, view: BridgePostView, name: str) -> None:
-        """Add the community of a post, and what its author is there; without a role everybody is a guest."""
+        """Add to the view of a post its community, and the role of its author there; an author without one is a guest."""
         community, role = self.kept.community(name), self.kept.role_row(name, view.comment.author)
         view.community = name
         view.community_title = name if community is None else community.title or name
@@ -183,5 +182,5 @@ class PostReader(Struct):
 
 
 def post_reader(state: State, kept: Social) -> PostReader:
-    """What reads posts as they are now."""
+    """Return the reader of posts at the current head."""
     return PostReader(state, kept, kept.facts.worth(state))

@@ -1,4 +1,4 @@
-"""Records of `bridge` for accounts: what they say of themselves, and what they are to each other. Source: social.md §3.8."""
+"""Records of `bridge` for accounts: their profiles, and relations between them. Source: social.md §3.8."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ COIN_UNIT = 1000
 
 
 class ProfileStatsRecord(Struct):
-    """An account in numbers: its stake in whole COIN, its rank by that, and the accounts that follow it and that it follows."""
+    """Figures of an account: its stake in whole COIN (`sp`), its rank by stake, and its followers and followed accounts."""
 
     sp: Annotated[int, Number()]
     rank: UInt32
@@ -36,7 +36,7 @@ class ProfileContextRecord(Struct):
 
 
 class ProfileRecord(Struct):
-    """An account and what it says of itself, of this record itself; `context` is there only for an observer."""
+    """An account with its own description, read from an instance; `context` is there only for an observer."""
 
     id: UInt32
     name: AccountName
@@ -51,7 +51,7 @@ class ProfileRecord(Struct):
 
 
 class RelationshipRecord(Struct):
-    """What an account is to another, of this record itself. This node has no lists to follow: the last three are false."""
+    """Whether an account follows or ignores another, read from an instance. This node has no lists to follow: the last three are false."""
 
     follows: Bool
     ignores: Bool
@@ -61,7 +61,7 @@ class RelationshipRecord(Struct):
 
 
 class FollowListEntryRecord(Struct):
-    """An account on a list, of this record itself. The descriptions, which lists give themselves in the indexer, are empty."""
+    """An account on a list, read from an instance. The descriptions are empty: this node has no lists of others."""
 
     name: AccountName
     blacklist_description: Text = ""
@@ -69,7 +69,7 @@ class FollowListEntryRecord(Struct):
 
 
 def profile(state: State, kept: Social, account: Account, observer: str) -> ProfileRecord:
-    """An account's profile, with its relation to the observer if there is one."""
+    """Return an account's profile, with its relation to the observer if there is one."""
     metadata = state.account_metadata.by_account.get(account.id) or AccountMetadata()
     reputation = shown_reputation(kept.facts.reputation(state, account.name))
     followers, following = follow_count(state, account.name) if FOLLOW.is_on(state) else (0, 0)
@@ -95,5 +95,5 @@ def profile(state: State, kept: Social, account: Account, observer: str) -> Prof
 
 
 def profile_context(state: State, observer: str, account: str) -> ProfileContextRecord:
-    """What an account is to the observer."""
+    """Return the relation of the observer to an account."""
     return ProfileContextRecord(follows(state, observer, account), ignores(state, observer, account) or None)

@@ -31,7 +31,7 @@ TEXTS = (
 
 
 class UnknownPostRecord(Struct, kw_only=True):
-    """A post or a reply that is not on this chain, of this record itself: without a number, and as far as it was given.
+    """A post or a reply that is not on this chain, read from an instance: without a number, and as far as it was given.
 
     `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
     """

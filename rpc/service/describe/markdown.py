@@ -1,4 +1,6 @@
-"""The reference pages of the methods as markdown, made from the OpenRPC document and nothing else. It writes no file."""
+"""The pages of docs/api as markdown, made from the OpenRPC document alone. They have nothing to do with the pages of
+condenser_api.get_state. It writes no file; bin/docs.py does.
+"""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +35,7 @@ The form `"method": "call", "params": ["GROUP", "METHOD", ARGUMENTS]` is the sam
 
 
 def pages(document: Document) -> Pages:
-    """The text of every page by its file name: an index, one page per group, the records, the operations."""
+    """Return the text of every page by its file name: an index, one page per group, the records, the operations."""
     methods = sorted(document["methods"], key=lambda method: method["name"])
     groups = {name: list(members) for name, members in groupby(methods, key=lambda method: method["name"].split(".")[0])}
     schemas = document["components"]["schemas"]
@@ -128,7 +130,7 @@ def _operations(schemas: dict[str, Any]) -> str:
 
 
 def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
-    """The components of each operation in both forms."""
+    """Return the components of each operation in both forms."""
     appbase = [_target(each["properties"]["value"]) for each in schemas["Operation"]["anyOf"]]
     condenser = [_target(each["items"][1]) for each in schemas["CondenserOperation"]["anyOf"]]
     return list(zip(appbase, condenser, strict=True))
@@ -138,7 +140,7 @@ def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def type_text(schema: Any) -> str:
-    """A schema in words, with links to records."""
+    """Describe a schema in words, with links to records."""
     if "$ref" in schema:
         return _link(_target(schema))
     if "const" in schema:

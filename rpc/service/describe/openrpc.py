@@ -29,7 +29,7 @@ ABOUT = (
 
 
 def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
-    """The document of these methods on one chain."""
+    """Return the OpenRPC document of these methods on one chain."""
     schemas = Schemas(wire)
     described = [_method(method, schemas, wire) for method in methods]
     return {
@@ -41,7 +41,7 @@ def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
 
 
 def summary(description: str) -> str:
-    """The first sentence."""
+    """Return the first sentence of a description."""
     return re.split(r"(?<=\.)\s", " ".join(description.split()), maxsplit=1)[0]
 
 
@@ -85,7 +85,7 @@ def _limits(parameter: Parameter) -> list[Limit]:
 
 
 def _refusals(method: Method) -> Iterator[tuple[int, str]]:
-    """What the declaration says about refusals: who may call, with how many and with which arguments."""
+    """Return the refusals that follow from the declaration: missing rights or plugins, a wrong number of arguments, limits."""
     absent = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method.name.split(".")[1])
     if method.loopback_only or (method.plugins and method.not_enabled is None):
         yield DISPATCH_ERROR, absent.message()
@@ -105,7 +105,7 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
-    """A call that anybody can make, and what it gives where there is nothing; none where a transaction or block is needed."""
+    """Return a call that anybody can make with its result on an empty chain; none where a transaction or block is needed."""
     shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
     if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
         return []
@@ -121,7 +121,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
 
 
 def _example(shape: Shape) -> Any:
-    """A value where a name is asked for; UNSET for everything else."""
+    """Return an example where a name is asked for; UNSET for everything else."""
     match shape:
         case Declared(of=Bounded()):
             return SOMEBODY

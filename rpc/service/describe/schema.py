@@ -1,7 +1,7 @@
-"""JSON schemas (draft 7) of what methods take and give, made from the same declarations as the codec. Nothing here knows methods.
+"""JSON schemas (draft 7) of arguments and results, made from the same declarations as the codec. Nothing here knows methods.
 
-Records and the types that have a meaning of their own are components, which others refer to; those that differ between the
-two forms come in both, those of the condenser with `Condenser` in front (operations: under the name that they have there).
+Records and types with a meaning of their own are components, which others refer to. A type that differs between the two forms is there
+twice, that of the condenser with `Condenser` in front (operations: under the name that they have there).
 """
 
 import inspect
@@ -113,7 +113,7 @@ class Schemas:
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
         optional = {self.spell(field.json) for field in fields if isinstance(field.kind, Maybe)}
         for name, hint in get_type_hints(cls).items():
-            # Blocks hold transactions, which the codec is told of by hand.
+            # Blocks hold transactions, for which Wire has functions of its own: this field carries no kind.
             if get_origin(hint) is tuple and get_args(hint)[0] is SignedTransaction:
                 properties[name] = array(self.declared(SignedTransaction, legacy))
         return described(cls, record(properties, optional))
@@ -133,7 +133,7 @@ class Schemas:
     # -------------------------------------------------------------- kinds
 
     def _plain(self, kind: Any) -> Schema | None:
-        """Kinds that are told by a JSON type and its limits."""
+        """Return the schema of a kind that is a JSON type with limits."""
         match kind:
             case Int(bits=bits, signed=signed):
                 low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -159,7 +159,7 @@ class Schemas:
         return None
 
     def _named(self, kind: Any, legacy: bool) -> Schema | None:
-        """Kinds that are components."""
+        """Return a reference to the component of a kind that is one."""
         match kind:
             case Bounded(size=16):
                 return self._component("AccountName", Bounded, NAME)
@@ -214,7 +214,7 @@ class Schemas:
 
 
 def reachable(of: Any, components: dict[str, Schema]) -> dict[str, Schema]:
-    """The components that something refers to, directly or through others."""
+    """Return the components that a value refers to, directly or through others."""
     found: dict[str, Schema] = {}
     waiting = [of]
     while waiting:
@@ -259,7 +259,7 @@ def text(description: str, pattern: str) -> Schema:
 
 
 def described(cls: type[Struct], schema: Schema) -> Schema:
-    """A schema with what a class says of itself."""
+    """Return a schema with the docstring of a class as its description."""
     return {"description": inspect.getdoc(cls) or "", **schema}
 
 

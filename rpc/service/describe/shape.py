@@ -1,4 +1,4 @@
-"""What the annotation of an argument or a result says, as a small tree. Signatures and schemas are made from it; nothing here
+"""The shape of an argument or a result, as a small tree made from its annotation. Signatures and schemas are made from it. Nothing here
 knows chains or requests.
 """
 
@@ -18,11 +18,11 @@ NONE = (None, type(None))
 
 
 class Anything(Struct, frozen=True):
-    """A JSON value that nothing is declared of; an object unless something else is said."""
+    """A JSON value of which nothing is declared; by default an empty object."""
 
 
 class Number(Struct, frozen=True):
-    """A JSON number that need not be whole; only the social index tells such."""
+    """A JSON number that need not be whole; only `bridge` has them."""
 
 
 class Declared(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Mapped(Struct, frozen=True):
 
 
 class Members(Struct, frozen=True):
-    """An object with these members; `optional` are those that may be left out."""
+    """An object with these members; `optional` ones may be left out."""
 
     fields: dict[str, Any]
     optional: frozenset[str]
@@ -78,7 +78,7 @@ Shape = Anything | Number | Declared | Listed | Row | Mapped | Members | Nullabl
 
 
 def shape_of(annotation: Any) -> Shape:
-    """What an annotation says. Raises TypeError for what no argument or result may be annotated with."""
+    """Return the shape that an annotation declares. Raises TypeError for an annotation that says nothing about JSON."""
     marks = getattr(annotation, "__metadata__", ())
     for mark in marks:
         if isinstance(mark, Of):
@@ -106,7 +106,7 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def result_shape(method: Method) -> Shape:
-    """The shape of a method's reply: what its function returns, under the key that it may have."""
+    """Return the shape of a method's reply: that of the function's result, below the key that the reply may have."""
     returned = shape_of(method.returns)
     return Members({method.key: returned}, frozenset()) if method.key else returned
 

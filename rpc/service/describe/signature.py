@@ -1,4 +1,4 @@
-"""What jsonrpc.get_signature shows of a method: arguments and result as they are by default; nothing here knows requests.
+"""What jsonrpc.get_signature shows of a method: its arguments and its result with their default values. Nothing here knows requests.
 
 Source: rpc-api.md §1.11.
 """
@@ -15,17 +15,17 @@ from state.protocol.transaction import Wire
 
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
-    """Default-valued arguments and result of a method."""
+    """Return default-valued arguments and result of a method."""
     return {"args": _arguments(method, wire), "ret": result_default(method, wire)}
 
 
 def result_default(method: Method, wire: Wire) -> Any:
-    """The result of a method with nothing in it; an empty object where nothing is declared."""
+    """Return the result of a method with nothing in it; an empty object where nothing is declared."""
     return blank_shape(result_shape(method), wire, method.form)
 
 
 def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
-    """The JSON value of a shape with nothing in it; optional members are left out."""
+    """Return the JSON value of a shape with nothing in it; optional members are left out."""
     match shape:
         case Declared(of=of):
             return blank(of, record_codecs(wire.spec), form is LEGACY)
@@ -46,7 +46,7 @@ def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
 
 
 def shown_argument(parameter: Parameter, method: Method, wire: Wire) -> Any:
-    """The JSON form of what a missing argument stands for; UNSET for none."""
+    """Return the JSON form of the default of an argument; UNSET for none."""
     member = argument(parameter.annotation, wire, method.form)
     return shown_default(default_of(parameter, member), member)
 

@@ -73,7 +73,7 @@ async def serve(
 
 
 def server_config(host: str, port: int) -> Config:
-    """How hypercorn is set up: bounded, quiet, its messages in the log `rpc.http`."""
+    """Return hypercorn's configuration: bounded, quiet, its messages in the log `rpc.http`."""
     config = Config()
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.backlog = BACKLOG_MAX
@@ -106,7 +106,7 @@ class Gateway:
             await self._websocket(scope, receive, send)
 
     async def _load_pages(self) -> App:
-        """The Quart app; loaded in a thread, since importing it takes a tenth of a second."""
+        """Return the Quart app; it is loaded in a thread, since importing it takes a tenth of a second."""
         async with self._page_lock:
             if self._page_app is None:
                 self._page_app = await trio.to_thread.run_sync(page_app, self.pages)
@@ -178,7 +178,7 @@ class Gateway:
             self.sockets_open -= 1
 
     async def _talk(self, local: bool, receive: Receive, send: Send, nursery: trio.Nursery) -> None:
-        """Answer frames until the client leaves: in their order, but nothing waits for a broadcast."""
+        """Answer frames until the client leaves: in their order, except that nothing waits for a broadcast."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
 
         async def answer_later(reply: Awaitable[bytes]) -> None:
@@ -202,16 +202,16 @@ class Gateway:
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether a request comes from a program on this machine; pages in its browsers don't count, they send their origin."""
+    """Whether a request comes from a program on this machine. Pages in its browsers don't count: they send their origin."""
     client = scope.get("client")
     host = str(client[0]).removeprefix("::ffff:") if client else ""
     return (host == "::1" or host.startswith("127.")) and all(name != b"origin" for name, _ in scope["headers"])
 
 
 async def read_body(receive: Receive, hold: Hold) -> bytes | None:
-    """The body of a request; of one that is too large the beginning, one byte too much. None when the client left.
+    """Return the body of a request; for one that is too large, one byte more than is allowed; None when the client left.
 
-    What is too large is still taken in, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent all.
+    A body that is too large is still received, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent everything.
     """
     chunks, size = [], 0
     while True:
@@ -228,7 +228,7 @@ async def read_body(receive: Receive, hold: Hold) -> bytes | None:
 
 
 def page_app(pages: Pages) -> App:
-    """The quart-trio app that shows pages: each path the JSON of what its function returns."""
+    """Return the quart-trio app of the pages: each path shows the JSON of what its function returns."""
     from quart import Response
     from quart_trio import QuartTrio
 
@@ -247,7 +247,7 @@ def page_app(pages: Pages) -> App:
 
 
 async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
-    """What is waited for, or None when the client leaves before."""
+    """Wait for a reply and return it, or None when the client leaves first."""
     answered: bytes | None = None
 
     async def watch(scope: trio.CancelScope) -> None:
@@ -263,14 +263,14 @@ async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | Non
 
 
 async def _respond(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    """A whole HTTP response."""
+    """Send a whole HTTP response."""
     length = (b"content-length", b"%d" % len(body))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})
 
 
 async def _turn_away(receive: Receive, send: Send, status: int, text: bytes) -> None:
-    """An answer while the request may still be coming in: hypercorn can only end it when somebody takes that."""
+    """Answer while the request may still be arriving: hypercorn can end it only when somebody receives the rest."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_take_the_rest, receive)
         await _respond(send, status, _TEXT, text)
@@ -283,7 +283,9 @@ async def _take_the_rest(receive: Receive) -> None:
 
 
 def _nothing_to_read() -> Receive:
-    """For pages: an empty body, and no word of the connection's end, on which Quart would stop in the middle of closing it."""
+    """Return the `receive` of pages: an empty body, and never the end of the connection, on which Quart would stop in the middle of closing
+    it.
+    """
     waiting = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> dict[str, Any]:
@@ -295,5 +297,5 @@ def _nothing_to_read() -> Receive:
 
 
 async def _send_text(send: Send, text: str) -> None:
-    """One text frame."""
+    """Send one text frame."""
     await send({"type": "websocket.send", "text": text})

@@ -1,5 +1,5 @@
-"""Takes connections and hands each to hypercorn, with bounds that its own loop doesn't have: on their number, on how long a
-client may keep bytes waiting, and on how long one that has gone is kept. It must not know what is asked.
+"""Accepts connections and hands each to hypercorn, with bounds that hypercorn's own loop lacks: on the number of connections, on the time
+that a client may keep bytes waiting, and on the time that one that has left is kept. It knows nothing of requests.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -27,7 +27,7 @@ class Line:
         self._stream = stream
 
     async def receive_some(self, size: int) -> bytes:
-        """What has come; nothing at the end."""
+        """Return the bytes that have arrived; none at the end."""
         data = b""
         try:
             data = bytes(await self._stream.receive_some(size))
@@ -55,7 +55,7 @@ class Line:
         await self._stream.aclose()
 
     def cut(self) -> None:
-        """Close it at once; whoever waits for it is told."""
+        """Close the connection at once; tasks that wait for it are woken with an error."""
         self.socket.close()
 
 
@@ -104,7 +104,7 @@ async def listen(
 
 
 async def cut_when_cancelled(lines: Collection[Line]) -> None:
-    """Cut all connections when cancelled: those that are sending would not notice otherwise."""
+    """Cut all connections when cancelled: a task that is sending would not notice otherwise."""
     try:
         await trio.sleep_forever()
     finally:
