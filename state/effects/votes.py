@@ -22,7 +22,7 @@ def lap_length(state: State) -> int:
 def time_for(distance: int, votes: int) -> int:
     """Return the virtual time in which a witness covers a distance at the speed votes + 1.
 
-    Before hardfork 2 votes could become negative: a power-down that hardfork 1 had multiplied by a million took more from
+    Before hardfork 3 votes could be negative: a power-down that hardfork 1 had multiplied by a million took more from
     its witnesses than it had given. As an unsigned number such a speed is enormous and the time 0; only at -1 it is 0, where
     the reference's division raises and refuses the transaction or the block.
     """

@@ -285,7 +285,7 @@ def test_inactive_witnesses_of_the_main_build_lose_their_keys_slot_by_slot() -> 
 
 
 def test_no_witness_can_have_the_speed_zero() -> None:
-    """Before hardfork 2 votes could become negative: at -1 the reference divides by zero, which refuses what led there."""
+    """Early votes could be negative: at -1 the reference divides by zero, which refuses what led there."""
     state = chain_at(1).state
     witness = state.witness("initminer")
     state.witnesses.modify(witness, votes=-1)
