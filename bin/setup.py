@@ -38,7 +38,7 @@ class SetupError(Exception):
 
 
 class Pins(NamedTuple):
-    """What pip is told to install, and the versions of everything that this pulls in."""
+    """The packages that pip installs, and the versions of everything that they pull in."""
 
     packages: list[str]
     constraints: list[str]

@@ -119,17 +119,19 @@ def in_order(order: str) -> Find:
     return find
 
 
-declare_discussions("get_discussions_by_trending", "Posts with votes under a tag, those that are trending first.", in_order("trending"))
-declare_discussions("get_discussions_by_hot", "Posts with votes under a tag, those that are hot first.", in_order("hot"))
-declare_discussions("get_discussions_by_created", "Posts under a tag, newest first.", in_order("created"))
-declare_discussions("get_discussions_by_active", "Posts under a tag, those with the latest reply first.", in_order("active"))
-declare_discussions("get_discussions_by_votes", "Posts under a tag, those with the most votes first.", in_order("votes"))
-declare_discussions("get_discussions_by_children", "Posts under a tag, those with the most replies first.", in_order("children"))
-declare_discussions("get_discussions_by_promoted", "Promoted posts under a tag, those that were paid most for first.", in_order("promoted"))
-declare_discussions("get_discussions_by_cashout", "Posts under a tag by the time of their payout, next first.", in_order("cashout"))
-declare_discussions("get_post_discussions_by_payout", "Posts under a tag, those that will be paid most for first.", in_order("post_payout"))
 declare_discussions(
-    "get_comment_discussions_by_payout", "Replies under a tag, those that will be paid most for first.", in_order("comment_payout")
+    "get_discussions_by_trending", "List posts with votes under a tag, by trending score, highest first.", in_order("trending")
+)
+declare_discussions("get_discussions_by_hot", "List posts with votes under a tag, by hot score, highest first.", in_order("hot"))
+declare_discussions("get_discussions_by_created", "List posts under a tag, newest first.", in_order("created"))
+declare_discussions("get_discussions_by_active", "List posts under a tag, most recently answered first.", in_order("active"))
+declare_discussions("get_discussions_by_votes", "List posts under a tag, most votes first.", in_order("votes"))
+declare_discussions("get_discussions_by_children", "List posts under a tag, most replies first.", in_order("children"))
+declare_discussions("get_discussions_by_promoted", "List promoted posts under a tag, highest promotion first.", in_order("promoted"))
+declare_discussions("get_discussions_by_cashout", "List posts under a tag by the time of their payout, next first.", in_order("cashout"))
+declare_discussions("get_post_discussions_by_payout", "List posts under a tag, highest pending payout first.", in_order("post_payout"))
+declare_discussions(
+    "get_comment_discussions_by_payout", "List replies under a tag, highest pending payout first.", in_order("comment_payout")
 )
 
 

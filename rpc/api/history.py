@@ -57,13 +57,13 @@ def find_account_history(state: State, show: Show, /, account: AccountName, star
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
 def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones: by transaction, and last those that belong to none."""
+    """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last."""
     return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones: by transaction, and last those that belong to none.
+    """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last.
 
     Operations on tokens are left out.
     """

@@ -31,10 +31,10 @@ from state.protocol.codec.kinds import (
     UInt64,
     as_it_is,
 )
+from state.protocol.constants import TIME_MAX
 from state.protocol.errors import ChainError, require
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.protocol.values.convert import to_array, to_choice, to_object
-from state.protocol.values.integers import UINT32_MAX
 
 __all__ = [
     "APPBASE",
@@ -66,7 +66,6 @@ __all__ = [
 ]
 
 MISSING: Any = object()
-TIME_MAX = UINT32_MAX
 # The reference takes whatever fits into a request; millions of names would make a reply of many gigabytes.
 ARRAY_SIZE_MAX = 10_000
 Value = TypeVar("Value")

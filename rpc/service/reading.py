@@ -26,7 +26,6 @@ SHOWN_SIZE_MAX = 4096
 
 _BLANK = b" \t\r\n"
 _LONG_NUMBER = re.compile(rb"\d{19}")
-_INT_MIN, _INT_MAX = INT64_MIN, UINT64_MAX
 _FIRST_VALUE = json.JSONDecoder()
 _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__
@@ -94,7 +93,7 @@ def _unreadable_integer(value: Any) -> ParseError | None:
     for at, member in enumerate(members):
         kind = type(member)
         if kind is int:
-            if _INT_MIN <= member <= _INT_MAX:
+            if INT64_MIN <= member <= UINT64_MAX:
                 continue
             error = ParseError("Couldn't parse uint64_t" if member > 0 else "Couldn't parse int64_t")
         else:

@@ -5,8 +5,7 @@ order: each one cuts, so two formulas that are equal in algebra can lead to diff
 Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
-from state.effects.arithmetic import narrowed
-from state.effects.arithmetic import share as share
+from state.effects.arithmetic import narrowed, share
 from state.effects.mana import update_manabar
 from state.effects.notices import emit
 from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance

@@ -4,11 +4,11 @@ The order of the parts is visible: each credit of SBD may pay interest first, to
 operation reports are read before the balances move. Source: block-processing.md §3.27 `clear_account`.
 """
 
+from state.effects.arithmetic import share
 from state.effects.balances import (
     adjust_balance,
     adjust_reward_balance,
     adjust_savings_balance,
-    share,
     vests_to_coin,
 )
 from state.effects.escrow import give_back_escrow

@@ -2,7 +2,7 @@
 Source: operations.md §8.6.
 """
 
-from state.effects.balances import share
+from state.effects.arithmetic import share
 from state.effects.comments import payout_time
 from state.effects.curves import SQUARE_ROOT, curve_value, early_curation, quadratic
 from state.effects.mana import wrapped

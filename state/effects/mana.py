@@ -8,7 +8,7 @@ at `spend_power` in early_voting.py. Source: operations.md §2.9; block-processi
 
 from state.protocol.constants import COIN_100_PERCENT, COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
 from state.protocol.errors import Refused
-from state.protocol.values.integers import HALF64, INT64_MAX, WORD64
+from state.protocol.values.integers import HALF64, INT64_MAX, INT64_MIN, WORD64
 from state.tables import State
 from state.tables.accounts import Account
 
@@ -25,9 +25,9 @@ def wrapped(value: int) -> int:
 
 def saturated(value: int) -> int:
     """Return a sum as a saturating int64 holds it: at most the largest number, at least the smallest."""
-    if -INT64_MAX - 1 <= value <= INT64_MAX:
+    if INT64_MIN <= value <= INT64_MAX:
         return value
-    return INT64_MAX if value > 0 else -INT64_MAX - 1
+    return INT64_MAX if value > 0 else INT64_MIN
 
 
 def regenerated(

@@ -2,6 +2,7 @@
 Source: operations.md §2.8; block-processing.md §3.2.
 """
 
+from state.effects.arithmetic import share
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -10,7 +11,6 @@ from state.effects.balances import (
     coin_to_reward_vests,
     coin_to_vests,
     median_price,
-    share,
     to_sbd,
 )
 from state.protocol.constants import COIN_100_PERCENT

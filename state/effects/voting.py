@@ -4,7 +4,7 @@ Source: operations.md §8.4, §8.5; block-processing.md §3.3.
 
 from typing import NamedTuple
 
-from state.effects.balances import share
+from state.effects.arithmetic import share
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
 from state.protocol.constants import (

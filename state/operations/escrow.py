@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from state.effects.balances import adjust_balance, share
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance
 from state.effects.escrow import give_back_escrow
 from state.operations import checks
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, Text, Time, UInt32

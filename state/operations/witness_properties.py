@@ -169,7 +169,7 @@ PACKED = {
 
 
 def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
-    """A property from its bytes; bytes behind it are ignored."""
+    """Return a property read from its bytes; bytes after it are ignored."""
     if not data and packed.empty is not None:
         return packed.empty
     with inside(f"error unpacking {packed.type}"):

@@ -8,7 +8,7 @@ follow, rc, tags, social
                   a plugin in a package each; `social` is the plugin `communities`
 
 A plugin has tables, which the state's journal undoes; listeners, which keep the tables up to date; functions that read them; and one
-declaration, `FOLLOW = Plugin("follow", ...)`. In a package these are modules: `rows` (`index` in social) holds the tables and the
-type of the plugin's data, `plugin` the declaration with the listeners, `lists` what RPC methods read. `rc` is a plugin and yet refuses
-transactions: this is a soft rule of the node that a transaction is sent to, no block is refused for it.
+declaration, `FOLLOW = Plugin("follow", ...)`. In a package these are modules: `rows` holds the tables and the type of the plugin's data
+(in social that is in `index`), `plugin` the declaration with the listeners, `lists` what RPC methods read. `rc` is a plugin and yet
+refuses transactions: this is a soft rule of the node that a transaction is sent to, no block is refused for it.
 """

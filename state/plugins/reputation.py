@@ -79,7 +79,7 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
     if left == 0:
         reputations.remove(author)
     elif INT64_MIN <= left <= INT64_MAX:
-        # A number that leaves 64 bits stays as it is, and nobody is told.
+        # A number that leaves 64 bits stays as it is, without an error.
         reputations.modify(author, reputation=left)
 
 

@@ -1,4 +1,6 @@
-"""Where tests stand: the test of `x/y.py` is found in `tests/x/`, under the name `test_y.py` or `test_y_<subject>.py`."""
+"""Where tests stand: the test of `x/y.py` is found in `tests/x/`, as `test_y.py` or `test_y_<subject>.py`; `test_x_<subject>.py` is
+about the whole folder.
+"""
 
 from pathlib import Path, PurePath
 

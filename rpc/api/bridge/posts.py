@@ -26,7 +26,7 @@ from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.index import Social
 from state.plugins.social.plugin import COMMUNITIES
-from state.plugins.social.posts import lists as social_posts_lists
+from state.plugins.social.posts import lists as posts_lists
 from state.tables import State
 from state.tables.content import Comment
 
@@ -72,12 +72,12 @@ def get_ranked_posts(
     most, name = limit_argument(limit, POSTS_MAX), tag_argument(tag)
     if name == "my" and not viewer:
         return []
-    scope = social_posts_lists.scope_of(kept, name, viewer)
+    scope = posts_lists.scope_of(kept, name, viewer)
     demand(sort in scope.orders, f"unknown sort {sort}")
     is_gone, start = start_post(state, kept, author, permlink)
     if is_gone or not scope.names:
         return []
-    found = social_posts_lists.ranked_posts(state, kept, scope, sort, most, start)
+    found = posts_lists.ranked_posts(state, kept, scope, sort, most, start)
     return shown(state, show, kept, [state.comments.find(comment) for comment in found])
 
 
@@ -115,11 +115,11 @@ def get_account_posts(
         case "blog" | "feed":
             return shown_entries(state, show, kept, sort, name, most, start)
         case "posts" | "comments":
-            found: Iterable[Comment] = social_posts_lists.own_posts(state, kept, name, is_reply=sort == "comments", start=start)
+            found: Iterable[Comment] = posts_lists.own_posts(state, kept, name, is_reply=sort == "comments", start=start)
         case "replies":
-            found = social_posts_lists.replies_to(state, kept, name, start)
+            found = posts_lists.replies_to(state, kept, name, start)
         case _:
-            found = social_posts_lists.unpaid_posts(state, kept, name, start)
+            found = posts_lists.unpaid_posts(state, kept, name, start)
     return shown(state, show, kept, islice(found, most))
 
 
@@ -131,8 +131,8 @@ def shown(state: State, show: Show, kept: Social, comments: Iterable[Comment]) -
 
 def shown_entries(state: State, show: Show, kept: Social, sort: str, account: str, limit: int, start: Comment | None) -> list[Json]:
     """Return the entries of a blog or a feed from a post on, each with the accounts that reblogged it."""
-    entries: Iterator[social_posts_lists.Shown]
-    entries = social_posts_lists.blog(state, kept, account) if sort == "blog" else social_posts_lists.feed(state, kept, account)
+    entries: Iterator[posts_lists.Shown]
+    entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
         entries = dropwhile(lambda entry: entry.comment is not start, entries)
     reader, views = post_reader(state, kept), []
@@ -164,7 +164,7 @@ def get_discussion(
     if top is None or top.author in kept.irredeemables:
         return {}
     reader, dump, found = post_reader(state, kept), show.by(BridgePostRecord), {}
-    for comment, replies in social_posts_lists.discussion(state, kept, top).items():
+    for comment, replies in posts_lists.discussion(state, kept, top).items():
         view = reader.view(state.comments.find(comment))
         view.replies = [f"{one.author}/{one.permlink}" for one in replies]
         found[f"{view.comment.author}/{view.comment.permlink}"] = dump(view)

@@ -4,7 +4,7 @@ Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio
 
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
-from state.effects.balances import share
+from state.effects.arithmetic import share
 from state.effects.mana import update_manabar
 from state.effects.notices import announce, complete, emit
 from state.protocol.constants import (

@@ -2,7 +2,8 @@
 Source: block-processing.md §3.7, §3.14, §3.19, §3.21.
 """
 
-from state.effects.balances import adjust_balance, adjust_supply, median_price, share
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance, adjust_supply, median_price
 from state.effects.escrow import give_back_escrow
 from state.effects.mining_rewards import liquidity_reward
 from state.effects.notices import emit

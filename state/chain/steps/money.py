@@ -3,7 +3,7 @@ Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
 from state.chain.steps.medians import median
-from state.effects.arithmetic import narrowed, quotient
+from state.effects.arithmetic import narrowed, quotient, share
 from state.effects.balances import (
     add_vesting,
     adjust_balance,
@@ -12,7 +12,6 @@ from state.effects.balances import (
     adjust_supply,
     coin_to_vests,
     median_price,
-    share,
     vests_to_coin,
 )
 from state.effects.mana import truncated

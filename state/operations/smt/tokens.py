@@ -4,7 +4,8 @@ Sources: operations.md §15, wire-format.md §4.1, §4.6.
 
 from __future__ import annotations
 
-from state.effects.balances import adjust_balance, median_price, share, to_sbd
+from state.effects.arithmetic import share
+from state.effects.balances import adjust_balance, median_price, to_sbd
 from state.effects.nai import is_in_pool, replenish_pool, take_from_pool
 from state.effects.tokens import last_emission, nai_number, symbol_text, token_with_name
 from state.operations import checks

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from state.operations.custom import CustomBinary, CustomJson
-from state.protocol.codec.kinds import AccountName, Codecs, Many, String, Text, Variant
+from state.protocol.codec.kinds import NO_SUCH_TYPE, AccountName, Codecs, Many, String, Text, Variant
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Needed
 from state.protocol.values import jsontext
@@ -124,7 +124,7 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
             name = to_text(tag)
             require(name in NAMES, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
             tag = NAMES[name]
-    require(0 <= tag < len(CLASSES), condition="w < count() && w >= 0")
+    require(0 <= tag < len(CLASSES), condition=NO_SUCH_TYPE)
     inner: Inner = codecs.parser(CLASSES[tag])(fields)
     return inner
 

@@ -158,7 +158,7 @@ class _Reader:
         try:
             return self._value()
         except ChainError as error:
-            raise self._told_by_containers(error) from None
+            raise self._with_containers(error) from None
 
     def _value(self) -> Any:
         first = self._peek(SPACE)
@@ -289,7 +289,7 @@ class _Reader:
             self.trail.append(f"{text}\n    {_printed(values)}\n    {place}")
         return error
 
-    def _told_by_containers(self, error: ChainError) -> ChainError:
+    def _with_containers(self, error: ChainError) -> ChainError:
         """The error as it comes out of the containers that were open."""
         for container, _ in reversed(self.open):
             if type(container) is list:

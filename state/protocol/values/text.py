@@ -4,9 +4,8 @@ A text is a `str` decoded from bytes with surrogate escapes, so that bytes which
 Its size is that of its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
 """
 
+import binascii
 import re
-from binascii import Error as NotHex
-from binascii import a2b_hex
 from datetime import date
 from functools import lru_cache
 
@@ -107,8 +106,8 @@ def first_byte(text: str) -> str:
 def hex_bytes(text: str) -> bytes:
     """Bytes from hex digits in either case; an odd digit at the end is dropped, anything else fails."""
     try:
-        return a2b_hex(text if text.isascii() and len(text) % 2 == 0 else text[: size(text) & ~1])
-    except (NotHex, ValueError):
+        return binascii.a2b_hex(text if text.isascii() and len(text) % 2 == 0 else text[: size(text) & ~1])
+    except (binascii.Error, ValueError):
         raise bad_hex(text) from None
 
 

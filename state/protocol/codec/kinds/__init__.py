@@ -6,7 +6,6 @@ from state.protocol.codec.kinds.base import (
     Codecs,
     Dump,
     Kind,
-    NotCanonical,
     Pack,
     Parse,
     Unpack,
@@ -20,6 +19,7 @@ from state.protocol.codec.kinds.money import AssetKind, CoinFee, CoinFeeKind, Pr
 from state.protocol.codec.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide
 from state.protocol.codec.kinds.texts import Blob, Bounded, String
 from state.protocol.codec.kinds.variants import NO_SUCH_TYPE, ChainVariant, Tagged, Variant, Void, type_and_value, untagged, variant_tag
+from state.protocol.errors import NotCanonical
 from state.protocol.values.asset import Asset
 
 Int8 = Annotated[int, Int(8, signed=True)]

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from state.protocol.errors import NotCanonical as NotCanonical
-from state.protocol.errors import OutOfRange
+from state.protocol.errors import NotCanonical, OutOfRange
 from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import UINT32_MAX
 from state.protocol.values.symbols import Symbols

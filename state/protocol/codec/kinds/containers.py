@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.codec.kinds.scalars import flag
 from state.protocol.codec.kinds.variants import untagged
-from state.protocol.errors import require
+from state.protocol.errors import NotCanonical, require
 from state.protocol.values.convert import to_array
 from state.protocol.values.text import encode
 

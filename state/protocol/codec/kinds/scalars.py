@@ -8,8 +8,8 @@ from __future__ import annotations
 from struct import Struct as Layout
 from typing import Any
 
-from state.protocol.codec.kinds.base import Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack
-from state.protocol.errors import Refused
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack
+from state.protocol.errors import NotCanonical, Refused
 from state.protocol.keys.keys import public_key_from_text, public_key_text
 from state.protocol.values.convert import json_int, to_bool, to_choice, to_int, to_text, to_u128
 from state.protocol.values.integers import HALF64, UINT32_MAX, UINT64_MAX, WORD64

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from state.protocol.codec.kinds.base import LENGTHS, Codecs, Dump, Kind, NotCanonical, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.codec.kinds.base import LENGTHS, Codecs, Dump, Kind, Pack, Parse, Unpack, pack_length, unpack_count
+from state.protocol.errors import NotCanonical
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
 
