@@ -102,13 +102,16 @@ class Site:
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:
-        """The result of a call from this machine, by position or by name; raises Refusal. On a `coin` chain its shape is checked."""
+        """Return the result of a call from this machine, by position or by name; raises Refusal.
+
+        On a `coin` chain the result is compared with its shape in methods.json, where the reference has the method.
+        """
         group = method.split(".")[0]
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params) if group == "condenser_api" else named}
         reply = json.loads(self.answer(json.dumps(request).encode(), local))
         if "error" in reply:
             raise Refusal(reply["error"])
-        if self.state.spec.brand == "coin":
+        if self.state.spec.brand == "coin" and method in SHAPES:
             assert list(mismatches(SHAPES[method], reply["result"])) == []
         return reply["result"]
 

@@ -65,6 +65,7 @@ def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -
     """
     found = []
     for operation in names_of(module):
+        assert {operation} <= names.keys() & refusals.keys(), f"{operation}: enter it in NAMES and REFUSALS of its file"
         fields = names[operation].split()
         made = [({field.rstrip("?"): "Bad"}, NAME) for field in fields]
         made += [({field: ""}, NAME.replace("Bad ", " ")) for field in fields if not field.endswith("?")]

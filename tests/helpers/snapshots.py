@@ -6,9 +6,13 @@ from state.store import Lists, Table
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
-    """Everything in the tables, lists and dicts of a plugin, in words; verifies them on the way."""
+    """Return everything in the tables, lists and dicts of a plugin's data, in words; verifies them on the way.
+
+    The data may be a table itself: its rows are live objects, so they are written out like those of others.
+    """
     found: dict[str, Any] = {}
-    for name, value in vars(plugin).items():
+    parts = {"rows": plugin} if isinstance(plugin, Table) else vars(plugin)
+    for name, value in parts.items():
         if isinstance(value, Table):
             value.check()
             found[name] = value.next_id, [repr(row) for row in value]
