@@ -10,10 +10,8 @@ from rpc.service.shown import Amount
 from state.plugins.social.communities.payloads import ROLE_NAMES, ROLES
 from state.plugins.social.rows import Role
 from state.protocol.codec.kinds import Choice, Codecs, Dump, Kind, Many, Seconds, String
-from state.protocol.values.asset import SBD
+from state.protocol.values.asset import SBD, SBD_UNIT
 from state.protocol.values.text import time_text
-
-SBD_UNIT = 1000
 
 
 def sbd_number(amount: int) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from state.operations.custom import CustomBinary, CustomJson
-from state.protocol.codec.kinds import NO_SUCH_TYPE, AccountName, Codecs, Many, String, Text, Variant
+from state.protocol.codec.kinds import NO_SUCH_TYPE, AccountName, Codecs, Many, String, Text, Variant, variant_tag
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Needed
 from state.protocol.values import jsontext
@@ -119,11 +119,7 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
         require(type(value) is dict, "Input data have to treated as object.", condition="var.is_object()")
         require("type" in value, "Type field doesn't exist.", condition='v_object.contains( "type" )')
         require("value" in value, "Value field doesn't exist.", condition='v_object.contains( "value" )')
-        tag, fields = value["type"], value["value"]
-        if type(tag) is not int:
-            name = to_text(tag)
-            require(name in NAMES, "Invalid object name: ${n}", condition="itr != to_tag.end()", n=name)
-            tag = NAMES[name]
+        tag, fields = variant_tag(value["type"], NAMES), value["value"]
     require(0 <= tag < len(CLASSES), condition=NO_SUCH_TYPE)
     inner: Inner = codecs.parser(CLASSES[tag])(fields)
     return inner

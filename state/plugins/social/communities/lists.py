@@ -15,9 +15,9 @@ from state.plugins.social.index import Social
 from state.plugins.social.posts.view import EVERYTHING, Ranked
 from state.plugins.social.rows import Community, Role, Subscription
 from state.protocol.constants import DAY_SECONDS
+from state.protocol.values.asset import SBD_UNIT
 from state.tables import State
 
-SBD_UNIT = 1000
 POPULAR_SECONDS = 30 * DAY_SECONDS
 SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
