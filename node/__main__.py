@@ -13,7 +13,7 @@ def main() -> int:
     The imports are inside, since they take a moment: Ctrl-C in it should end the process without a traceback as well.
     """
     try:
-        from node.command import main as command
+        from node.commands.app import main as command
         from node.logs import configure_logs
 
         configure_logs()

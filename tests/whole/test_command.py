@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from node.banner import show_banner
-from node.command import address
+from node.commands.app import address
 from node.failures import NodeError
 from node.node import Address
 from node.plugins import KNOWN, chosen_plugins

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter, validators
 
+from node.commands.blocks import blocks
+from node.commands.snapshot import snapshot
 from node.failures import NodeError
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
@@ -21,6 +23,8 @@ DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
 
 app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", version_flags=[])
+app.command(blocks)
+app.command(snapshot)
 
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
@@ -98,7 +102,7 @@ def keys_command(
 @app.command(name="version")
 def version_command() -> int:
     """Print the version of this program, of Python, and the names of its chains."""
-    pins = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+    pins = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     say(f"coind {pins['project']['version']}")
     say(f"Python {platform.python_version()}")
     say(f"chains {' '.join(spec_names())}")

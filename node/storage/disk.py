@@ -1,0 +1,175 @@
+"""The disk as the node uses it: everything that `node/storage` and snapshots read and write goes through a `Disk`.
+
+Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/reliability.md). What the two promise
+is therefore written down here, and it is what POSIX promises: a write is seen by every reader at once; it survives a loss of power only
+after `File.sync`; a file that was made, renamed or removed survives one only after `Disk.sync_folder` of its folder. Every method may
+raise OSError.
+"""
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+READ_SIZE = 1 << 20
+
+
+class File(Protocol):
+    """An open file, read and written at places in bytes, without a buffer."""
+
+    def size(self) -> int:
+        """Return the number of bytes in it."""
+
+    def read(self, size: int, start: int) -> bytes:
+        """Return `size` bytes from a place on, fewer where the file ends."""
+
+    def write(self, data: bytes, start: int) -> None:
+        """Write all data at a place."""
+
+    def truncate(self, size: int) -> None:
+        """Cut it, or lengthen it by zeros, to a size."""
+
+    def sync(self) -> None:
+        """Return once everything written to it, and its size, survives a loss of power."""
+
+    def lock(self) -> bool:
+        """Lock it against other processes until it is closed; returns False when another one has it."""
+
+    def close(self) -> None:
+        """Close it; what was not synced is not synced by that."""
+
+
+class Disk(Protocol):
+    """The operations on names: which files there are in a folder."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        """Open a regular file to read and write; with `create` it is made if it isn't there. Raises OSError for anything else."""
+
+    def open_to_read(self, path: Path) -> File:
+        """Open a regular file only to read it."""
+
+    def exists(self, path: Path) -> bool:
+        """Return whether there is a file or a folder of this name."""
+
+    def names(self, folder: Path) -> list[str]:
+        """Return the names in a folder, sorted."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder, with those above it, unless it is there."""
+
+    def replace(self, old: Path, new: Path) -> None:
+        """Give a file another name, in place of what had that name, in one step."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+
+    def sync_folder(self, path: Path) -> None:
+        """Return once the names in a folder survive a loss of power."""
+
+    def free(self, path: Path) -> int:
+        """Return the bytes that are free on the disk of a folder."""
+
+
+class SystemFile:
+    """A file of the operating system."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def size(self) -> int:
+        """See File."""
+        return os.fstat(self._descriptor).st_size
+
+    def read(self, size: int, start: int) -> bytes:
+        """See File; the system may return only a part at a time."""
+        return b"".join(self._parts(size, start))
+
+    def _parts(self, size: int, start: int) -> Iterator[bytes]:
+        while size and (part := os.pread(self._descriptor, min(size, READ_SIZE), start)):
+            yield part
+            start, size = start + len(part), size - len(part)
+
+    def write(self, data: bytes, start: int) -> None:
+        """See File; the system may write only a part at a time."""
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(self._descriptor, view, start)
+            view, start = view[written:], start + written
+
+    def truncate(self, size: int) -> None:
+        """See File."""
+        os.ftruncate(self._descriptor, size)
+
+    def sync(self) -> None:
+        """See File."""
+        os.fsync(self._descriptor)
+
+    def lock(self) -> bool:
+        """See File. The lock ends with the process, however that ends."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """See File."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class SystemDisk:
+    """The disk of this machine."""
+
+    def open(self, path: Path, *, create: bool = False) -> SystemFile:
+        """See Disk."""
+        return opened(path, os.O_RDWR | (os.O_CREAT if create else 0))
+
+    def open_to_read(self, path: Path) -> SystemFile:
+        """See Disk."""
+        return opened(path, os.O_RDONLY)
+
+    def exists(self, path: Path) -> bool:
+        """See Disk."""
+        return path.exists()
+
+    def names(self, folder: Path) -> list[str]:
+        """See Disk."""
+        return sorted(os.listdir(folder))
+
+    def make_folder(self, path: Path) -> None:
+        """See Disk."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def replace(self, old: Path, new: Path) -> None:
+        """See Disk."""
+        os.replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        """See Disk."""
+        os.unlink(path)
+
+    def sync_folder(self, path: Path) -> None:
+        """See Disk."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def free(self, path: Path) -> int:
+        """See Disk."""
+        found = os.statvfs(path)
+        return found.f_bavail * found.f_frsize
+
+
+def opened(path: Path, flags: int) -> SystemFile:
+    """Open a regular file; opening a pipe would wait for a writer, and a device has no end, so both are refused."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "is no regular file", str(path))
+    return SystemFile(descriptor)
