@@ -9,6 +9,7 @@ from state.effects.notices import notify
 from state.protocol.constants import (
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
+    EDIT_STEPS_MAX,
     HIVE_TREASURY_ACCOUNT,
 )
 from state.protocol.errors import InvalidTransaction, MissingActiveAuthority, TransactionExpired, WrongReferenceBlock, require
@@ -96,6 +97,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
     here = state.here
     here.trx_id = trx.id
     here.virtual_op = 0
+    here.edit_steps = EDIT_STEPS_MAX
     try:
         if not skip & Skip.VALIDATE:
             validate_transaction(state, trx)

@@ -19,7 +19,7 @@ from state.effects.comments import (
     require_same_parent,
 )
 from state.effects.early_voting import cast_early_vote
-from state.effects.edits import edited
+from state.effects.edits import Steps, edited
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
 from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Codecs, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
@@ -142,7 +142,10 @@ class Comment(Operation, frozen=True):
         state.comments.modify(comment, last_update=now, active=now)
         state.accounts.modify(author, last_post_edit=now)
         content = state.comment_contents.by_comment.find(comment.id)
-        changes = {"body": edited(content.body, self.body)}
+        # All edits of a transaction share the work that they may take.
+        steps = Steps(state.here.edit_steps)
+        changes = {"body": edited(content.body, self.body, steps)}
+        state.here.edit_steps = steps.left
         if self.title:
             changes["title"] = self.title
         if self.json_metadata:

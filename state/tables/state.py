@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from state.protocol.constants import EDIT_STEPS_MAX
 from state.protocol.errors import UnknownKey, require
 from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
@@ -22,6 +23,8 @@ class Coordinates(Struct):
     trx_in_block: int = 0
     op_in_trx: int = 0
     virtual_op: int = 0
+    # The work that edits may still take in the transaction.
+    edit_steps: int = EDIT_STEPS_MAX
 
 
 class Listeners:

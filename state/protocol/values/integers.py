@@ -13,3 +13,8 @@ HALF64 = 2**63
 """The first number that a signed integer of 64 bits doesn't hold: as unsigned it has the sign bit."""
 
 INT64_MIN, INT64_MAX = -HALF64, HALF64 - 1
+
+
+def as_int32(number: int) -> int:
+    """Return a number as a signed integer of 32 bits holds it: it wraps."""
+    return (number + WORD32 // 2) % WORD32 - WORD32 // 2

@@ -1,0 +1,217 @@
+"""Measures edits of comments: milliseconds of processor time for ordinary ones, and for the worst that were found to fit in a transaction.
+
+Run: .venv/bin/python -m bench.edits [name ...]         (default: all)
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from state.effects.edits import Steps, edited
+from state.protocol.constants import EDIT_STEPS_MAX
+
+# What a transaction of 65,536 bytes leaves for a body, and the longest body that one comment operation can publish.
+BODY_MAX = 65_000
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ROUNDS = 3
+
+# An old body and the edits that one transaction makes of it.
+Edits = tuple[str, list[str]]
+
+
+def words(seed: int, length: int) -> str:
+    """A text of made-up words."""
+    random = Random(seed)
+    return " ".join("".join(random.choices(LETTERS, k=random.randint(1, 9))) for _ in range(length // 5))[:length]
+
+
+def letters(seed: int, length: int, of: str = LETTERS) -> str:
+    """A text of letters picked at random."""
+    return "".join(Random(seed).choices(of, k=length))
+
+
+def filled(hunks: Iterator[str]) -> str:
+    """As many hunks as fit."""
+    out, size = [], 0
+    for hunk in hunks:
+        size += len(hunk.encode())
+        if size > BODY_MAX:
+            break
+        out.append(hunk)
+    return "".join(out)
+
+
+def ordinary() -> Edits:
+    """Three words of a post of 5 KB are replaced."""
+    old = words(1, 5000)
+    return old, [
+        "".join(
+            f"@@ -{p + 1},16 +{p + 1},13 @@\n {old[p : p + 4]}\n-{old[p + 4 : p + 12]}\n+a word\n {old[p + 12 : p + 16]}\n"
+            for p in (500, 1500, 2500)
+        )
+    ]
+
+
+def moved() -> Edits:
+    """The same, but the post has changed meanwhile."""
+    old, edits = ordinary()
+    return old[:300] + "Something new. " + old[300:505] + "x" + old[505:], edits
+
+
+def replaced_everywhere() -> Edits:
+    """A word is replaced a thousand times in a long post."""
+    old = words(2, BODY_MAX)
+    return old, [
+        filled(
+            f"@@ -{p + 1},12 +{p + 1},13 @@\n {old[p : p + 4]}\n-{old[p + 4 : p + 8]}\n+12345\n {old[p + 8 : p + 12]}\n"
+            for p in range(0, BODY_MAX - 60, 60)
+        )
+    ]
+
+
+def deletions_differ() -> Edits:
+    """Thirty deletions of 2,000 characters that differ in the middle."""
+    old = words(3, BODY_MAX)
+    texts = ((p, old[p : p + 800] + letters(p, 400) + old[p + 1200 : p + 2000]) for p in range(0, 60_000, 2000))
+    return old, [filled(f"@@ -{p + 1},2000 +{p + 1},0 @@\n-{text}\n" for p, text in texts)]
+
+
+def deletion_differs() -> Edits:
+    """One deletion of 60,000 characters that is different but at its ends."""
+    old = words(4, BODY_MAX)
+    text = old[:40] + letters(4, 60_000, LETTERS + " ") + old[60_040:60_080]
+    return old, [f"@@ -1,60080 +1,0 @@\n-{text}\n"]
+
+
+def nowhere() -> Edits:
+    """Patterns of 32 letters that fit nowhere."""
+    return letters(5, BODY_MAX, "abc"), [filled(f"@@ -{p},32 +{p},0 @@\n-{letters(p, 32, 'abc')}\n" for p in range(1, 60_000, 7))]
+
+
+def nowhere_short() -> Edits:
+    """Patterns of 6 letters that fit nowhere."""
+    return letters(6, BODY_MAX, "abc日"), [filled(f"@@ -{p} +{p} @@\n-{letters(p, 5, 'def')}a\n" for p in range(1, 60_000))]
+
+
+def shortest() -> Edits:
+    """As many patches as fit, each of one letter."""
+    return "a" * BODY_MAX, [filled(f"@@ -{1 + p % 9}+{1 + p % 9} @@\n-a\n".replace("+", " +", 1) for p in range(10_000))]
+
+
+def empty() -> Edits:
+    """As many patches as fit, without any change."""
+    return "a" * BODY_MAX, [filled("@@ -1 +1 @@\n" for _ in range(10_000))]
+
+
+def jumping() -> Edits:
+    """Patches that are at the beginning and at the end by turns, in a body that earlier edits have made longer."""
+    places = (1 if i % 2 else 1_000_000 for i in range(10_000))
+    return "a" * 1_000_000 + "🙂", [filled(f"@@ -{p} +{p},2 @@\n-a\n+aa\n" for p in places)]
+
+
+def insertions() -> Edits:
+    """One patch of thousands of insertions, at a place that has changed a little."""
+    old = words(7, BODY_MAX)
+    return old, ["@@ -101,20 +101,20 @@\n" + f" {old[100:110]}x{old[111:120]}\n" + "+a\n" * 20_000]
+
+
+def letters_deleted() -> Edits:
+    """One patch of thousands of deletions of a letter, at a place that has changed a little."""
+    old = letters(8, 20_000)
+    return old, ["@@ -1,9 +1,9 @@\n" + "".join(f"-{letter}\n" for letter in old[:9000] + "?" + old[9001:20_000])]
+
+
+def same_letter() -> Edits:
+    """A deletion of one letter thousands of times, of which some in the middle are others."""
+    pattern = "a" * 20_000 + "b" + "a" * 10_000 + "b" + "a" * 30_000
+    return "a" * 25_000 + "c" + "a" * 40_000, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
+
+
+def halves() -> Edits:
+    """Two texts of one letter whose halves are alike in thousands of ways."""
+    pattern = "x" * 32 + "b" + "a" * 30_000 + "cb" + "a" * 30_000 + "y" * 32
+    return "x" * 32 + "d" + "a" * 29_000 + "ef" + "a" * 29_000 + "g" + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
+
+
+def shifted() -> Edits:
+    """A change that may stand at thousands of places."""
+    pattern = "x" * 32 + "a" * 60_000 + "y" * 32
+    return "x" * 32 + "a" * 59_990 + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n+b\n"]
+
+
+def searched() -> Edits:
+    """Patterns for which a search has to compare much at each place."""
+    pattern = "a" * 16 + "b" + "a" * 15
+    return pattern + "a" * BODY_MAX, [filled(f"@@ -{p} +{p} @@\n-{pattern}\n" for p in range(2, 400))]
+
+
+def pieces() -> Edits:
+    """A deletion that is cut into thousands of patches, of which none fits."""
+    return letters(9, BODY_MAX, "abc"), ["@@ -1 +1 @@\n a\n@@ -1,60000 +1,0 @@\n-" + letters(10, 60_000, "abc") + "\n"]
+
+
+def pieces_equal() -> Edits:
+    """A patch with much context, and a letter that is inserted at each 20th place."""
+    old = words(11, 55_000)
+    return old, ["@@ -1,60000 +1,0 @@\n" + "".join(f" {old[p : p + 20]}\n+a\n" for p in range(0, 50_000, 20))]
+
+
+def encoded() -> Edits:
+    """An insertion of encoded letters."""
+    return "abc", ["@@ -1 +1 @@\n+" + "%41a" * 16_000 + "\n"]
+
+
+def beyond_ascii() -> Edits:
+    """An insertion of letters that fall out, since they are not encoded."""
+    return "abc", ["@@ -1 +1 @@\n+" + "é" * 32_000 + "\n"]
+
+
+def lines() -> Edits:
+    """As many lines as fit."""
+    return "abc", ["@@ -1 +1 @@\n" + "+\n" * 32_000]
+
+
+def digits() -> Edits:
+    """Numbers of thousands of digits."""
+    return "abc", [f"@@ -{'9' * 60_000} +1 @@\n-a\n"]
+
+
+def many_operations() -> Edits:
+    """Hundreds of comment operations, each with a patch of a deletion that fits at its ends only."""
+    old = letters(12, 32) + letters(13, 400, "ab") + letters(14, 32)
+    return old, [f"@@ -1 +1 @@\n-{old[:32]}{letters(15, 60, 'ab')}{old[-32:]}\n"] * 300
+
+
+CASES: tuple[Callable[[], Edits], ...] = (
+    ordinary, moved, replaced_everywhere, deletions_differ, deletion_differs, nowhere, nowhere_short, shortest, empty, jumping, insertions,
+    letters_deleted, same_letter, halves, shifted, searched, pieces, pieces_equal, encoded, beyond_ascii, lines, digits, many_operations,
+)  # fmt: skip
+
+
+def measure(old: str, edits: list[str]) -> tuple[float, int]:
+    """Milliseconds, and steps, of the edits of one transaction: the best of a few rounds."""
+    seconds, taken = float("inf"), 0
+    for _ in range(ROUNDS):
+        steps = Steps(EDIT_STEPS_MAX)
+        start = time.process_time()
+        for body in edits:
+            edited(old, body, steps)
+        seconds = min(seconds, time.process_time() - start)
+        taken = EDIT_STEPS_MAX - steps.left
+    return seconds * 1000, taken
+
+
+def main(names: list[str]) -> None:
+    print(f"edits of one transaction, which may take {EDIT_STEPS_MAX} steps")
+    for case in CASES:
+        if not names or case.__name__ in names:
+            milliseconds, taken = measure(*case())
+            print(f"  {case.__name__:<22} {milliseconds:9.2f} ms {taken:10} steps   {(case.__doc__ or '').strip()}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,83 @@
+"""The text that is being edited, in pieces, so that a change costs the same at every place and in a text of any length."""
+
+from state.effects.edits.steps import Steps
+
+PIECE_LENGTH = 4096
+
+
+class UnfitError(Exception):
+    """A place beyond the end of the text: the reference's library throws, and takes the edit as a new text."""
+
+
+class Body:
+    """A text with a cursor: the pieces before it, and those after it in reverse, so that both are changed at their ends."""
+
+    def __init__(self, text: str, steps: Steps) -> None:
+        pieces = [text[i : i + PIECE_LENGTH] for i in range(0, len(text), PIECE_LENGTH)]
+        steps.take(len(pieces))
+        self.length = len(text)
+        self._steps = steps
+        self._before: list[str] = []
+        self._after = pieces[::-1]
+        # The place of the cursor, at the border of two pieces.
+        self._place = 0
+
+    def read(self, start: int, end: int) -> str:
+        """Return the characters from `start` to before `end`, as many of them as there are."""
+        self._seek(start)
+        skipped = start - self._place
+        if self._after and end <= self._place + len(self._after[-1]):
+            return self._after[-1][skipped : end - self._place]
+        missing = end - self._place
+        parts: list[str] = []
+        i = len(self._after)
+        while missing > 0 and i:
+            i -= 1
+            parts.append(self._after[i][:missing])
+            missing -= len(parts[-1])
+        self._steps.take(len(parts))
+        return "".join(parts)[skipped:]
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        """Put a text in the place of the characters from `start` to before `end`."""
+        if end > self.length:
+            raise UnfitError
+        if start == end and not new:
+            return
+        self._seek(start)
+        skipped, missing = start - self._place, end - self._place
+        head = self._after[-1][:skipped] if skipped else ""
+        tail = ""
+        # The piece at the cursor is taken for an insertion as well: pieces for themselves would become many.
+        while self._after and (missing > 0 or not head and not tail):
+            piece = self._after.pop()
+            tail = piece[missing:]
+            missing = max(0, missing - len(piece))
+            self._steps.take(1)
+        self.length += len(new) - (end - start)
+        merged = head + new + tail
+        if len(merged) <= 2 * PIECE_LENGTH:
+            if merged:
+                self._after.append(merged)
+            return
+        for i in range((len(merged) - 1) // PIECE_LENGTH * PIECE_LENGTH, -1, -PIECE_LENGTH):
+            self._after.append(merged[i : i + PIECE_LENGTH])
+            self._steps.take(1)
+
+    def rest(self, start: int) -> str:
+        """Return everything from `start` on."""
+        return self.read(start, self.length)
+
+    def _seek(self, place: int) -> None:
+        """Move the cursor to the piece that holds a place, or to the end."""
+        before, after = self._before, self._after
+        moved = 0
+        while place < self._place:
+            after.append(before.pop())
+            self._place -= len(after[-1])
+            moved += 1
+        while after and place >= self._place + len(after[-1]):
+            self._place += len(after[-1])
+            before.append(after.pop())
+            moved += 1
+        self._steps.take(moved)
