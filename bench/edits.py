@@ -5,7 +5,7 @@ Run: .venv/bin/python -m bench.edits [name ...]         (default: all)
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -45,15 +45,17 @@ def filled(hunks: Iterator[str]) -> str:
     return "".join(out)
 
 
+def replacing(old: str, places: Iterable[int]) -> Iterator[str]:
+    """Patches that replace eight characters by six, each with four characters around it."""
+    for i, p in enumerate(places):
+        context, word, following = old[p : p + 4], old[p + 4 : p + 12], old[p + 12 : p + 16]
+        yield f"@@ -{p + 1 - 2 * i},16 +{p + 1 - 2 * i},14 @@\n {context}\n-{word}\n+a word\n {following}\n"
+
+
 def ordinary() -> Edits:
     """Three words of a post of 5 KB are replaced."""
     old = words(1, 5000)
-    return old, [
-        "".join(
-            f"@@ -{p + 1},16 +{p + 1},13 @@\n {old[p : p + 4]}\n-{old[p + 4 : p + 12]}\n+a word\n {old[p + 12 : p + 16]}\n"
-            for p in (500, 1500, 2500)
-        )
-    ]
+    return old, ["".join(replacing(old, (500, 1500, 2500)))]
 
 
 def moved() -> Edits:
@@ -65,12 +67,7 @@ def moved() -> Edits:
 def replaced_everywhere() -> Edits:
     """A word is replaced a thousand times in a long post."""
     old = words(2, BODY_MAX)
-    return old, [
-        filled(
-            f"@@ -{p + 1},12 +{p + 1},13 @@\n {old[p : p + 4]}\n-{old[p + 4 : p + 8]}\n+12345\n {old[p + 8 : p + 12]}\n"
-            for p in range(0, BODY_MAX - 60, 60)
-        )
-    ]
+    return old, [filled(replacing(old, range(0, BODY_MAX - 60, 60)))]
 
 
 def deletions_differ() -> Edits:

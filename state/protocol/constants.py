@@ -60,7 +60,7 @@ COIN_CUSTOM_OP_DATA_MAX_LENGTH = 8192
 COIN_BENEFICIARY_LIMIT = 128
 COIN_COMMENT_TITLE_LIMIT = 256
 # The work that the edits of one transaction may take, in steps of about a tenth of a microsecond (docs/differences.md, "Edits").
-EDIT_STEPS_MAX = 200_000
+EDIT_STEPS_MAX = 100_000
 COIN_MAX_COMMENT_DEPTH_PRE_HF17 = 6
 COIN_MAX_COMMENT_DEPTH = 65535
 COIN_SOFT_MAX_COMMENT_DEPTH = 255

@@ -27,5 +27,7 @@ def edited(old: str, body: str, steps: Steps) -> str:
     except (UnreadableError, UnfitError):
         # The reference's library throws, and the reference takes the edit as a new text.
         return body
+    if body.isascii() and "%" not in body:
+        return result
     # Characters beyond the first plane have become two surrogates (`as_utf16`), which UTF-8 can't hold: they are pruned.
-    return result if result.isascii() else result.encode("utf-8", "ignore").decode()
+    return result.encode("utf-8", "ignore").decode()

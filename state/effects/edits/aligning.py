@@ -85,7 +85,7 @@ def best_start(before: str, change: str, after: str, steps: Steps) -> int:
 
 def border_score(text: str, start: int, border: int, end: int) -> int:
     """Return how good a place is for a border between the parts of a text from `start` to `end`; more is better."""
-    if border == start or border == end:
+    if border in (start, end):
         return EDGE_SCORE
     left, right = text[border - 1], text[border]
     left_word, right_word = left in WORD, right in WORD

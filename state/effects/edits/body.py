@@ -3,6 +3,8 @@
 from state.effects.edits.steps import Steps
 
 PIECE_LENGTH = 4096
+# How much of the text is copied in one step, to and fro.
+CHARACTERS_PER_STEP = 50
 
 
 class UnfitError(Exception):
@@ -14,7 +16,7 @@ class Body:
 
     def __init__(self, text: str, steps: Steps) -> None:
         pieces = [text[i : i + PIECE_LENGTH] for i in range(0, len(text), PIECE_LENGTH)]
-        steps.take(len(pieces))
+        steps.take(len(text) // CHARACTERS_PER_STEP)
         self.length = len(text)
         self._steps = steps
         self._before: list[str] = []
@@ -38,6 +40,24 @@ class Body:
         self._steps.take(len(parts))
         return "".join(parts)[skipped:]
 
+    def substitute(self, place: int, old: str, new: str) -> bool:
+        """Put a text in the place of another one, if that stands there; returns whether it does."""
+        self._seek(place)
+        start = place - self._place
+        end = start + len(old)
+        if self._after and self._after[-1].startswith(old, start):
+            # Nearly always the text is all in one piece.
+            piece = self._after[-1]
+            changed = piece[:start] + new + piece[end:]
+            if 0 < len(changed) <= 2 * PIECE_LENGTH:
+                self._after[-1] = changed
+                self.length += len(changed) - len(piece)
+                return True
+        elif self.read(place, place + len(old)) != old:
+            return False
+        self.replace(place, place + len(old), new)
+        return True
+
     def replace(self, start: int, end: int, new: str) -> None:
         """Put a text in the place of the characters from `start` to before `end`."""
         if end > self.length:
@@ -49,7 +69,7 @@ class Body:
         head = self._after[-1][:skipped] if skipped else ""
         tail = ""
         # The piece at the cursor is taken for an insertion as well: pieces for themselves would become many.
-        while self._after and (missing > 0 or not head and not tail):
+        while self._after and (missing > 0 or (not head and not tail)):
             piece = self._after.pop()
             tail = piece[missing:]
             missing = max(0, missing - len(piece))
@@ -70,14 +90,16 @@ class Body:
 
     def _seek(self, place: int) -> None:
         """Move the cursor to the piece that holds a place, or to the end."""
-        before, after = self._before, self._after
-        moved = 0
-        while place < self._place:
-            after.append(before.pop())
-            self._place -= len(after[-1])
-            moved += 1
-        while after and place >= self._place + len(after[-1]):
-            self._place += len(after[-1])
-            before.append(after.pop())
-            moved += 1
-        self._steps.take(moved)
+        before, after, here = self._before, self._after, self._place
+        moved = len(before)
+        while place < here:
+            piece = before.pop()
+            here -= len(piece)
+            after.append(piece)
+        while after and place >= here + len(after[-1]):
+            piece = after.pop()
+            here += len(piece)
+            before.append(piece)
+        if here != self._place:
+            self._place = here
+            self._steps.take(2 * abs(len(before) - moved))

@@ -6,11 +6,12 @@ from state.effects.edits.diffing import DELETE, EQUAL, INSERT
 from state.effects.edits.splitting import Patch
 from state.protocol.values.integers import INT64_MAX, as_int32
 
-HEAD = re.compile(r"@@ -([0-9]+),?([0-9]*) \+([0-9]+),?([0-9]*) @@")
+HEAD = re.compile(r"@@ -[0-9]+,?([0-9]*) \+([0-9]+),?([0-9]*) @@")
 KINDS = {"-": DELETE, "+": INSERT, " ": EQUAL}
 ENCODED = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 NOT_ENCODED = re.compile(r"%(?![0-9a-fA-F]{2})")
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+SHORT_DIGITS = 10
 INT64_DIGITS = len(str(INT64_MAX))
 # Lead bytes of UTF-8: the bits to shift away, what is left then, the bits that carry data, the number of bytes that follow.
 LEADS = ((5, 0b110, 0x1F, 1), (4, 0b1110, 0x0F, 2), (3, 0b11110, 0x07, 3))
@@ -40,23 +41,15 @@ def read_head(line: str) -> Patch:
     match = HEAD.fullmatch(line)
     if match is None:
         raise UnreadableError
-    start1, length1, start2, length2 = match.groups()
-    return Patch(place(start2, length2), span(length1), span(length2))
-
-
-def place(start: str, length: str) -> int:
-    """Return where a patch begins, counted from 0."""
-    # The format counts from 1, but gives the place of nothing as that of the character before it.
-    return as_int(start) if length == "0" else as_int32(as_int(start) - 1)
-
-
-def span(length: str) -> int:
-    """Return the length of a patch; one that is left out is 1."""
-    return as_int(length) if length else 1
+    old_length, start, new_length = match.groups()
+    # The format counts from 1, but gives the place of nothing as that of the character before it. A length that is left out is 1.
+    return Patch(as_int(start) - (new_length != "0"), as_int(old_length or "1"), as_int(new_length or "1"))
 
 
 def as_int(digits: str) -> int:
     """Read a number as the reference does: a 64-bit long that saturates, cut to a signed 32-bit integer."""
+    if len(digits) < SHORT_DIGITS:
+        return int(digits)
     # Python reads no numbers of thousands of digits.
     if len(digits) > INT64_DIGITS:
         digits = digits.lstrip("0") or "0"

@@ -29,7 +29,7 @@ class Patch(Struct):
 def pad(patches: list[Patch]) -> None:
     """Make room in patches for the padding at both ends of the text, and let the first one include it."""
     for patch in patches:
-        patch.start = as_int32(patch.start + MARGIN)
+        patch.start += MARGIN
     patch = patches[0]
     found = patch.differences
     missing = MARGIN
@@ -38,7 +38,7 @@ def pad(patches: list[Patch]) -> None:
         found[0] = (EQUAL, PADDING[MARGIN - missing :] + found[0][1])
     else:
         found.insert(0, (EQUAL, PADDING))
-    patch.start = as_int32(patch.start - missing)
+    patch.start -= missing
     extend(patch, missing)
     missing = MARGIN
     if found[-1][0] == EQUAL:
@@ -52,30 +52,26 @@ def pad(patches: list[Patch]) -> None:
 def extend(patch: Patch, count: int) -> None:
     """Add equal characters to the lengths of a patch."""
     patch.old_length = as_int32(patch.old_length + count)
-    patch.new_length = as_int32(patch.new_length + count)
+    patch.new_length += count
 
 
 def pieces(patch: Patch) -> Iterator[Patch]:
-    """Cut a patch that says it is longer than a pattern into patches that aren't, each with some context; others stay as they are.
+    """Cut a patch that says it is longer than a pattern into patches that aren't, each with some context.
 
     Equal parts alone make no piece. A big deletion stays in one piece if it follows an equal part.
     """
-    if patch.old_length <= PATTERN_LENGTH_MAX:
-        yield patch
-        return
     # The differences that are left, the next one last, and how much of that one is used up.
     left = patch.differences[::-1]
     used = 0
     start, context = patch.start, ""
     while left:
-        piece = Patch(as_int32(start - len(context)), len(context), len(context), [(EQUAL, context)] if context else [])
+        piece = Patch(start - len(context), len(context), len(context), [(EQUAL, context)] if context else [])
         is_empty = True
         while left and piece.old_length < PATTERN_LENGTH_MAX - MARGIN:
             kind, text = left[-1]
             available = len(text) - used
-            if kind == INSERT:
-                count = available
-            elif kind == DELETE and len(piece.differences) == 1 and piece.differences[0][0] == EQUAL and available > BIG_DELETION_LENGTH:
+            follows_equal = len(piece.differences) == 1 and piece.differences[0][0] == EQUAL
+            if kind == INSERT or (kind == DELETE and follows_equal and available > BIG_DELETION_LENGTH):
                 count = available
             else:
                 count = min(available, PATTERN_LENGTH_MAX - MARGIN - piece.old_length)
