@@ -42,9 +42,11 @@ async def debug_generate_blocks(
     edit_if_needed: Bool = True,
 ) -> UInt32:
     """Produce blocks with a private key, missing `miss_blocks` slots before each. With `edit_if_needed` the scheduled witness is given the
-    key where it has another one; otherwise the call ends there.
+    key where it has another one; otherwise the call ends there. Times end in 2106: nothing is made if the last block would come
+    later than 60 days before.
 
-    Other requests are answered in between.
+    Other requests are answered in between. `skip` takes the reference's flags; three have no effect, so that the chain can go on:
+    blocks are always signed, linked to the one before, and their transactions recorded.
     """
     return await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 

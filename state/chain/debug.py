@@ -4,29 +4,39 @@ from collections.abc import Iterator
 
 from state.chain.chain import Chain
 from state.chain.hardforks import set_hardfork
-from state.chain.skip import Skip
+from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
-from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS, TIME_MAX
 from state.protocol.errors import require
 from state.protocol.keys.keys import public_key, secret_from_wif
 from state.tables import State
 
 BLOCKS_MAX = 1_000_000
+# Times have 32 bits. What lies after a block's time by a period of the rules, at most 30 days, must fit as well.
+GENERATED_TIME_MAX = TIME_MAX - 60 * DAY_SECONDS
+# Flags that have no effect here, since the chain could not go on from such blocks, or would be another one after a replay: a block
+# that isn't in the fork tree has no successors, one without a signature is refused when it is applied again, and transactions
+# without a record could be sent twice.
+NEVER_SKIPPED = Skip.FORK_DB | Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_DUPE_CHECK
 
 
 def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> Iterator[None]:
     """Produce blocks with a private key (WIF), each `missed` slots after the first possible one; one block per step.
 
     It is an iterator so that a node can answer others between two blocks. With `edit` a scheduled witness that signs with another
-    key is given this one, without it the iteration ends there. An empty key makes no block.
+    key is given this one, without it the iteration ends there. An empty key makes no block. Nothing is made when the last block
+    would lie beyond GENERATED_TIME_MAX. Of the flags `skip`, NEVER_SKIPPED have no effect.
     """
     if count == 0 or not key:
         return
     require_bounded(count)
+    skip &= ~NEVER_SKIPPED
     secret = secret_from_wif(key)
     signing_key = public_key(secret)
     state = chain.state
-    for _ in range(count):
+    for left in range(count, 0, -1):
+        # The head may have moved since the last step, so that this is asked before each.
+        require_time(state, left, missed)
         slot = missed + 1
         name, when = scheduled_witness(state, slot), slot_time(state, slot)
         if state.witness(name).signing_key != signing_key:
@@ -57,12 +67,13 @@ def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = Tr
 def schedule_hardfork(chain: Chain, number: int) -> None:
     """Let the next block apply every hardfork up to a number; a number that this node doesn't know does nothing."""
     if number < len(chain.state.spec.hardfork_versions):
-        chain.debug_update(lambda state: set_hardfork(state, number, apply_now=False))
+        chain.debug_update(lambda state: set_hardfork(state, number, apply_now=False), TRUSTED)
 
 
 def give_key(chain: Chain, name: str, signing_key: bytes, skip: int) -> None:
     """Make a change of a witness's signing key part of the head block."""
-    chain.debug_update(lambda state: state.witnesses.modify(state.witness(name), signing_key=signing_key), skip)
+    # The head has been accepted, maybe with more flags than now. If it were refused this time, it would be lost.
+    chain.debug_update(lambda state: state.witnesses.modify(state.witness(name), signing_key=signing_key), skip | TRUSTED)
 
 
 def blocks_until(state: State, time: int) -> int:
@@ -74,3 +85,17 @@ def blocks_until(state: State, time: int) -> int:
 def require_bounded(count: int) -> None:
     """Refuse more blocks than one call may make."""
     require(count <= BLOCKS_MAX, "No more than ${max} blocks can be generated at once", condition="count <= max", max=BLOCKS_MAX)
+
+
+def require_time(state: State, count: int, missed: int) -> None:
+    """Refuse blocks of which the last one would come so late that times after it don't fit into 32 bits."""
+    last = slot_time(state, missed + 1) + (count - 1) * (missed + 1) * COIN_BLOCK_INTERVAL
+    require(
+        last <= GENERATED_TIME_MAX,
+        "count ${count} and miss_blocks ${missed} lead beyond second ${max} since 1970: only ${slots} slots are left",
+        condition="last_block_time <= max",
+        count=count,
+        missed=missed,
+        max=GENERATED_TIME_MAX,
+        slots=max(0, (GENERATED_TIME_MAX - slot_time(state, 1)) // COIN_BLOCK_INTERVAL + 1),
+    )

@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
-from state.chain.debug import BLOCKS_MAX
+from state.chain.debug import BLOCKS_MAX, GENERATED_TIME_MAX
 from state.chain.skip import Skip
+from state.operations.transfers import Transfer
 from state.protocol.keys.keys import public_key, wif_from_secret
+from state.protocol.values.asset import COIN, Asset
 from state.protocol.values.text import time_text
-from tests.helpers.api import INIT_WIF, NOW, Refusal, Site, secret
+from tests.helpers.api import INIT_SECRET, INIT_WIF, NOW, Refusal, Site, secret
 
 WIF = wif_from_secret(secret("other"))
+TRANSFER = Transfer(from_="initminer", to="null", amount=Asset(1, COIN))
 
 
 @pytest.fixture
@@ -59,6 +62,57 @@ def test_the_witness_is_given_the_key(site: Site) -> None:
     assert site.state.witness("initminer").signing_key == public_key(secret("other"))
     assert site.chain.block_by_number(2) is not None
     assert site.call("block_api.get_block", block_num=3)["block"]["previous"] == head.hex()
+
+
+@pytest.mark.parametrize(
+    ("count", "missed"), [(1, 4_294_967_295), (1, 900_000_000), (1000, 900_000), (2, 447_167_082), (BLOCKS_MAX, 4_294_967_295)]
+)
+def test_a_leap_beyond_the_end_of_time_changes_nothing(site: Site, count: int, missed: int) -> None:
+    time = site.state.head_time
+    code, message = site.refused("debug_node_api.debug_generate_blocks", debug_key=WIF, count=count, miss_blocks=missed)
+    slots = (GENERATED_TIME_MAX - time) // 3
+    assert (code, message.split(": ", 1)[1]) == (
+        -32003,
+        f"count {count} and miss_blocks {missed} lead beyond second {GENERATED_TIME_MAX} since 1970: only {slots} slots are left",
+    )
+    assert site.state.props.head_block_number == 2
+    assert site.state.witness("initminer").signing_key == public_key(INIT_SECRET)
+    assert generated(site, count=2) == 2
+    assert site.state.head_time == time + 6
+
+
+def test_the_last_slot_can_be_reached(site: Site) -> None:
+    assert generated(site, count=1, miss_blocks=(GENERATED_TIME_MAX - site.state.head_time) // 3 - 1) == 1
+    assert GENERATED_TIME_MAX - site.state.head_time < 3
+    assert site.call("database_api.get_dynamic_global_properties")["head_block_number"] == 3
+    _, message = site.refused("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1)
+    assert message.endswith("only 0 slots are left")
+
+
+@pytest.mark.parametrize("skip", [*(1 << bit for bit in range(14)), Skip.FORK_DB | Skip.WITNESS_SIGNATURE, 4_294_967_295])
+def test_a_chain_goes_on_whatever_was_skipped(site: Site, skip: int) -> None:
+    """As blocks of others do as well: the next one links to the last, is signed, and the last one can be applied again."""
+    site.chain.push_transaction(site.transaction(TRANSFER, signers=(INIT_SECRET,)))
+    assert generated(site, count=2, skip=skip) == 2
+    assert generated(site, count=2, skip=skip, debug_key=WIF) == 2
+    block = site.chain.block_by_number(site.state.props.head_block_number)
+    assert block is not None
+    assert any(block.witness_signature)
+    assert len(site.state.transactions) == 1
+    assert generated(site, count=1) == 1
+    assert generated(site, count=1, debug_key=wif_from_secret(secret("third"))) == 1
+    assert site.call("debug_node_api.debug_set_hardfork", hardfork_id=23) == {}
+    assert site.state.props.head_block_number == 8
+
+
+def test_a_head_that_was_accepted_with_skipped_checks_is_not_lost(site: Site) -> None:
+    """Changing the head applies it again, without the checks that it was accepted without."""
+    site.chain.push_transaction(site.transaction(TRANSFER), Skip.AUTHORITY_CHECK)
+    assert generated(site, count=1, skip=Skip.AUTHORITY_CHECK) == 1
+    number = site.state.props.head_block_number
+    assert site.call("debug_node_api.debug_set_hardfork", hardfork_id=23) == {}
+    assert site.state.props.head_block_number == number
+    assert generated(site, count=1, debug_key=WIF) == 1
 
 
 def test_until_a_time_sparsely(site: Site) -> None:
