@@ -1,7 +1,6 @@
 """The error objects of replies, made from refusals. Nothing here knows requests or methods. Source: rpc-api.md §1.7, §1.8."""
 
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,8 @@ from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import json_int
+from state.protocol.values.integers import WORD32
+from state.protocol.values.text import time_text
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -89,7 +90,7 @@ def internal_error() -> dict[str, Any]:
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
 
 
-def error_object(error: ChainError, code: int, wire: Wire, clock: Clock = time.time) -> dict[str, Any]:
+def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict[str, Any]:
     """Return the error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
     spell = wire.spec.spell
     context = _context(error, clock)
@@ -139,5 +140,5 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
         if code.co_name != "require":
             file, line, method = os.path.basename(code.co_filename), trace.tb_lineno, code.co_name
         trace = trace.tb_next
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(clock()))
+    stamp = time_text(int(clock()) % WORD32)
     return {"level": "error", "file": file, "line": line, "method": method, "hostname": "", "timestamp": stamp}

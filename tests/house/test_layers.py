@@ -1,13 +1,18 @@
 """Which module may import which, and what the rules in state/ must not touch: I/O, clocks, chance, async, floating point
-(docs/architecture.md).
+(docs/architecture.md). The libraries that they bring along are looked at for clocks as well.
 """
 
 import ast
+import re
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.helpers.sources import Source, dotted, imports, sources
 
 # From the outside in: a layer imports itself and the layers after it.
@@ -32,7 +37,6 @@ LIBRARIES = {
     "Crypto": ("state.protocol",),
     "base58": ("state.protocol",),
     "sortedcontainers": ("state.store",),
-    "diff_match_patch": ("state.operations", "state.effects", "state.plugins"),
 }
 # Modules of the standard library whose functions read something besides their arguments, or wait.
 IMPURE = frozenset({
@@ -42,6 +46,22 @@ IMPURE = frozenset({
     "socketserver", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "warnings",
 })  # fmt: skip
 CLOCKS = frozenset({"now", "utcnow", "today", "fromtimestamp"})
+# Functions of the system that read a clock, as a compiled module names them among the symbols that it needs.
+SYSTEM_CLOCK = re.compile(rb"\0(clock_gettime|gettimeofday|time|clock|times|ftime|timespec_get|mach_absolute_time|_?PyTime_\w+)\0")
+# Where rpc/ reads a clock, and which of its libraries do. None of it may decide what the chain does or a reply says, but the time stamp
+# of a refusal. A path stands for all paths that begin with it.
+CLOCKS_IN_RPC = {
+    "rpc/service/envelope": "the clock of refusals' time stamps where the node brings none",
+    "rpc/service/turns": "replies let others in after they have run for some time",
+    "rpc/service/transport/": "connections are given up after some time",
+}
+LIBRARIES_WITH_CLOCKS = {
+    "hypercorn": "time stamps in its log and in headers of replies",
+    "pygments": "how long a lexer took, in its debugging class; comes with rich",
+    "rich": "the time in the terminal; comes with structlog",
+    "structlog": "time stamps in the log",
+    "trio": "waiting, and deadlines",
+}
 # The integer part of math.
 MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})
 ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
@@ -122,6 +142,43 @@ def impure_code(source: Source) -> Iterator[str]:
                 yield f"{source.path}:{node.lineno}: {name}()"
 
 
+def clocks(source: Source) -> Iterator[str]:
+    """Imports of clocks, and calls of those that come with something else."""
+    for line, name in imports(source):
+        if name.split(".")[0] in {"time", "sched", "timeit"}:
+            yield f"{source.path}:{line}: {name}"
+    for node in source.nodes:
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            before, _, last = name.rpartition(".")
+            if name == "trio.current_time" or (before.split(".")[-1] in {"datetime", "date", "dt"} and last in CLOCKS):
+                yield f"{source.path}:{node.lineno}: {name}()"
+
+
+@cache
+def loaded_libraries(layer: str) -> dict[str, Path]:
+    """The foreign modules, and their files, that are loaded when every module of a layer is."""
+    program = (
+        "import importlib, pkgutil, sys\n"
+        f"for found in pkgutil.walk_packages(importlib.import_module({layer!r}).__path__, {layer + '.'!r}):\n"
+        "    importlib.import_module(found.name)\n"
+        "for name, module in list(sys.modules.items()):\n"
+        "    print(name, getattr(module, '__file__', None) or '', sep='\\t')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    pairs = (line.split("\t") for line in ran.stdout.splitlines())
+    return {name: Path(path) for name, path in pairs if "site-packages" in path}
+
+
+def clocks_in_library(name: str, path: Path) -> list[str]:
+    """What a foreign module reads a clock with."""
+    if path.suffix == ".py":
+        # The name, not the path, since that is where relative imports count from.
+        stands_at = name.replace(".", "/") + ("/__init__.py" if path.name == "__init__.py" else ".py")
+        return list(clocks(Source(stands_at, path.read_text(encoding="utf-8"))))
+    return [f"{name}: {found.decode()}()" for found in SYSTEM_CLOCK.findall(path.read_bytes())]
+
+
 def floats(source: Source) -> Iterator[str]:
     """Float literals, conversions to float, true divisions and the float part of math."""
     for node in source.nodes:
@@ -156,7 +213,24 @@ def test_rules_have_no_floats() -> None:
     assert [problem for source in exact for problem in floats(source)] == []
 
 
+def test_no_clock_is_read_in_the_libraries_of_rules() -> None:
+    libraries = loaded_libraries("state")
+    assert [clock for name, path in libraries.items() for clock in clocks_in_library(name, path)] == []
+    assert {"msgspec._core", "coincurve._libsecp256k1", "sortedcontainers.sortedlist"} <= libraries.keys()
+
+
+def test_clocks_outside_of_rules_are_known() -> None:
+    unknown = [source for source in sources("rpc") if not source.path.startswith(tuple(CLOCKS_IN_RPC))]
+    assert [clock for source in unknown for clock in clocks(source)] == []
+    readers = {name.split(".")[0] for name, path in loaded_libraries("rpc").items() if clocks_in_library(name, path)}
+    assert readers <= LIBRARIES_WITH_CLOCKS.keys()
+
+
 def test_exceptions_are_needed() -> None:
+    for place in CLOCKS_IN_RPC:
+        assert any(clock for source in sources("rpc") if source.path.startswith(place) for clock in clocks(source)), place
+    for library in LIBRARIES_WITH_CLOCKS:
+        assert any(name.split(".")[0] == library for name in loaded_libraries("rpc")), library
     for allowed in FLOATS:
         excepted = [source for source in sources("state") if source.path.startswith(allowed)]
         assert not excepted or any(floats(source) for source in excepted), f"{allowed} needs no exception"
@@ -242,6 +316,31 @@ def test_what_is_no_circle_is_free(files: dict[str, str]) -> None:
 def test_what_does_more_than_compute_is_found(text: str) -> None:
     source = Source("state/tables/x.py", text)
     assert len([*impure_imports(source), *impure_code(source)]) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time",
+        "from time import perf_counter",
+        "def f():\n    import time as t",
+        "import trio\ntrio.current_time()",
+        "from datetime import datetime\ndatetime.now()",
+        "import datetime\ndatetime.datetime.utcnow()",
+    ],
+)
+def test_a_clock_is_found(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(text)
+    assert len(clocks_in_library("x", path)) == 1
+
+
+def test_a_clock_is_found_in_a_compiled_module(tmp_path: Path) -> None:
+    path = tmp_path / "x.so"
+    path.write_bytes(b"\x7fELF\0PyLong_FromLong\0clock_gettime\0free\0")
+    assert clocks_in_library("x", path) == ["x: clock_gettime()"]
+    path.write_bytes(b"\x7fELF\0PyLong_FromLong\0datetime\0free\0")
+    assert clocks_in_library("x", path) == []
 
 
 def test_what_only_computes_is_free() -> None:
