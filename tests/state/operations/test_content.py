@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bench.edits import deletions_differ
 from state.chain.chain import Chain
 from state.operations.content import (
     AllowedVoteAssets,
@@ -201,6 +202,23 @@ def test_editing(posted: Chain) -> None:
     move_to(state, NOW + 6)
     apply(posted, edit(title="T2", json_metadata='{"a":1}', body="@@ -1,3 +1,3 @@\n-new\n+old\n"))
     assert (content.title, content.body, content.json_metadata) == ("T2", "old", '{"a":1}')
+
+
+def test_edits_of_a_transaction_share_their_steps(chain: Chain) -> None:
+    """A patch that fits nowhere takes the more, the more there is to compare; Bob's post is left as it is when no steps are left."""
+    old, edits = deletions_differ()
+    apply(chain, post(body=old), Comment("bob", "b", "bob", "re", "", "The quick fox"))
+    mine, his = Comment("", "tag", "alice", "a", "", edits[0]), Comment("bob", "b", "bob", "re", "", "@@ -1,7 +1,5 @@\n-The\n+A\n  qui\n")
+
+    def body() -> str:
+        return str(chain.state.comment_contents.by_comment.find(row(chain, "bob", "re").id).body)
+
+    move_to(chain.state, NOW + 3)
+    apply(chain, mine, his)
+    assert body() == "The quick fox"
+    move_to(chain.state, NOW + 6)
+    apply(chain, his)
+    assert body() == "A quick fox"
 
 
 def test_editing_refusals(posted: Chain) -> None:
