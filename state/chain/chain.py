@@ -224,7 +224,7 @@ class Chain:
         """
         forks, wire, props = self.forks, self.state.wire, self.state.props
         news = [wire.unpack_block(kept.packed)[0] for kept in forks.path(block_id)]
-        parent = news[0].previous
+        head_id, parent = props.head_block_id, news[0].previous
         olds: list[_Undone] = []
         done = 0
         try:
@@ -241,7 +241,7 @@ class Chain:
             self._forget_updates(forks.drop(news[done].id if done < len(news) else block_id))
             if isinstance(error, ChainError) and skip == Skip.NOTHING and done < len(news):
                 forks.refuse(news[done], error)
-            self._return_to(parent, olds)
+            self._return_to(olds[-1].block.previous if olds else head_id, olds)
             raise
         for block in news:
             forks.release(block.id)
@@ -250,14 +250,13 @@ class Chain:
         self._finish(Move(tuple(old.block for old in olds), tuple(news)))
 
     def _return_to(self, parent: bytes, olds: list[_Undone]) -> None:
-        """Apply the blocks again that were undone, newest first, on top of a block that is still there.
+        """Undo what stands on the block before the undone ones, and apply these again; the newest is the first of them.
 
         All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
         """
         waiting = list(olds)
         try:
-            if waiting:
-                self._pop_to(parent)
+            self._pop_to(parent)
             while waiting:
                 old = waiting[-1]
                 self.forks.extend(old.block)

@@ -208,3 +208,17 @@ def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_
     assert seen(chain) == before
     assert chain.head is first[-1]
     chain.pop_block()
+
+
+def test_a_branch_on_top_of_popped_blocks_that_is_refused_leaves_them_popped() -> None:
+    chain, first, _ = branches()
+    chain.pop_block()
+    chain.clear_pending()
+    moves, before = moves_of(chain), seen(chain)
+    bad = SignedBlock(previous=first[1].id, timestamp=first[1].timestamp + 3, witness="initminer")
+    with pytest.raises(ChainError, match="tapos"):
+        chain.push_block(spoiled(chain, bad))
+    assert seen(chain) == before
+    assert moves == []
+    assert chain.push_block(first[1]) is False
+    assert len(moves) == 1
