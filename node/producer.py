@@ -65,7 +65,7 @@ class Producer:
     fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
     (UNDO_HISTORY_CHECK) is lifted too.
 
-    `outcomes` counts the slots since the start by their outcome, `reason` says why the last failure happened.
+    `outcomes` counts the slots since the start by their outcome.
     """
 
     def __init__(
@@ -79,8 +79,9 @@ class Producer:
         self._clock = clock
         self.outcome = Outcome.WAIT_FOR_GENESIS
         self.outcomes = dict.fromkeys(Outcome, 0)
-        self.reason = ""
+        self._reason = ""  # of the last failure
         self._missed = 0  # own slots without a block since the last one with
+        self._missed_why = ""
         self._looked = clock()
         self._is_in_trouble = False
 
@@ -106,6 +107,7 @@ class Producer:
             self._missed = 0
         elif outcome in WORDS and (outcome is not Outcome.NO_PRIVATE_KEY or not self.has_turns()):
             self._missed += 1
+            self._missed_why = f"{WORDS[outcome]}: {self._reason}" if outcome is Outcome.EXCEPTION else WORDS[outcome]
         if outcome is Outcome.LAG:
             _log.warning("slot missed", why=WORDS[outcome], head_block_number=self._state.props.head_block_number)
         trouble = self.trouble()
@@ -128,7 +130,7 @@ class Producer:
             lead = state.props.time - now
             return f"the head's time is {lead} s ahead of the clock, as debug calls leave it; blocks are produced again in {ahead} s"
         if self._missed > SLOTS_MISSED_MAX:
-            return f"{WORDS.get(self.outcome, 'no slot was its own')}{self.reason and ': ' + self.reason}"
+            return self._missed_why
         idle = now - self._looked // 1000
         if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             return f"a block is being made since {idle} s"
@@ -148,18 +150,17 @@ class Producer:
 
     async def produce(self) -> Outcome:
         """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
-        self.reason = ""
         turn = self.turn((self._clock() + ROUNDING_MILLISECONDS) // 1000)
         if isinstance(turn, Outcome):
             return turn
         try:
             await self._processor.generate_block(turn.when, turn.witness, turn.secret, self._skip)
         except ChainError as error:
-            self.reason = error.message(self._state.spec.spell)
-            _log.error("a block could not be produced", reason=self.reason)
+            self._reason = error.message(self._state.spec.spell)
+            _log.error("a block could not be produced", reason=self._reason)
             return Outcome.EXCEPTION
         except Exception as error:
-            self.reason = f"an internal error ({type(error).__name__}), see the log"
+            self._reason = f"an internal error ({type(error).__name__}), see the log"
             _log.exception("a block could not be produced")
             return Outcome.EXCEPTION
         return Outcome.PRODUCED
