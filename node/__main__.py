@@ -7,7 +7,7 @@ import traceback
 from node.failures import Status
 
 STREAMS = (0, 1, 2)
-ADVICE = "Every block that was answered for is kept in --data; start the node again, and please report the traceback above (CONTRIBUTING.md)."
+ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above."
 
 
 def main() -> int:
@@ -38,9 +38,9 @@ def open_closed_streams() -> None:
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)
             assert opened == descriptor, "the lowest free number is taken"
-    sys.stdin = sys.stdin or open(0, closefd=False)
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def end_of(error: BaseException) -> int:

@@ -53,5 +53,5 @@ async def watch_signals(
                 site.is_interrupted = True
                 everything.cancel()
             else:
-                _log.info("stopping; a second signal ends it without waiting for open requests", signal=signal.Signals(number).name)
+                _log.info("stopping", signal=signal.Signals(number).name, hint="a second signal ends it at once")
                 site.stop.set()

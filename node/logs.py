@@ -20,6 +20,8 @@ KINDS_MAX = 1000
 PIECE_SIZE = 4096
 READER_MILLISECONDS_MAX = 100
 
+FIRST = ("timestamp", "level", "event")
+
 Level = Literal["debug", "info", "warning", "error"]
 Event = MutableMapping[str, Any]
 
@@ -99,14 +101,14 @@ class Limit:
         return self.take(record.name) is not None
 
 
-def configure_logs(level: Level = "info") -> Lines:
-    """Set up structlog, and route the standard library's logging, which libraries use, through it; returns where the lines go."""
+def configure_logs(level: Level = "info") -> None:
+    """Set up structlog, and route the standard library's logging, which libraries use, through it."""
     lines = Lines(sys.stderr.fileno())
     limit = Limit()
     for_people = sys.stderr.isatty()
     time_format = "%H:%M:%S" if for_people else "iso"
     first: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt=time_format, utc=not for_people)]
-    last: list[Any] = [printable, console()] if for_people else [structlog.processors.format_exc_info, json_renderer()]
+    last: list[Any] = [printable, console()] if for_people else [structlog.processors.format_exc_info, what_first, json_renderer()]
     structlog.configure(
         processors=[limit, *first, *last],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -119,12 +121,22 @@ def configure_logs(level: Level = "info") -> Lines:
     without_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[without_meta, *last], foreign_pre_chain=first))
     logging.basicConfig(handlers=[handler], level=max(logging.WARNING, getattr(logging, level.upper())), force=True)
-    return lines
+
+
+def lines_lost() -> int:
+    """Return how many lines nobody took."""
+    logger = structlog.get_config()["logger_factory"]()
+    return logger.lost if isinstance(logger, Lines) else 0
 
 
 def json_renderer() -> Any:
     """Return a processor that writes an event as a JSON object in one line."""
     return structlog.processors.JSONRenderer(ensure_ascii=False)
+
+
+def what_first(logger: object, method: str, event: Event) -> Event:
+    """Put the members that every line has in front."""
+    return {key: event.pop(key) for key in FIRST if key in event} | dict(event)
 
 
 def console() -> Any:

@@ -2,7 +2,6 @@
 
 import platform
 import sys
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,10 +9,12 @@ from cyclopts import App, Parameter, validators
 
 from node.commands.blocks import blocks
 from node.commands.snapshot import snapshot
-from node.failures import NodeError
+from node.failures import NodeError, Status
+from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.specs import ROLES, SpecError, load_spec, spec_names
+from node.version import version
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
@@ -28,6 +29,7 @@ app.command(snapshot)
 
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
+LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]
 Repeated = Parameter(negative=(), consume_multiple=False)
 
 
@@ -41,8 +43,10 @@ def run_command(
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
     check_invariants: Every = 0,
+    log_level: LogLevel = "info",
 ) -> int:
     """Start a node."""
+    configure_logs(log_level)
     spec = load_spec(chain)
     if produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
@@ -67,8 +71,10 @@ def replay_command(
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
     check_invariants: Every = 0,
+    log_level: LogLevel = "info",
 ) -> int:
     """Apply a file of blocks."""
+    configure_logs(log_level)
     spec = load_spec(chain)
     settings = Settings(
         spec=spec,
@@ -102,8 +108,7 @@ def keys_command(
 @app.command(name="version")
 def version_command() -> int:
     """Print the version of this program, of Python, and the names of its chains."""
-    pins = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-    say(f"coind {pins['project']['version']}")
+    say(f"coind {version()}")
     say(f"Python {platform.python_version()}")
     say(f"chains {' '.join(spec_names())}")
     return 0
@@ -115,8 +120,8 @@ def main() -> int:
         status = app(result_action="return_value")
     except (NodeError, SpecError) as error:
         sys.stderr.write(f"coind: {error}\n")
-        return 1
-    return status if isinstance(status, int) else 0
+        return error.STATUS if isinstance(error, NodeError) else Status.REFUSED
+    return status if isinstance(status, int) else Status.DONE
 
 
 def address(text: str) -> Address:
