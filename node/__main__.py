@@ -21,9 +21,23 @@ def main() -> int:
         from node.logs import configure_logs
 
         configure_logs()
-        return command()
+        status = command()
+        return status if is_written() else Status.DISK
     except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:
         return end_of(error)
+
+
+def is_written() -> bool:
+    """Write what is buffered of the output; returns False, and says so, when its disk is full. Raises BrokenPipeError."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        leave_quietly()
+        last_line(f"coind: the output can't be written: {error.strerror}")
+        return False
+    return True
 
 
 def open_closed_streams() -> None:

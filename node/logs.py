@@ -141,7 +141,9 @@ def what_first(logger: object, method: str, event: Event) -> Event:
 
 def console() -> Any:
     """Return a processor that writes an event for people. Tracebacks are plain: rich ones show the values of variables, keys among them."""
-    return structlog.dev.ConsoleRenderer(pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback)
+    return structlog.dev.ConsoleRenderer(
+        sort_keys=False, pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback
+    )
 
 
 def printable(logger: object, method: str, event: Event) -> Event:

@@ -7,7 +7,6 @@ import sys
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import structlog
 import trio
@@ -152,7 +151,8 @@ async def _run(settings: Settings) -> int:
         if folder is not None:
             close(site, folder)
     status = site.status()
-    _log.info("stopped", **head_of(site.chain))
+    props = site.chain.state.props
+    _log.info("stopped", head_block_number=props.head_block_number, head_block_id=props.head_block_id.hex())
     return status
 
 
@@ -162,12 +162,6 @@ def close(site: Site, folder: DataFolder) -> None:
         folder.close()
     except OSError as error:
         site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
-
-
-def head_of(chain: Chain) -> dict[str, Any]:
-    """Return the head as lines of the log show it."""
-    props = chain.state.props
-    return {"head_block_number": props.head_block_number, "head_block_id": props.head_block_id.hex()}
 
 
 async def load(site: Site, folder: DataFolder) -> None:
@@ -250,7 +244,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
         show_banner(settings.spec, addresses, is_producing=settings.is_producing)
-        _log.info("started", chain=settings.spec.name, address=", ".join(addresses), version=version(), **head_of(site.chain))
+        head = site.chain.state.props.head_block_number
+        _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await site.stop.wait()
         # Open requests get a moment to end.
         with trio.move_on_after(GOODBYE_SECONDS_MAX):

@@ -52,9 +52,10 @@ class Counters:
         self._chain = chain
         self._clock = clock
         self._began = 0.0  # when the last block began to be applied
+        self._missed = self._missed_before()
         self.calls: dict[str, Durations] = {}
         self.calls_refused: Counter[Refusal] = Counter()
-        self.blocks_applied = self.blocks_popped = self.switches = 0
+        self.blocks_applied = self.blocks_popped = self.switches = self.slots_missed = 0
         self.blocks_refused: Counter[str] = Counter()
         self.transactions_applied = self.transactions_accepted = 0
         self.transactions_refused: Counter[Refusal] = Counter()
@@ -105,6 +106,9 @@ class Counters:
     def _moved(self, move: Move) -> None:
         seconds = time.perf_counter() - self._began
         self.block_seconds.add(seconds)
+        # The first block of a chain has all slots since its genesis before it.
+        missed, self._missed = self._missed, self._missed_before()
+        self.slots_missed += 0 if missed is None or self._missed is None else max(0, self._missed - missed)
         self.blocks_applied += len(move.applied)
         self.blocks_popped += len(move.popped)
         self.transactions_applied += sum(len(block.transactions) for block in move.applied)
@@ -119,6 +123,11 @@ class Counters:
             )
         for block in move.applied:
             self._show(block, seconds)
+
+    def _missed_before(self) -> int | None:
+        """Return how many slots of the chain have no block up to the head; None at genesis."""
+        props = self._chain.state.props
+        return props.current_aslot - props.head_block_number if props.head_block_number else None
 
     def _show(self, block: SignedBlock, seconds: float) -> None:
         """Log a block: the time that the last one of its move took, and how long after its slot it is there."""

@@ -89,8 +89,6 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", props.time)
     yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - props.time)
     yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", props.last_irreversible_block_num)
-    missed = props.current_aslot - props.head_block_number
-    yield gauge("coind_chain_slots_missed", "Slots without a block, since genesis, on the way to the head", missed)
     yield gauge("coind_transactions_pending", "Transactions that wait for a block", len(parts.chain.pending))
 
 
@@ -99,6 +97,7 @@ def counted(counters: Counters) -> "Iterator[Metric]":
     yield counter("coind_blocks_applied", "Blocks applied", counters.blocks_applied)
     yield counter("coind_blocks_popped", "Blocks undone", counters.blocks_popped)
     yield counter("coind_fork_switches", "Switches to another branch", counters.switches)
+    yield counter("coind_slots_missed", "Slots without a block between those of applied blocks", counters.slots_missed)
     yield histogram("coind_block_seconds", "Time that a block took, with writing it", [((), counters.block_seconds)])
     yield counter("coind_transactions_applied", "Transactions in applied blocks", counters.transactions_applied)
     yield counter("coind_transactions_accepted", "Transactions taken from clients", counters.transactions_accepted)
@@ -158,7 +157,7 @@ def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any
             continue
         for name, kept in vars(holder).items():
             if isinstance(kept, (Table, Lists)):
-                yield owner, name, kept
+                yield owner, name.lstrip("_"), kept
 
 
 def row_size(table: Table[Any]) -> float:
