@@ -1,12 +1,14 @@
 """Starts the command line: `python -m node`. Knows how a process ends that was interrupted, whose output is closed, or that has a bug."""
 
+import errno
 import os
 import sys
 import traceback
 
-from node.failures import Status
+from node.failures import Status, last_line
 
 STREAMS = (0, 1, 2)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above."
 
 
@@ -22,22 +24,10 @@ def main() -> int:
 
         configure_logs()
         status = command()
-        return status if is_written() else Status.DISK
+        sys.stdout.flush()
+        return status
     except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:
         return end_of(error)
-
-
-def is_written() -> bool:
-    """Write what is buffered of the output; returns False, and says so, when its disk is full. Raises BrokenPipeError."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        leave_quietly()
-        last_line(f"coind: the output can't be written: {error.strerror}")
-        return False
-    return True
 
 
 def open_closed_streams() -> None:
@@ -63,6 +53,10 @@ def end_of(error: BaseException) -> int:
         return Status.INTERRUPTED
     if has_only(error, BrokenPipeError):
         return leave_quietly()
+    if isinstance(error, OSError) and error.errno in FULL:
+        leave_quietly()
+        last_line(f"coind: {error.filename or 'the output'} can't be written: {error.strerror}")
+        return Status.DISK
     if has_only(error, MemoryError):
         last_line("coind: memory is used up. Give the node more, or turn off plugins with --disable")
         return Status.BUG
@@ -89,15 +83,6 @@ def report(error: BaseException) -> None:
         structlog.get_logger("node").critical("internal error", exc_info=error)
     except Exception:
         traceback.print_exception(error)
-
-
-def last_line(text: str) -> None:
-    """Write a line to stderr; nobody may be there to read it."""
-    try:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
-    except OSError:
-        pass
 
 
 def leave_quietly() -> int:

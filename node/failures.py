@@ -3,6 +3,7 @@ a traceback. It must not know who raises them.
 """
 
 import enum
+import sys
 from typing import ClassVar
 
 
@@ -42,3 +43,12 @@ class StateError(NodeError):
     """The state of the chain doesn't add up."""
 
     STATUS = Status.BROKEN_INVARIANT
+
+
+def last_line(text: str) -> None:
+    """Write a line to stderr; nobody may be there to read it."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except OSError:
+        pass

@@ -193,6 +193,7 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
     progress = Progress(blocks.size, blocks.last)
     async with trio.open_nursery() as nursery:
         await nursery.start(watch_signals, site, nursery.cancel_scope)
+        _log.info("replaying", file=str(file), bytes=blocks.size, blocks=blocks.last)
         try:
             is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop)
         finally:

@@ -133,7 +133,7 @@ class Producer:
             return self._missed_why
         idle = now - self._looked // 1000
         if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
-            return f"a block is being made since {idle} s"
+            return f"the last slot was done with {idle} s ago, and the block of the next one is still being made"
         return ""
 
     def seconds_until_next(self) -> int:

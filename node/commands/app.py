@@ -9,7 +9,7 @@ from cyclopts import App, Parameter, validators
 
 from node.commands.blocks import blocks
 from node.commands.snapshot import snapshot
-from node.failures import NodeError, Status
+from node.failures import NodeError, Status, last_line
 from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
@@ -119,7 +119,7 @@ def main() -> int:
     try:
         status = app(result_action="return_value")
     except (NodeError, SpecError) as error:
-        sys.stderr.write(f"coind: {error}\n")
+        last_line(f"coind: {error}")
         return error.STATUS if isinstance(error, NodeError) else Status.REFUSED
     return status if isinstance(status, int) else Status.DONE
 

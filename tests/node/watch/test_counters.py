@@ -100,12 +100,12 @@ async def test_what_clients_push_is_counted(nursery: trio.Nursery) -> None:
         with pytest.raises(PushFailed):
             await processor.push_block(make_block(other))
     assert counters.transactions_accepted == 1
-    assert counters.transactions_refused == {("transfer_operation", "Refused"): 1, ("transfer_operation", "MissingActiveAuthority"): 1}
+    assert counters.transactions_refused == {("transfer", "Refused"): 1, ("transfer", "MissingActiveAuthority"): 1}
     assert sum(counters.blocks_refused.values()) == 1
     duplicate, missing, refused = lines
     assert (duplicate["event"], duplicate["id"], duplicate["reason"]) == ("transaction refused", good.id.hex(), "Refused")
     assert "Duplicate transaction check failed" in duplicate["why"]
-    assert (missing["operation"], missing["reason"]) == ("transfer_operation", "MissingActiveAuthority")
+    assert (missing["operation"], missing["reason"]) == ("transfer", "MissingActiveAuthority")
     assert refused["event"] == "block refused"
 
 
