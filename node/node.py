@@ -33,7 +33,7 @@ from node.watch.counters import Counters
 from node.watch.health import Parts, health
 from node.watch.metrics import Metrics
 from node.watch.room import Room
-from rpc.service.transport.asgi import serve
+from rpc.service.transport.asgi import Pages, serve
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -116,10 +116,14 @@ class Site:
         """Return why the node is about to end; empty as long as it isn't."""
         return str(self.failure or "the node is stopping") if self.stop.is_set() else ""
 
-    def status(self) -> Status:
-        """Return the status of the process after the end; raises the error that ended it."""
+    def require_sound(self) -> None:
+        """Raise the error that has ended the node, if there is one."""
         if self.failure is not None:
             raise self.failure
+
+    def status(self) -> Status:
+        """Return the status of the process after the end; raises the error that has ended the node."""
+        self.require_sound()
         return Status.INTERRUPTED if self.is_interrupted else Status.DONE
 
 
@@ -193,7 +197,6 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
     progress = Progress(blocks.size, blocks.last)
     async with trio.open_nursery() as nursery:
         await nursery.start(watch_signals, site, nursery.cancel_scope)
-        _log.info("replaying", file=str(file), bytes=blocks.size, blocks=blocks.last)
         try:
             is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop)
         finally:
@@ -267,7 +270,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         observe=parts.counters.observe,
         is_loopback=where.is_loopback,
     )
-    pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
 

@@ -3,13 +3,13 @@
 import rpc.api  # noqa: F401 - fills METHODS
 from node.clock import Clock
 from node.processor import Processor
-from rpc.service.envelope import Observe, Service
+from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
 
 
 def new_service(
-    chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, observe: Observe, is_loopback: bool = True
+    chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, observe: Observe = unobserved, is_loopback: bool = True
 ) -> Service:
     """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only.
 

@@ -58,6 +58,10 @@ _encode = msgspec.json.Encoder().encode
 _log = structlog.get_logger("rpc")
 
 
+def unobserved(name: str, seconds: float, error: Exception | None) -> None:
+    """Observe nothing."""
+
+
 class Bound(Struct, frozen=True):
     """A method as one service serves it."""
 
@@ -82,7 +86,7 @@ class Service:
         wire: Wire,
         plugins: Collection[str] | None = None,
         clock: Clock = time.time,
-        observe: Observe = lambda name, seconds, error: None,
+        observe: Observe = unobserved,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
