@@ -14,13 +14,14 @@ from state.chain.chain import Chain
 from state.protocol.values.text import time_text
 
 
-def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:
-    """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only."""
+def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, withheld: str = "") -> Service:
+    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served."""
     return Service(
-        [method for method in METHODS.values() if is_loopback or not method.loopback_only],
+        METHODS.values(),
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
+        withheld=withheld,
         state=chain.state,
         chain=chain,
         processor=processor,
