@@ -5,7 +5,6 @@ A node is started by `run` (from genesis, or from a data folder) or by `replay_f
 
 import sys
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 
 import structlog
@@ -17,7 +16,6 @@ from node.clock import Clock, Patience, system_clock
 from node.descriptors import room_for_connections
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
-from node.logs import lines_lost
 from node.memory import keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
@@ -30,10 +28,11 @@ from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from node.version import version
 from node.watch.counters import Counters
-from node.watch.health import Parts, health
-from node.watch.metrics import Metrics
+from node.watch.health import Parts
 from node.watch.room import Room
-from rpc.service.transport.asgi import Pages, serve
+from rpc.service.transport.asgi import serve
+from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.rights import Access, is_loopback
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -61,10 +60,7 @@ class Address(Struct, frozen=True):
     @property
     def is_loopback(self) -> bool:
         """Whether only programs on this machine can connect."""
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -73,6 +69,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     spec: ChainSpec
     plugins: tuple[str, ...]
     http: Address | None = None
+    is_http2: bool = False
+    origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
+    is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
     data: Path | None = None
     clock: Clock = system_clock
@@ -230,7 +229,15 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     counters = Counters(site.chain, settings.clock)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
-    parts = Parts(chain=site.chain, clock=settings.clock, counters=counters, processor=processor, ending=site.ending, log=log)
+    parts = Parts(
+        chain=site.chain,
+        clock=settings.clock,
+        counters=counters,
+        processor=processor,
+        guests=Guests(bounds_for(room_for_connections())),
+        ending=site.ending,
+        log=log,
+    )
     if settings.is_producing:
         secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
         parts.producer = Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock)
@@ -262,15 +269,10 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     settings = site.settings
     assert settings.http is not None
     where = settings.http
+    access = Access(where.host, settings.origins, settings.is_debug_allowed)
     service = new_service(
-        site.chain,
-        parts.processor,
-        settings.plugins,
-        settings.clock,
-        observe=parts.counters.observe,
-        is_loopback=where.is_loopback,
+        site.chain, parts.processor, settings.plugins, settings.clock, withheld=access.withheld, observe=parts.counters.observe
     )
-    pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
 
@@ -281,7 +283,9 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
             where.port,
             pages=pages,
             shutdown=site.stop.wait,
-            connections_max=room_for_connections(),
+            access=access,
+            is_http2=settings.is_http2,
+            guests=parts.guests,
             task_status=task_status,
         )
         served.set()

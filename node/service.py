@@ -9,17 +9,18 @@ from state.chain.chain import Chain
 
 
 def new_service(
-    chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, observe: Observe = unobserved, is_loopback: bool = True
+    chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, withheld: str = "", observe: Observe = unobserved
 ) -> Service:
-    """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only.
+    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
     `observe` is called after each request.
     """
     return Service(
-        [method for method in METHODS.values() if is_loopback or not method.loopback_only],
+        METHODS.values(),
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
+        withheld=withheld,
         observe=observe,
         state=chain.state,
         chain=chain,

@@ -13,6 +13,7 @@ from node.watch.counters import Counters
 from node.watch.room import Room
 from rpc.service.envelope import encoded
 from rpc.service.transport.asgi import PageReply
+from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
 
@@ -28,6 +29,7 @@ class Parts(Struct, kw_only=True):
     counters: Counters
     processor: Processor
     ending: Callable[[], str]
+    guests: Guests | None = None
     producer: Producer | None = None
     log: BlockLog | None = None
     room: Room | None = None

@@ -120,6 +120,14 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
     """Yield what waits."""
     waiting = [(("processor",), float(parts.processor.queue_length)), (("inclusion",), float(parts.processor.waiting))]
     yield gauge("coind_queue_length", "Jobs for the chain that wait, and calls that wait for a block", labels=("queue",), values=waiting)
+    if parts.guests is not None:
+        held = parts.guests.held()
+        amounts = [((kind,), float(amount)) for kind, (amount, _) in held.items()]
+        bounds = [((kind,), float(bound)) for kind, (_, bound) in held.items()]
+        yield gauge(
+            "coind_guests_held", "What connections hold: themselves, open requests, WebSockets, bytes", labels=("kind",), values=amounts
+        )
+        yield gauge("coind_guests_held_max", "How much of it they may hold", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Writes that can be undone", len(parts.chain.state.journal))
 
 

@@ -12,6 +12,7 @@ from node.service import new_service
 from node.watch.counters import Counters
 from node.watch.health import Parts
 from node.watch.metrics import CONTENT_TYPE, Metrics, row_size, tables
+from rpc.service.transport.guests import Bounds, Guests
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
@@ -32,7 +33,8 @@ def node() -> Parts:
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     producer = Producer(processor, [SECRET], is_stale_allowed=True, clock=clock)
-    return Parts(chain=chain, clock=clock, counters=counters, processor=processor, ending=lambda: "", producer=producer)
+    guests = Guests(Bounds(connections=4, requests=3, sockets=2))
+    return Parts(chain=chain, clock=clock, counters=counters, processor=processor, guests=guests, ending=lambda: "", producer=producer)
 
 
 def samples(page: Metrics) -> Iterator[Any]:
@@ -65,6 +67,8 @@ def test_a_fresh_node_has_its_chain_and_its_process() -> None:
     assert found["python_gc_collections_total{generation=2}"] >= 0
     assert [name for name in found if name.startswith("build_info{chain=dev")]
     assert "block_log_bytes" not in found
+    assert found["guests_held{kind=connections}"] == 0
+    assert found["guests_held_max{kind=requests}"] == 3
 
 
 def test_blocks_and_transactions_are_counted() -> None:
