@@ -273,6 +273,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     service = new_service(
         site.chain, parts.processor, settings.plugins, settings.clock, withheld=access.withheld, observe=parts.counters.observe
     )
+    pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
 

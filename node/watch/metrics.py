@@ -124,9 +124,7 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
         held = parts.guests.held()
         amounts = [((kind,), float(amount)) for kind, (amount, _) in held.items()]
         bounds = [((kind,), float(bound)) for kind, (_, bound) in held.items()]
-        yield gauge(
-            "coind_guests_held", "What connections hold: themselves, open requests, WebSockets, bytes", labels=("kind",), values=amounts
-        )
+        yield gauge("coind_guests_held", "What connections hold", labels=("kind",), values=amounts)
         yield gauge("coind_guests_held_max", "How much of it they may hold", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Writes that can be undone", len(parts.chain.state.journal))
 

@@ -76,7 +76,8 @@ async def serve(
 ) -> None:
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
-    `pages` supplies what GET shows at each path; `guests`, or else their `bounds`, who is connected. Reports the addresses ("http://...") once connections are taken; port 0 is any.
+    `pages` supplies what GET shows at each path; `guests`, or else their `bounds`, say who may hold what.
+    Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = guests or Guests(bounds or bounds_for())
     gateway = Gateway(service, pages, guests, access or Access(host))
