@@ -16,6 +16,7 @@ from node.clock import Clock, Patience, system_clock
 from node.descriptors import room_for_connections
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
+from node.logs import lines_lost
 from node.memory import keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
@@ -28,9 +29,10 @@ from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from node.version import version
 from node.watch.counters import Counters
-from node.watch.health import Parts
+from node.watch.health import Parts, health
+from node.watch.metrics import Metrics
 from node.watch.room import Room
-from rpc.service.transport.asgi import serve
+from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
 from state.chain.chain import Chain, Move
