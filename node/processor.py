@@ -65,12 +65,24 @@ class Processor:
         self.chain = chain
         self.broken = trio.Event()
         self.failure = ""
+        # Called with each transaction and block of a client, and its refusal.
+        self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
         self._log = log
         self._clock = clock
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
         chain.on_moved.append(self._moved)
+
+    @property
+    def queue_length(self) -> int:
+        """The number of jobs that wait."""
+        return self._jobs_in.statistics().current_buffer_used
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for their transaction to be in a block."""
+        return len(self._waiters)
 
     async def run(self) -> None:
         """Do jobs until cancelled."""
@@ -89,7 +101,7 @@ class Processor:
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
             self.chain.push_transaction(trx)
 
-        await self._push(push)
+        await self._push(push, trx)
 
     async def push_block(self, block: SignedBlock) -> None:
         """Take a block from outside; one from the future is refused. Raises PushFailed."""
@@ -99,7 +111,7 @@ class Processor:
             require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
             self.chain.push_block(block)
 
-        await self._push(push)
+        await self._push(push, block)
 
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
@@ -168,7 +180,7 @@ class Processor:
 
     # -------------------------------------------------------------- the queue
 
-    async def _push(self, work: Callable[[], Any]) -> None:
+    async def _push(self, work: Callable[[], Any], item: SignedTransaction | SignedBlock) -> None:
         """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
         job = _Job(work, trio.Event())
         try:
@@ -178,7 +190,11 @@ class Processor:
                 raise Refused("The node is busy, ${n} requests wait already", condition="queue.size() < max", n=QUEUE_SIZE_MAX) from None
             await self._answer(job)
         except ChainError as error:
+            for listener in self.on_pushed:
+                listener(item, error)
             raise PushFailed(error) from error
+        for listener in self.on_pushed:
+            listener(item, None)
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""

@@ -48,6 +48,11 @@ class BlockLog:
         """The number of blocks, which is that of the last one."""
         return self._count
 
+    @property
+    def size(self) -> int:
+        """The bytes in the log, without the index."""
+        return self._size
+
     def append(self, block: SignedBlock) -> None:
         """Add the block that follows the last one; when this fails, the files are as before."""
         assert block.number == self._count + 1, f"block {block.number} doesn't follow {self._count}"

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from node.failures import FileError, NodeError
+from node.failures import DiskError, FileError, NodeError
 from node.storage.blocklog import BlockLog, open_file
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
@@ -52,7 +52,7 @@ class DataFolder:
                 self._lock.close()
                 raise
         except OSError as error:
-            raise NodeError(f"{error.filename or path}: {error.strerror}") from None
+            raise DiskError(f"{error.filename or path}: {error.strerror}") from None
         if not len(self.log):
             self.adopt()
 
