@@ -88,8 +88,13 @@ class Connection:
         """Serve it to its end."""
         try:
             with self.scope:
+                self._note_idle(True)
+                # Who says nothing costs nothing more.
+                data = await self._stream.receive_some(RECEIVE_SIZE)
+                if not data:
+                    return
                 protocol = Protocol(app, self._config, context, partial(self._intake.enter, guest.address), is_http2=is_http2)
-                await self._serve(guest, protocol, complaints.bugs)
+                await self._serve(guest, protocol, bytes(data), complaints.bugs)
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         except* Exception as errors:
@@ -98,15 +103,14 @@ class Connection:
             self._guests.leave(guest)
             self._stream.socket.close()
 
-    async def _serve(self, guest: Guest, protocol: Protocol, bugs: Limit) -> None:
+    async def _serve(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
         self._protocol = protocol
         server = self._stream.socket.getsockname()[:2]
         state = ConnectionState(LifespanState({"guest": guest}))
         async with trio.open_nursery() as nursery:
             protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, server, self.send)
-            self._note_idle(True)
             try:
-                await self._receive(guest)
+                await self._receive(guest, data)
             finally:
                 # Tasks of hypercorn can wait for what will never come.
                 self._is_gone = True
@@ -114,17 +118,13 @@ class Connection:
             await protocol.handle(Closed())
         await self._close()
 
-    async def _receive(self, guest: Guest) -> None:
-        """Handle what arrives until nothing more comes."""
+    async def _receive(self, guest: Guest, data: bytes) -> None:
+        """Handle what has arrived, and what arrives until nothing more comes."""
         waiting = 0
         while True:
-            try:
-                data = await self._stream.receive_some(RECEIVE_SIZE)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return
             if data and not self._intake.is_for_page(data):
                 await self._intake.enter(guest.address)
-            await self._protocol.handle(RawData(bytes(data)))
+            await self._protocol.handle(RawData(data))
             if not data:
                 return
             held = self._protocol.waiting_size
@@ -133,6 +133,10 @@ class Connection:
             if held < waiting:
                 self._guests.give_back(guest, Kind.BYTES, waiting - held)
             waiting = held
+            try:
+                data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return
 
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""

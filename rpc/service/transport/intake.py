@@ -1,5 +1,5 @@
-"""Whose input is worked on next. However many connections send however much, a turn of the event loop stays short, so that whoever waits for a
-page or a block waits for a few short turns. It knows no protocol.
+"""Whose input is worked on next. However many connections send however much, a turn of the event loop stays short, so that
+whoever waits for a page or a block waits for a few short turns. It knows no protocol.
 """
 
 import time

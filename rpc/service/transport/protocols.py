@@ -25,8 +25,8 @@ from hypercorn.typing import AppWrapper, ConnectionState
 
 # A stream is cheap to open and to reset; what the node does for each is not. So many more may be reset than are not.
 RESETS_MAX = 50
-# What is handled at once of frames, in bytes.
-FRAMES_SIZE = 1 << 11
+# What is handled at once, in bytes. Frames of HTTP/2 can be requests.
+FRAMES_SIZE, FRAMES_SIZE_HTTP2 = 1 << 11, 1 << 9
 HANDSHAKE_TURNS_MAX = 1000
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
@@ -37,6 +37,9 @@ _BODY = frozenset({b"content-length", b"transfer-encoding"})
 _DROPPED = frozenset({b"sec-websocket-extensions"})
 
 
+Turn = Callable[[], Awaitable[None]]
+
+
 class Ended(Exception):
     """The connection has to end, for a reason that is the client's."""
 
@@ -44,9 +47,7 @@ class Ended(Exception):
 class Protocol:
     """What a connection speaks: HTTP/1.1, in which a WebSocket can be opened, or, where it is served, HTTP/2."""
 
-    def __init__(
-        self, app: AppWrapper, config: Config, context: WorkerContext, turn: Callable[[], Awaitable[None]], *, is_http2: bool
-    ) -> None:
+    def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, turn: Turn, *, is_http2: bool) -> None:
         self._app, self._config, self._context = app, config, context
         self._turn = turn
         self._is_http2 = is_http2
@@ -90,12 +91,21 @@ class Protocol:
 
     async def _handle_frames(self, data: bytes) -> None:
         """Handle frames in pieces, since they can be tiny: what one piece makes the node do must not hold up others."""
-        for start in range(0, len(data) or 1, FRAMES_SIZE):
+        size = FRAMES_SIZE_HTTP2 if isinstance(self._spoken, H2Protocol) else FRAMES_SIZE
+        for start in range(0, len(data) or 1, size):
             if start:
                 await trio.lowlevel.checkpoint()
                 await self._turn()
-            await self._spoken.handle(RawData(data[start : start + FRAMES_SIZE]))
+            if self._is_refused:
+                break
+            await self._spoken.handle(RawData(data[start : start + size]))
             await self._after_frames()
+
+    @property
+    def _is_refused(self) -> bool:
+        """Whether a WebSocket was refused by an answer that may still be on its way: a second one must not come in between."""
+        stream = self._spoken.stream if isinstance(self._spoken, H11Protocol) else None
+        return isinstance(stream, WSStream) and stream.state is ASGIWebsocketState.HTTPCLOSED
 
     async def _after_frames(self) -> None:
         if isinstance(self._spoken, H2Protocol):
