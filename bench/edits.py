@@ -177,6 +177,11 @@ def digits() -> Edits:
     return "abc", [f"@@ -{'9' * 60_000} +1 @@\n-a\n"]
 
 
+def grown() -> Edits:
+    """One letter of the longest body of which patches are applied, and an encoded one, so that the result is looked through."""
+    return "a" * 2_400_000 + "🙂", ["@@ -1,4 +1,4 @@\n-a\n+%41\n aaa\n"]
+
+
 def many_operations() -> Edits:
     """Hundreds of comment operations, each with a patch of a deletion that fits at its ends only."""
     old = letters(12, 32) + letters(13, 400, "ab") + letters(14, 32)
@@ -185,7 +190,8 @@ def many_operations() -> Edits:
 
 CASES: tuple[Callable[[], Edits], ...] = (
     ordinary, moved, replaced_everywhere, deletions_differ, deletion_differs, nowhere, nowhere_short, shortest, empty, jumping, insertions,
-    letters_deleted, same_letter, halves, shifted, searched, pieces, pieces_equal, encoded, beyond_ascii, lines, digits, many_operations,
+    letters_deleted, same_letter, halves, shifted, searched, pieces, pieces_equal, encoded, beyond_ascii, lines, digits,
+    grown, many_operations,
 )  # fmt: skip
 
 

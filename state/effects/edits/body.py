@@ -4,7 +4,7 @@ from state.effects.edits.steps import Steps
 
 PIECE_LENGTH = 4096
 # How much of the text is copied in one step, to and fro.
-CHARACTERS_PER_STEP = 50
+CHARACTERS_PER_STEP = 25
 
 
 class UnfitError(Exception):

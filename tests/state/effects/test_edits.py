@@ -131,6 +131,13 @@ def test_patches_for_which_no_steps_are_left_are_left_out() -> None:
     assert results == ["abcdefghijklmno", "xyzdefghijklmno", "xyzdefghijkLmno"]
 
 
+def test_patches_of_a_body_that_has_grown_too_long_are_left_out() -> None:
+    body = "@@ -1,4 +1,4 @@\n-a\n+b\n aaa\n"
+    for length, first in ((2_000_000, "b"), (2_600_000, "a")):
+        new = edited("a" * length, body, Steps(EDIT_STEPS_MAX))
+        assert (len(new), new[0]) == (length, first)
+
+
 def test_a_diff_that_runs_out_of_steps_deletes_and_inserts() -> None:
     """As the reference does when its second is over; the parts that are alike at the ends are found before."""
     random = Random(1)
