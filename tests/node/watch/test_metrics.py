@@ -1,5 +1,8 @@
 """The page /metrics: what it shows, that a reader of Prometheus understands it, and that nothing from outside becomes a label."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +20,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
 from state.store import Table
+from tests.conftest import ROOT
 from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer
 
 
@@ -69,6 +73,13 @@ def test_a_fresh_node_has_its_chain_and_its_process() -> None:
     assert "block_log_bytes" not in found
     assert found["guests_held{kind=connections}"] == 0
     assert found["guests_held_max{kind=requests}"] == 3
+
+
+def test_the_start_does_not_load_the_library() -> None:
+    code = "import sys, node.commands.app; print('prometheus_client' in sys.modules, 'node.watch.metrics' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout
+    assert said == "False True\n"
 
 
 def test_blocks_and_transactions_are_counted() -> None:
