@@ -9,7 +9,7 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 from collections import deque
 from collections.abc import Callable
 
-from state.chain.blocks import apply_block
+from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.producing import assemble_block
@@ -53,8 +53,12 @@ class Chain:
         # undone with the position before it, oldest first.
         self._pending_mark: int | None = None
         self._marks: deque[tuple[int, int]] = deque()
-        # The main branch's irreversible blocks by number - 1: as bytes, which take far less memory than the objects.
+        # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
+        # The first ones are those before a snapshot from which the chain has gone on; `_older` finds them.
         self._packed: list[bytes] = []
+        self._base = 0
+        self._older: Callable[[int], bytes | None] = lambda number: None
+        self.is_changed_by_hand = False
         # Changes of the state by debug_update, by the id of the block that they belong to.
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
         state.listeners.after_block.append(self._apply_debug_updates)
@@ -66,12 +70,46 @@ class Chain:
         """The head block; None at genesis."""
         return self.forks.get(self.state.props.head_block_id)
 
+    # -------------------------------------------------------------- snapshots
+
+    def rewind(self) -> int:
+        """Undo everything that can be undone, for good, and return the number of the head then: the last irreversible block.
+
+        Nobody is called, and the chain can't go on: it is for a snapshot, in a copy of the process or at its end.
+        """
+        self._set_pending_aside()
+        if self._marks:
+            self.state.journal.undo(self._marks[0][1])
+        assert self.state.props.head_block_number == self._irreversible
+        return self._irreversible
+
+    def start_at(self, block: SignedBlock, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
+        """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
+        here = self.state.here
+        here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = block.number, NO_TRANSACTION, 0, 0
+        self.forks = ForkTree()
+        self.forks.plant(block)
+        self.pending, self._popped, self._pending_mark = [], deque(), None
+        self._marks.clear()
+        self._updates.clear()
+        self._packed, self._base, self._older = [self.state.wire.pack_block(block)], block.number - 1, older
+        self.is_changed_by_hand = is_changed_by_hand
+        self.state.journal.cut(self.state.journal.mark())
+
+    @property
+    def _irreversible(self) -> int:
+        """The number of the last block that can't be undone."""
+        return self._base + len(self._packed)
+
     # -------------------------------------------------------------- looking up
 
     def block_by_number(self, number: int) -> SignedBlock | None:
         """Return the block of the main branch with this number, or None."""
-        if 0 < number <= len(self._packed):
-            return self.state.wire.unpack_block(self._packed[number - 1])[0]
+        if 0 < number <= self._base:
+            packed = self._older(number)
+            return None if packed is None else self.state.wire.unpack_block(packed)[0]
+        if 0 < number <= self._irreversible:
+            return self.state.wire.unpack_block(self._packed[number - self._base - 1])[0]
         if number > self.state.props.head_block_number:
             return None
         return self.forks.on_main_branch(number)
@@ -151,8 +189,8 @@ class Chain:
         """
         last = self.state.props.last_irreversible_block_num
         pack = self.state.wire.pack_block
-        while len(self._packed) < last:
-            number = len(self._packed) + 1
+        while self._irreversible < last:
+            number = self._irreversible + 1
             block = head if skip & Skip.FORK_DB and number == head.number else self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))
@@ -305,6 +343,7 @@ class Chain:
         assert head is not None
         self._require_reversible()
         self._updates.setdefault(head.id, []).append(change)
+        self.is_changed_by_hand = True
         waiting = self._set_pending_aside()
         try:
             self._pop()

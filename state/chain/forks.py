@@ -51,6 +51,12 @@ class ForkTree:
         assert self.head is not None
         return self.head
 
+    def plant(self, block: SignedBlock) -> None:
+        """Begin with a block whose parent is not known: the one that a snapshot was taken at."""
+        assert self.head is None, "the tree has blocks already"
+        self._by_id[block.id] = self.head = block
+        self._by_number[block.number] = [block]
+
     def get(self, block_id: bytes) -> SignedBlock | None:
         """Return the block with this id, on whatever branch, or None."""
         return self._by_id.get(block_id)

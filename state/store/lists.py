@@ -112,6 +112,13 @@ class Lists(Generic[K, V]):
                 del history._values[:end]
                 history._spent = 0
 
+    def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
+        """Replace all histories by others: the number of the oldest value kept, and the values, by key. The journal must be empty."""
+        self._histories.clear()
+        for key, (first, values) in histories.items():
+            history = self._histories[key] = History()
+            history.first, history._values = first, values
+
     def check(self) -> None:
         """Verify what must hold for every history; for tests."""
         assert not self._none._values, "the shared empty history was written"

@@ -155,6 +155,14 @@ class OrderedIndex(Generic[RowT]):
         assert self._lazily is not None, "only a lazy index notes changes"
         self._lazily.forget(row_id)
 
+    def restore(self, rows: list[RowT]) -> None:
+        """Hold these rows and no others; a lazy index only notes them. Only the table calls this."""
+        self._version += 1
+        if self._lazily is not None:
+            self._order = self._lazily.restore([row.id for row in rows])
+        else:
+            self._order = SortedList([entry for entry in map(self.entry, rows) if entry is not None])
+
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""
         if self._lazily is not None:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
-from state.protocol.errors import UnknownKey
+from state.protocol.errors import NotUnique, UnknownKey
 from state.store.rows import Row, Rows
+
+RESTORE_CLASH = "two rows have the same key"
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -45,6 +47,13 @@ class UniqueIndex(Generic[RowT]):
             self.by_key[new] = row
         if old is not None:
             del self.by_key[old]
+
+    def restore(self, rows: list[RowT]) -> None:
+        """Hold these rows and no others; refuses a clash. Only the table calls this."""
+        self.by_key.clear()
+        self.by_key.update(zip(map(self.entry, rows), rows, strict=True))
+        if len(self.by_key) != len(rows):
+            raise NotUnique(RESTORE_CLASH)
 
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify that exactly the rows of the table are here, under their keys; for tests."""

@@ -105,6 +105,11 @@ class View:
         self._settle()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
+    def note_all(self) -> None:
+        """Note all comments and tags, those that were there before too, as changed: other rows have taken the place of all."""
+        self._notes.comments.update(self._by_comment, [row.comment for row in self._tagged])
+        self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
+
     def _settle(self) -> None:
         """Bring entries and sums up to date with all noted changes."""
         notes = self._notes

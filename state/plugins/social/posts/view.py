@@ -153,6 +153,11 @@ class View:
 
     # -------------------------------------------------------------- taking over what has changed
 
+    def note_all(self) -> None:
+        """Note all posts and authors, those that were there before too, as changed: other rows have taken the place of all."""
+        self._changed.posts.update(self._ranked, [post.comment for post in self._posts])
+        self._changed.authors.update(self._low, {post.author for post in self._posts})
+
     def _settle(self, facts: Facts) -> None:
         self.version += 1
         for author in self._changed.authors:
