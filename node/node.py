@@ -25,9 +25,12 @@ from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
 from node.service import health, new_service
+from node.snapshots.saving import EVERY, Saver
+from node.snapshots.starting import start_from_snapshot
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
 from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
@@ -70,6 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     http: Address | None = None
     is_producing: bool = False
     data: Path | None = None
+    snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
     check_invariants: int = 0  # check after every so many blocks; 0: never
 
@@ -143,18 +147,23 @@ def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
 async def _run(settings: Settings) -> int:
     site = Site(settings)
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
+    saver = None if settings.data is None else Saver(site.chain, settings.data, SystemDisk(), settings.snapshot_every)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
             if folder is not None:
                 await load(site, folder)
             if not site.stop.is_set():
+                if saver is not None:
+                    nursery.start_soon(saver.run)
                 await serve_chain(site, None if folder is None else folder.log)
             nursery.cancel_scope.cancel()
+        site.require_sound()
+        if saver is not None:
+            saver.save_at_stop()
     finally:
         if folder is not None:
             folder.close()
-    site.require_sound()
     return 0
 
 
@@ -165,7 +174,10 @@ async def load(site: Site, folder: DataFolder) -> None:
         _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
     if not len(log):
         return
-    blocks = log.blocks()
+    first = 1 + (start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else 0)
+    if first > len(log):
+        return
+    blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))
     # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING

@@ -2,7 +2,6 @@
 
 import platform
 import sys
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +12,9 @@ from node.commands.snapshot import snapshot
 from node.failures import NodeError
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
+from node.snapshots.saving import EVERY
 from node.specs import ROLES, SpecError, load_spec, spec_names
+from node.version import version
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
@@ -40,6 +41,9 @@ def run_command(
     enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.")] = (),
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
+    snapshot_every: Annotated[
+        int, Parameter(help="Save a snapshot of the state in the folder after every N blocks and at the end; 0: never.", validator=validators.Number(gte=0))
+    ] = EVERY,
     check_invariants: Every = 0,
 ) -> int:
     """Start a node."""
@@ -52,6 +56,7 @@ def run_command(
         http=address(http),
         is_producing=bool(spec.witness_keys) if produce is None else produce,
         data=data,
+        snapshot_every=snapshot_every,
         check_invariants=check_invariants,
     )
     return run(settings)
@@ -102,8 +107,7 @@ def keys_command(
 @app.command(name="version")
 def version_command() -> int:
     """Print the version of this program, of Python, and the names of its chains."""
-    pins = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-    say(f"coind {pins['project']['version']}")
+    say(f"coind {version()}")
     say(f"Python {platform.python_version()}")
     say(f"chains {' '.join(spec_names())}")
     return 0

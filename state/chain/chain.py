@@ -46,6 +46,8 @@ MoveListener = Callable[[Move], None]
 class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
+    `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether debug_update
+    has changed the state since genesis, which a replay of the blocks doesn't lead to.
     `out_of_time` is asked while pending transactions are applied again: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
     pending transactions have not been applied again then. A branch that is refused, and the head that is applied anew, move nothing.
@@ -66,7 +68,7 @@ class Chain:
         # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
         # The first ones are those before a snapshot from which the chain has gone on; `_older` finds them.
         self._packed: list[bytes] = []
-        self._base = 0
+        self._base = self.started_at = 0
         self._older: Callable[[int], bytes | None] = lambda number: None
         self.is_changed_by_hand = False
         # Changes of the state by debug_update, by the id of the block that they belong to.
@@ -90,8 +92,8 @@ class Chain:
         self._set_pending_aside()
         if self._marks:
             self.state.journal.undo(self._marks[0][1])
-        assert self.state.props.head_block_number == self._irreversible
-        return self._irreversible
+        assert self.state.props.head_block_number == self.irreversible
+        return self.irreversible
 
     def start_at(self, block: SignedBlock, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
         """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
@@ -103,12 +105,12 @@ class Chain:
         self._marks.clear()
         self._updates.clear()
         self._packed, self._base, self._older = [self.state.wire.pack_block(block)], block.number - 1, older
-        self.is_changed_by_hand = is_changed_by_hand
+        self.started_at, self.is_changed_by_hand = block.number, is_changed_by_hand
         self.state.journal.cut(self.state.journal.mark())
 
     @property
-    def _irreversible(self) -> int:
-        """The number of the last block that can't be undone."""
+    def irreversible(self) -> int:
+        """The number of the last block that can't be undone; 0 at genesis."""
         return self._base + len(self._packed)
 
     # -------------------------------------------------------------- looking up
@@ -118,7 +120,7 @@ class Chain:
         if 0 < number <= self._base:
             packed = self._older(number)
             return None if packed is None else self.state.wire.unpack_block(packed)[0]
-        if 0 < number <= self._irreversible:
+        if 0 < number <= self.irreversible:
             return self.state.wire.unpack_block(self._packed[number - self._base - 1])[0]
         if number > self.state.props.head_block_number:
             return None
@@ -209,8 +211,8 @@ class Chain:
         """
         last = self.state.props.last_irreversible_block_num
         pack = self.state.wire.pack_block
-        while self._irreversible < last:
-            number = self._irreversible + 1
+        while self.irreversible < last:
+            number = self.irreversible + 1
             block = head if skip & Skip.FORK_DB and number == head.number else self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))

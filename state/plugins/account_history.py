@@ -254,6 +254,14 @@ class HistoryPart:
 
         return install
 
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for number, record in enumerate(self._kept.records):
+            yield number, {field: repr(getattr(record, field)) for field in record.__struct_fields__}
+        for account in self._kept.accounts:
+            entries = self._kept.accounts.get(account)
+            yield account, {"first": str(entries.first), "count": str(len(entries))}
+
 
 _NAMES, _PLACES = Column(str), Column(int)
 _RECORDS = msgpack.Decoder(tuple[int, list[bytes]])

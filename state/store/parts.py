@@ -34,6 +34,9 @@ class Part(Protocol):
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Return the function that replaces what it holds by what was dumped. Raises Unreadable."""
 
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """Yield what it holds in words: a key, and the fields of what stands under it."""
+
 
 class TablePart:
     """A table: its rows by id, and the next id. `special` has the types of fields that are declared as Any."""
@@ -74,6 +77,12 @@ class TablePart:
             row.id = row_id
         return lambda: self._table.restore(rows, next_id)
 
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        yield "next id", {"value": str(self._table.next_id)}
+        for row in self._table:
+            yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
+
 
 class ListsPart:
     """Histories by key, with the types of keys and values."""
@@ -96,6 +105,12 @@ class ListsPart:
         """See Part."""
         found = read_lists(chunks, self._keys, lambda data, count: self._values.unpack(data, count))
         return lambda: self._lists.restore(found)
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for key in self._lists:
+            history = self._lists.get(key)
+            yield key, {str(number): repr(value) for number, value in enumerate(history, history.first)}
 
 
 class DictPart:
@@ -129,6 +144,10 @@ class DictPart:
             self._kept.update(found)
 
         return install
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        return ((key, {"value": repr(value)}) for key, value in self._kept.items())
 
 
 def tables(kept: Any, *names: str) -> dict[str, Part]:
