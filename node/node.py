@@ -25,8 +25,9 @@ from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
 from node.service import health, new_service
+from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
-from node.snapshots.starting import start_from_snapshot
+from node.snapshots.starting import complete, start_from_snapshot
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
@@ -151,11 +152,12 @@ async def _run(settings: Settings) -> int:
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
-            if folder is not None:
-                await load(site, folder)
+            loaded = None if folder is None else await load(site, folder)
             if not site.stop.is_set():
                 if saver is not None:
                     nursery.start_soon(saver.run)
+                if loaded is not None:
+                    nursery.start_soon(complete, loaded)
                 await serve_chain(site, None if folder is None else folder.log)
             nursery.cancel_scope.cancel()
         site.require_sound()
@@ -167,27 +169,27 @@ async def _run(settings: Settings) -> int:
     return 0
 
 
-async def load(site: Site, folder: DataFolder) -> None:
-    """Apply the blocks of the data folder."""
+async def load(site: Site, folder: DataFolder) -> Loaded | None:
+    """Take up the newest good snapshot of the data folder, which is returned, and apply the blocks after it."""
     log = folder.log
     if log.torn:
         _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
-    if not len(log):
-        return
-    first = 1 + (start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else 0)
+    loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
+    first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
-        return
+        return loaded
     blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))
     # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
-            return
+            return loaded
     except NodeError as error:
         raise NodeError(f"{log.path}: {error}") from error
     folder.adopt()
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
+    return loaded
 
 
 async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import trio
 from cyclopts import App, Parameter
+from msgspec import MsgspecError
 
 from node.failures import NodeError
 from node.node import Settings, Site, load, start
@@ -23,6 +24,7 @@ from node.specs import load_spec
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from state.chain.digest import state_digest
+from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
@@ -180,7 +182,11 @@ def loaded(path: Path, spec: ChainSpec) -> Site:
     opened = Snapshot(path, SystemDisk())
     opened.close()
     site = Site(Settings(spec=spec, plugins=opened.head.plugins))
-    load_snapshot(site.chain, path, SystemDisk(), lambda number: None)
+    try:
+        for deferred in load_snapshot(site.chain, path, SystemDisk(), lambda number: None).left:
+            deferred.finish()
+    except (ChainError, MsgspecError, ValueError) as error:
+        raise SnapshotError(f"{path}: can't be read: {error}") from None
     return site
 
 

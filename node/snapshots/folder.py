@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
@@ -17,6 +18,7 @@ from node.version import version
 from state.chain.chain import Chain
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
 from state.store.columns import Unreadable
+from state.store.deferred import Deferred
 
 FOLDER_NAME, SUFFIX, TEMPORARY, ASIDE = "snapshots", ".snapshot", ".new", ".broken"
 KEPT_MAX = 3  # snapshots
@@ -130,13 +132,20 @@ def tidy(folder: Path, disk: Disk) -> None:
 # ------------------------------------------------------------------ loading
 
 
-def load(chain: Chain, path: Path, disk: Disk, older: Older) -> Head:
-    """Put a chain at genesis where a snapshot was taken, and return its head. Raises Broken or Unfit, and then nothing has changed."""
+class Loaded(Struct, frozen=True):
+    """A snapshot that a chain has been put at, and what is left to do (see `state.snapshot.image.restore`)."""
+
+    path: Path
+    head: Head
+    left: list[Deferred]
+
+
+def load(chain: Chain, path: Path, disk: Disk, older: Older) -> Loaded:
+    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed."""
     snapshot = Snapshot(path, disk)
     try:
         require_fit(snapshot, chain)
-        restore(chain, snapshot.head, snapshot.chunks, older)
-        return snapshot.head
+        return Loaded(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older))
     except Unreadable as error:
         raise Broken(f"{path}: can't be read: {error}") from None
     finally:
@@ -157,7 +166,7 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
         snapshot.check_schema(name, part.schema)
 
 
-def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int) -> tuple[Path, Head] | None:
+def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int) -> Loaded | None:
     """Load the newest snapshot that is whole and belongs to a block log with `last` blocks; returns None where there is none.
 
     Each that can't be used is named in the log with the reason. One that is broken, or of other blocks, is renamed, so that it
@@ -167,7 +176,7 @@ def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int)
         try:
             number, block_id = int(path.name[:10]), path.name[11:51]
             require_in_log(path, chain, number, block_id, older, last)
-            return path, load(chain, path, disk, older)
+            return load(chain, path, disk, older)
         except (Broken, Foreign) as error:
             _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
         except SnapshotError as error:

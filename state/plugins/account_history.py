@@ -18,6 +18,7 @@ from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.store import History, Lists
 from state.store.columns import Column
+from state.store.deferred import Deferred
 from state.store.parts import DictPart, Install, Part, dump_lists, read_lists
 from state.tables import State
 
@@ -239,20 +240,23 @@ class HistoryPart:
         yield from dump_lists(self._kept.accounts, _NAMES, lambda values: _PLACES.pack([places[id(record)] for record in values]))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """See Part. The records are made later."""
+        packed = list(chunks)
+        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(iter(packed)))
+
+    def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
+        """Read the records chunk by chunk, one at a step, then the histories of accounts."""
         records: list[OperationRecord] = []
         for count, packed in map(_RECORDS.decode, chunks):
             if not count:
                 break
             *places, data = [column.unpack(part, count) for column, part in zip(self._columns, packed, strict=True)]
             records += map(OperationRecord, *places, map(Packed, data, repeat(self._codecs)))
+            yield
         found = read_lists(chunks, _NAMES, lambda data, count: [records[place] for place in _PLACES.unpack(data, count)])
-
-        def install() -> None:
-            self._kept._log.restore({None: (0, records)} if records else {})
-            self._kept.accounts.restore(found)
-
-        return install
+        yield
+        self._kept._log.restore({None: (0, records)} if records else {})
+        self._kept.accounts.restore(found)
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""

@@ -16,6 +16,7 @@ from state.plugins.registry import PLUGINS
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction
 from state.store.columns import Special, Unreadable
+from state.store.deferred import Deferred
 from state.store.parts import Install, Part, TablePart
 from state.tables import State
 
@@ -33,6 +34,9 @@ SPECIAL: dict[str, Special] = {
     "required_actions": {"action": ExampleRequiredAction | None},
     "optional_actions": {"action": ExampleOptionalAction | None},
 }
+
+# Large tables that only operations on content or on accounts read, and no step of a block.
+DEFERRED = ("account_authorities", "comment_contents", "account_metadata")
 
 Open = Callable[[str], Iterator[bytes]]
 """Returns the chunks of a section by name."""
@@ -59,7 +63,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
 def parts_of(state: State) -> dict[str, Part]:
     """Return everything that a snapshot of this state holds, by section."""
-    found: dict[str, Part] = {f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name)) for name, table in state.tables()}
+    found: dict[str, Part] = {f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()}
     for name in state.plugins:
         found |= PLUGINS[name].sections(state)
     return found
@@ -81,8 +85,11 @@ def head_of(chain: Chain) -> Head:
     )
 
 
-def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> None:
+def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[Deferred]:
     """Put the chain where a snapshot was taken; `older` finds blocks before it. Raises Unreadable, and then nothing has changed.
+
+    Returns what is left to do: large tables that few rules read. It may be done in steps between other work (`Deferred.advance`);
+    whoever looks at such a table before has it finished first.
 
     Nothing may wait or be undoable in the chain: it is at genesis.
     """
@@ -100,7 +107,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> None:
     before = {name: list(part.dump()) for name, part in parts.items()}
     installs = [part.read(open_section(name)) for name, part in parts.items()]
     try:
-        _install(state, installs)
+        left = _install(state, installs)
         if state.props.head_block_id != block.id or state.props.head_block_number != block.number:
             raise Unreadable("its state is that of another block")
     except (ChainError, Unreadable, StopIteration, TypeError) as error:
@@ -109,12 +116,12 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> None:
         raise Unreadable(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand)
+    return left
 
 
-def _install(state: State, installs: Iterable[Install]) -> None:
-    """Put all parts in place, and have what refers to rows refer to the new ones."""
-    for install in installs:
-        install()
+def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:
+    """Put all parts in place, have what refers to rows refer to the new ones, and return what is left to do."""
+    left = [deferred for install in installs if (deferred := install()) is not None]
     state.props = next(iter(state.global_properties))
     state.feed = next(iter(state.feed_histories))
     state.hardforks = next(iter(state.hardfork_properties))
@@ -122,3 +129,4 @@ def _install(state: State, installs: Iterable[Install]) -> None:
     state.nai_pool = next(iter(state.nai_pools))
     for name, kept in state.plugins.items():
         PLUGINS[name].restored(kept)
+    return left

@@ -13,12 +13,14 @@ from typing import Any, Protocol
 from msgspec import MsgspecError, msgpack
 
 from state.store.columns import Column, Special, Structs, Unreadable, schema
+from state.store.deferred import Deferred
 from state.store.lists import Lists
 from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
 
-Install = Callable[[], None]
+Install = Callable[[], Deferred | None]
+"""Puts what was read in place, and returns what is left to do."""
 
 
 class Part(Protocol):
@@ -39,10 +41,13 @@ class Part(Protocol):
 
 
 class TablePart:
-    """A table: its rows by id, and the next id. `special` has the types of fields that are declared as Any."""
+    """A table: its rows by id, and the next id. `special` has the types of fields that are declared as Any.
 
-    def __init__(self, table: Table[Any], special: Special | None = None) -> None:
-        self._table = table
+    With `is_deferred` a table of more than one chunk is filled after it has been installed, or when somebody looks at it.
+    """
+
+    def __init__(self, table: Table[Any], special: Special | None = None, *, is_deferred: bool = False) -> None:
+        self._table, self._is_deferred = table, is_deferred
         self._special = special
         self._structs = Structs(table.ROW, special, without=("id",))
 
@@ -56,26 +61,40 @@ class TablePart:
         table = self._table
         rows = list(table)
         yield msgpack.encode((table.next_id, len(rows)))
+        yield msgpack.encode(table.orders())
         for begin in range(0, len(rows), ROWS_PER_CHUNK):
             piece = rows[begin : begin + ROWS_PER_CHUNK]
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
-        rows: list[Any] = []
-        with_ids: list[int] = []
-        next_id, count = _decoded(tuple[int, int], next(chunks, b""))
+        """See Part. A deferred table decodes its rows later."""
+        packed = list(chunks)
+        next_id, count = _decoded(tuple[int, int], packed[0] if packed else b"")
+        orders = _decoded(list[list[int]], packed[1] if packed[1:] else b"")
+        if self._is_deferred and count > ROWS_PER_CHUNK:
+            return lambda: Deferred((self._table,), self._table.restoring(self._rows(packed[2:], next_id, count), next_id, orders))
+        rows = list(self._rows(packed[2:], next_id, count))
+
+        def install() -> None:
+            for _ in self._table.restoring(rows, next_id, orders):
+                pass
+
+        return install
+
+    def _rows(self, chunks: list[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
+        """Yield the rows of each chunk, with their ids. Raises Unreadable."""
+        total, last = 0, -1
         for chunk in chunks:
-            ids, size, packed = _decoded(tuple[bytes, int, bytes], chunk)
-            with_ids += _readable(_IDS.unpack, ids, size)
-            rows += _readable(self._structs.unpack, packed, size)
-        if len(rows) != count:
-            raise Unreadable(f"{len(rows)} rows in place of {count}")
-        if with_ids and (with_ids[0] < 0 or with_ids[-1] >= next_id or any(map(int.__ge__, with_ids, with_ids[1:]))):
-            raise Unreadable("the ids of rows are out of order")
-        for row, row_id in zip(rows, with_ids, strict=True):
-            row.id = row_id
-        return lambda: self._table.restore(rows, next_id)
+            packed_ids, size, packed = _decoded(tuple[bytes, int, bytes], chunk)
+            ids, rows = _readable(_IDS.unpack, packed_ids, size), _readable(self._structs.unpack, packed, size)
+            if [last, *ids] != sorted({last, *ids}) or ids[-1] >= next_id:
+                raise Unreadable("the ids of rows are out of order")
+            for row, row_id in zip(rows, ids, strict=True):
+                row.id = row_id
+            total, last = total + size, ids[-1]
+            yield rows, ids
+        if total != count:
+            raise Unreadable(f"{total} rows in place of {count}")
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
@@ -151,8 +170,11 @@ class DictPart:
 
 
 def tables(kept: Any, *names: str) -> dict[str, Part]:
-    """Return the parts of the tables that an object has as attributes of these names; a name may lead through others, with dots."""
-    return {name: TablePart(attrgetter(name)(kept)) for name in names}
+    """Return the parts of the tables that an object has as attributes of these names; a name may lead through others, with dots.
+
+    They are deferred where they are large.
+    """
+    return {name: TablePart(attrgetter(name)(kept), is_deferred=True) for name in names}
 
 
 # ------------------------------------------------------------------ histories

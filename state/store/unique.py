@@ -4,10 +4,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
-from state.protocol.errors import NotUnique, UnknownKey
+from state.protocol.errors import UnknownKey
 from state.store.rows import Row, Rows
-
-RESTORE_CLASH = "two rows have the same key"
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -25,9 +23,17 @@ class Unique:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
-        assert table is None, "a table without its indices"
-        return self
+        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here.
+
+        A table whose attributes are parked is asked for the index.
+        """
+        return self if table is None else index_of(table, self)
+
+
+def index_of(table: object, declared: object) -> object:
+    """Return the index that a declaration has on a table whose attributes are parked."""
+    name = next(name for cls in type(table).__mro__ for name, value in vars(cls).items() if value is declared)
+    return table.__getattr__(name)  # type: ignore[attr-defined]
 
 
 class UniqueIndex(Generic[RowT]):
@@ -47,13 +53,6 @@ class UniqueIndex(Generic[RowT]):
             self.by_key[new] = row
         if old is not None:
             del self.by_key[old]
-
-    def restore(self, rows: list[RowT]) -> None:
-        """Hold these rows and no others; refuses a clash. Only the table calls this."""
-        self.by_key.clear()
-        self.by_key.update(zip(map(self.entry, rows), rows, strict=True))
-        if len(self.by_key) != len(rows):
-            raise NotUnique(RESTORE_CLASH)
 
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify that exactly the rows of the table are here, under their keys; for tests."""
