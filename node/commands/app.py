@@ -42,7 +42,11 @@ def run_command(
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
     snapshot_every: Annotated[
-        int, Parameter(help="Save a snapshot of the state in the folder after every N blocks and at the end; 0: never.", validator=validators.Number(gte=0))
+        int,
+        Parameter(
+            help="Save a snapshot of the state in the folder after every N blocks and at the end; 0: never.",
+            validator=validators.Number(gte=0),
+        ),
     ] = EVERY,
     check_invariants: Every = 0,
 ) -> int:

@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import trio
 from cyclopts import App, Parameter
 from msgspec import MsgspecError
 
 from node.failures import NodeError
 from node.node import Settings, Site, load, start
 from node.plugins import chosen_plugins
-from node.replay import TRUST_OWN, replay
 from node.progress import Progress
-from node.snapshots.file import Snapshot, SnapshotError
-from node.snapshots.folder import BLOCKS, folder_of, load as load_snapshot, paths, require_in_log, save
-from node.snapshots.installing import install
+from node.replay import TRUST_OWN, replay
 from node.snapshots.differences import differences
+from node.snapshots.file import Snapshot, SnapshotError
+from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
+from node.snapshots.folder import load as load_snapshot
+from node.snapshots.installing import install
 from node.specs import load_spec
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
@@ -42,7 +42,9 @@ def save_command(
     enable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin to save in addition.")] = (),
     disable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin not to save.")] = (),
     to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
-    with_blocks: Annotated[bool, Parameter(negative=(), help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
+    with_blocks: Annotated[
+        bool, Parameter(negative=(), help="Put the blocks into it too: then it can be loaded into an empty folder.")
+    ] = False,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)

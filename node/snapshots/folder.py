@@ -111,7 +111,9 @@ def require_room(folder: Path, disk: Disk) -> None:
         file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
-        raise SnapshotError(f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted")
+        raise SnapshotError(
+            f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted"
+        )
 
 
 def tidy(folder: Path, disk: Disk) -> None:
@@ -158,7 +160,9 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
     if (index.chain.chain_id, index.chain.genesis) != (ours.chain_id, ours.genesis):
         raise Unfit(f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), or of another genesis, not of {ours.name}")
     if index.head.rules != RULES:
-        raise Unfit(f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew")
+        raise Unfit(
+            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew"
+        )
     missing = [name for name in chain.state.plugins if name not in index.head.plugins]
     if missing:
         raise Unfit(f"{path}: lacks the data of {', '.join(missing)}, a plugin that was off when it was made")

@@ -222,9 +222,13 @@ class HistoryPart:
 
     def __init__(self, state: State, kept: AccountHistory) -> None:
         self._codecs, self._kept = state.wire.codecs, kept
-        pack = self._codecs.packer(OPERATION)
-        self._pack = lambda record: record.held.data if isinstance(record.held, Packed) else pack(record.held)
+        self._pack_operation = self._codecs.packer(OPERATION)
         self._columns = [Column(kind) for kind in (bytes, int, int, int, int, int, bytes)]
+
+    def _pack(self, record: OperationRecord) -> bytes:
+        """Return the operation of a record as bytes; one that came as bytes from a snapshot is not unpacked for it."""
+        held = record.held
+        return held.data if isinstance(held, Packed) else self._pack_operation(held)
 
     def dump(self) -> Iterator[bytes]:
         """See Part."""
@@ -241,8 +245,7 @@ class HistoryPart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part. The records are made later."""
-        packed = list(chunks)
-        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(iter(packed)))
+        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(chunks))
 
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
         """Read the records chunk by chunk, one at a step, then the histories of accounts."""

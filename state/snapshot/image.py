@@ -63,7 +63,9 @@ class Head(Struct, frozen=True, kw_only=True):
 
 def parts_of(state: State) -> dict[str, Part]:
     """Return everything that a snapshot of this state holds, by section."""
-    found: dict[str, Part] = {f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()}
+    found: dict[str, Part] = {
+        f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()
+    }
     for name in state.plugins:
         found |= PLUGINS[name].sections(state)
     return found
@@ -112,7 +114,8 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
             raise Unreadable("its state is that of another block")
     except (ChainError, Unreadable, StopIteration, TypeError) as error:
         # Rows that clash show only when they are put in place.
-        _install(state, [part.read(iter(before[name])) for name, part in parts.items()])
+        for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
+            deferred.finish()
         raise Unreadable(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand)

@@ -18,6 +18,7 @@ class Deferrable:
 
     def defer(self, deferred: "Deferred") -> None:
         """Take all attributes away until `deferred` is finished, which has to fill the parked ones (`parked`)."""
+        self.take_back()
         own = dict(vars(self))
         vars(self).clear()
         vars(self).update({PARKED: own, DEFERRED: deferred})

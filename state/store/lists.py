@@ -121,8 +121,9 @@ class Lists(Deferrable, Generic[K, V]):
         kept = self.parked()["_histories"]
         kept.clear()
         for key, (first, values) in histories.items():
-            history = kept[key] = History()
+            history: History[V] = History()
             history.first, history._values = first, values
+            kept[key] = history
 
     def check(self) -> None:
         """Verify what must hold for every history; for tests."""

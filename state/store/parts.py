@@ -68,30 +68,30 @@ class TablePart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part. A deferred table decodes its rows later."""
-        packed = list(chunks)
-        next_id, count = _decoded(tuple[int, int], packed[0] if packed else b"")
-        orders = _decoded(list[list[int]], packed[1] if packed[1:] else b"")
+        next_id, count = _decoded(tuple[int, int], next(chunks, b""))
+        orders = _decoded(list[list[int]], next(chunks, b""))
         if self._is_deferred and count > ROWS_PER_CHUNK:
-            return lambda: Deferred((self._table,), self._table.restoring(self._rows(packed[2:], next_id, count), next_id, orders))
-        rows = list(self._rows(packed[2:], next_id, count))
+            return lambda: Deferred((self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders))
+        rows = list(self._rows(chunks, next_id, count))
 
         def install() -> None:
+            self._table.take_back()
             for _ in self._table.restoring(rows, next_id, orders):
                 pass
 
         return install
 
-    def _rows(self, chunks: list[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
+    def _rows(self, chunks: Iterator[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
         """Yield the rows of each chunk, with their ids. Raises Unreadable."""
         total, last = 0, -1
         for chunk in chunks:
             packed_ids, size, packed = _decoded(tuple[bytes, int, bytes], chunk)
             ids, rows = _readable(_IDS.unpack, packed_ids, size), _readable(self._structs.unpack, packed, size)
-            if [last, *ids] != sorted({last, *ids}) or ids[-1] >= next_id:
+            if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
                 raise Unreadable("the ids of rows are out of order")
             for row, row_id in zip(rows, ids, strict=True):
                 row.id = row_id
-            total, last = total + size, ids[-1]
+            total, last = total + size, max(ids, default=last)
             yield rows, ids
         if total != count:
             raise Unreadable(f"{total} rows in place of {count}")

@@ -132,9 +132,7 @@ class Table(Deferrable, Generic[RowT]):
         found = [[row.id for row in order] for order in self._orders]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
-    def restoring(
-        self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()
-    ) -> Iterator[None]:
+    def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
         """Replace all rows, as `restore` does, by chunks of rows with their ids, one at a step.
 
         Whole chunks take a small part of the time that inserting row by row would take; lazy indices are sorted when they are read, the
