@@ -47,7 +47,7 @@ Version = Annotated[int, Release()]
 HardforkVersion = Annotated[int, Release(0xFFFF0000)]
 Names = Annotated[tuple[str, ...], Many(Bounded(16), ascending=True)]
 NaiAsset = Annotated[Asset, AssetKind(nai_only=True)]
-Extensions = Annotated[tuple[Any, ...], Many(Variant(("void_t", Void), legacy_pairs=True), ascending=True)]
+Extensions = Annotated[tuple[Void, ...], Many(Variant(("void_t", Void), legacy_pairs=True), ascending=True)]
 Curve = Annotated[
     int,
     Choice(
