@@ -165,7 +165,7 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
         )
     missing = [name for name in chain.state.plugins if name not in index.head.plugins]
     if missing:
-        raise Unfit(f"{path}: lacks the data of {', '.join(missing)}, a plugin that was off when it was made")
+        raise Unfit(f"{path}: lacks the data of {', '.join(missing)}: enabled now, and not when it was made")
     for name, part in parts_of(chain.state).items():
         snapshot.check_schema(name, part.schema)
 

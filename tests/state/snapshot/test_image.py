@@ -8,6 +8,7 @@ import pytest
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.registry import DECLARED, PLUGINS
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
@@ -22,6 +23,7 @@ from tests.helpers.nodes import dev_chain, make_block
 from tests.helpers.restored import Image, image_of, put
 from tests.helpers.snapshots import snapshot
 
+HOLDERS = (Blogs, Feeds)
 # Each has something of its own: posts with beneficiaries and tags, hardforks one by one, trades, tokens, votes, communities.
 CASES_TRIED = ("post_options", "threads", "market_orders", "smt_tokens", "communities", "reputations", "follows", "natural_hardforks")
 
@@ -194,18 +196,10 @@ def dev_with(count: int) -> Chain:
 
 
 def attributes(kept: Any, prefix: str = "") -> set[str]:
-    """The names of what an object of a plugin keeps; of objects that keep tables of their own, theirs."""
-    found = set()
+    """The names of what an object of a plugin keeps; of those in HOLDERS, the names of what they keep."""
+    found: set[str] = set()
     for name, value in vars(kept).items():
-        inner = (
-            getattr(value, "__dict__", {})
-            if not isinstance(value, Table) and value.__class__.__module__.startswith("state.plugins")
-            else {}
-        )
-        if any(isinstance(each, Table) for each in inner.values()) and name in ("blogs", "feeds"):
-            found |= attributes(value, f"{prefix}{name}.")
-        else:
-            found.add(prefix + name)
+        found |= attributes(value, f"{name}.") if isinstance(value, HOLDERS) else {prefix + name}
     return found
 
 

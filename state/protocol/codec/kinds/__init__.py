@@ -1,6 +1,6 @@
 """The kinds of fields, and the names that stand for them in annotations: all that declarations of operations import. No state."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from state.protocol.codec.kinds.base import (
     Codecs,
