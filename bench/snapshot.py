@@ -63,10 +63,10 @@ def measure(size: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         trio.run(in_child, site.chain, folder)
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         path = save(site.chain, folder, disk)
-        seconds, bytes_ = time.perf_counter() - begun, path.stat().st_size
-        print(f"{size:>7,}: saved in process in {seconds:.2f} s, {bytes_ / 1e6:.1f} MB")
+        seconds, own = time.perf_counter() - begun, time.process_time() - cpu
+        print(f"{size:>7,}: saved in process in {seconds:.2f} s ({own:.2f} s of the processor), {path.stat().st_size / 1e6:.1f} MB")
         del site
         gc.collect()
         measure_load(path, spec)
@@ -86,8 +86,15 @@ def measure_load(path: Path, spec: ChainSpec) -> None:
         chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
         gc.disable()
         begun, cpu = time.perf_counter(), time.process_time()
-        load(chain, path, SystemDisk(), lambda number: None)
-        print(f"         loaded in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s of the processor)")
+        loaded = load(chain, path, SystemDisk(), lambda number: None)
+        print(f"         loaded in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s of the processor)", end="")
+        begun, cpu, longest = time.perf_counter(), time.process_time(), 0.0
+        for deferred in loaded.left:
+            while not deferred.is_done:
+                step = time.process_time()
+                deferred.advance()
+                longest = max(longest, time.process_time() - step)
+        print(f", the rest in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s), the longest step {longest:.3f} s")
         gc.enable()
     opened = Snapshot(path, SystemDisk())
     begun = time.perf_counter()

@@ -177,6 +177,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
+        folder.adopt()
         return loaded
     blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))

@@ -16,8 +16,10 @@ from tests.state.store.test_store_model import Thing, Things
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=4)  # with surrogates
 INTEGERS = st.integers(-(2**130), 2**130) | st.integers(-2, 2)
-THINGS = st.lists(
-    st.builds(dict, name=TEXTS, group=TEXTS, weight=INTEGERS, rank=st.integers(0, 3), live=st.booleans(), note=INTEGERS),
+THINGS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
+    st.fixed_dictionaries(
+        {"name": TEXTS, "group": TEXTS, "weight": INTEGERS, "rank": st.integers(0, 3), "live": st.booleans(), "note": INTEGERS}
+    ),
     unique_by=lambda fields: (fields["name"], fields["rank"]),
     max_size=12,
 )
