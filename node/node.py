@@ -23,6 +23,9 @@ from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
 from node.service import new_service
+from node.snapshots.folder import Loaded
+from node.snapshots.saving import EVERY, Saver
+from node.snapshots.starting import complete, start_from_snapshot
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
@@ -76,6 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
     data: Path | None = None
+    snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
     check_invariants: int = 0  # check after every so many blocks; 0: never
 
@@ -144,14 +148,21 @@ def replay_file(settings: Settings, file: Path, *, until: int | None = None, ski
 async def _run(settings: Settings) -> int:
     site = Site(settings)
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
+    saver = None if settings.data is None else Saver(site.chain, settings.data, SystemDisk(), settings.snapshot_every)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site, nursery.cancel_scope)
-            if folder is not None:
-                await load(site, folder)
+            loaded = None if folder is None else await load(site, folder)
             if not site.stop.is_set():
+                if saver is not None:
+                    nursery.start_soon(saver.run)
+                if loaded is not None:
+                    nursery.start_soon(complete, loaded)
                 await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
+        site.require_sound()
+        if saver is not None:
+            saver.save_at_stop()
     finally:
         if folder is not None:
             close(site, folder)
@@ -169,24 +180,28 @@ def close(site: Site, folder: DataFolder) -> None:
         site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
 
 
-async def load(site: Site, folder: DataFolder) -> None:
-    """Apply the blocks of the data folder."""
+async def load(site: Site, folder: DataFolder) -> Loaded | None:
+    """Take up the newest good snapshot of the data folder, which is returned, and apply the blocks after it."""
     log = folder.log
     if log.torn:
         _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
-    if not len(log):
-        return
-    blocks = log.blocks()
+    loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
+    first = 1 if loaded is None else loaded.head.number + 1
+    if first > len(log):
+        folder.adopt()
+        return loaded
+    blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))
     # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
-            return
+            return loaded
     except NodeError as error:
         raise FileError(f"{log.path}: {error}") from error
     folder.adopt()
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
+    return loaded
 
 
 async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:

@@ -13,6 +13,7 @@ from node.failures import NodeError, Status, last_line
 from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
+from node.snapshots.saving import EVERY
 from node.specs import ROLES, SpecError, load_spec, spec_names
 from node.version import version
 from rpc.service.transport.rights import read_origins
@@ -52,6 +53,13 @@ def run_command(
     enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.")] = (),
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
+    snapshot_every: Annotated[
+        int,
+        Parameter(
+            help="Save a snapshot of the state in the folder after every N blocks and at the end; 0: never.",
+            validator=validators.Number(gte=0),
+        ),
+    ] = EVERY,
     check_invariants: Every = 0,
     cors: Cors = (),
     http2: Http2 = False,
@@ -69,6 +77,7 @@ def run_command(
         http=address(http),
         is_producing=bool(spec.witness_keys) if produce is None else produce,
         data=data,
+        snapshot_every=snapshot_every,
         check_invariants=check_invariants,
         origins=origins(cors),
         is_http2=http2,

@@ -1,5 +1,230 @@
 """`coind snapshot`: makes, lists, verifies and compares snapshots of a chain's state, without starting a node."""
 
-from cyclopts import App
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+from msgspec import MsgspecError
+
+from node.failures import NodeError
+from node.node import Settings, Site, load, start
+from node.plugins import chosen_plugins
+from node.progress import Progress
+from node.replay import TRUST_OWN, replay
+from node.snapshots.differences import differences
+from node.snapshots.file import Snapshot, SnapshotError
+from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
+from node.snapshots.folder import load as load_snapshot
+from node.snapshots.installing import install
+from node.specs import load_spec
+from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
+from state.chain.digest import state_digest
+from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
+
+Chain = Annotated[str, Parameter(help="The chain spec: a name, or a TOML file.")]
+Data = Annotated[Path, Parameter(help="The data folder of a node, which must not be running.")]
+Existing = Annotated[Path, Parameter(help="A snapshot.")]
+
+
+@snapshot.command(name="save")
+def save_command(
+    *,
+    data: Data,
+    chain: Chain = "dev",
+    enable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin to save in addition.")] = (),
+    disable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin not to save.")] = (),
+    to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
+    with_blocks: Annotated[
+        bool, Parameter(negative=(), help="Put the blocks into it too: then it can be loaded into an empty folder.")
+    ] = False,
+) -> int:
+    """Save a snapshot at the last irreversible block of a data folder."""
+    spec = load_spec(chain)
+    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing(data))
+    return start(partial(_save, settings, to, with_blocks))
+
+
+@snapshot.command(name="list")
+def list_command(*, data: Data) -> int:
+    """List the snapshots of a data folder, the newest first."""
+    found = paths(folder_of(existing(data)), SystemDisk())
+    if not found:
+        say(f"{folder_of(data)}: no snapshots")
+    for path in found:
+        try:
+            show(path)
+        except SnapshotError as error:
+            say(f"unusable    {error}")
+    return 0
+
+
+@snapshot.command(name="verify")
+def verify_command(
+    file: Annotated[Path | None, Parameter(help="A snapshot; without it, all of the data folder.")] = None,
+    /,
+    *,
+    data: Annotated[Path | None, Parameter(help="A data folder.")] = None,
+    chain: Chain = "dev",
+    replay: Annotated[bool, Parameter(negative=(), help="Replay the data folder's blocks, and compare the states.")] = False,
+) -> int:
+    """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
+    if file is None and data is None:
+        raise NodeError("name a snapshot, or a data folder with --data")
+    if replay and data is None:
+        raise NodeError("--replay needs the blocks: name their folder with --data")
+    found = [file] if file is not None else paths(folder_of(existing(data)), SystemDisk())  # type: ignore[arg-type]
+    if not found:
+        raise NodeError(f"{folder_of(data)}: no snapshots")  # type: ignore[arg-type]
+    spec, bad = load_spec(chain), 0
+    for path in found:
+        try:
+            verify(path, spec)
+            if replay and data is not None:
+                start(partial(_compare, path, spec, data))
+            show(path)
+        except SnapshotError as error:
+            bad += 1
+            sys.stderr.write(f"coind: {error}\n")
+    return 1 if bad else 0
+
+
+@snapshot.command(name="load")
+def load_command(file: Existing, /, *, data: Data, chain: Chain = "dev") -> int:
+    """Install a snapshot in a data folder, so that the next start takes it.
+
+    The folder's block log must hold the blocks up to it. Into an empty folder they come from the snapshot, if it was saved
+    `--with-blocks`. The state in it is believed: only `verify --replay` shows whether the blocks lead to it.
+    """
+    spec = load_spec(chain)
+    verify(file, spec)
+    path = install(file, data, spec, SystemDisk())
+    show(path)
+    return 0
+
+
+@snapshot.command(name="diff")
+def diff_command(
+    first: Existing,
+    second: Existing,
+    /,
+    *,
+    chain: Chain = "dev",
+    rows: Annotated[int, Parameter(help="Show so many rows of each table that differ.")] = 5,
+) -> int:
+    """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
+    spec = load_spec(chain)
+    sites = [loaded(path, spec) for path in (first, second)]
+    found = False
+    for line in differences(sites[0].chain.state, sites[1].chain.state, rows):
+        found = True
+        say(line)
+    if not found:
+        say("no difference")
+    return 1 if found else 0
+
+
+# ------------------------------------------------------------------ the work
+
+
+async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
+    assert settings.data is not None
+    site = Site(settings)
+    folder = DataFolder(settings.data, settings.spec, site.chain.state.wire)
+    try:
+        await load(site, folder)
+        path = save(site.chain, to or folder_of(settings.data), SystemDisk(), with_blocks=with_blocks)
+    finally:
+        folder.close()
+    show(path)
+    return 0
+
+
+async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
+    """Replay the blocks of a data folder up to a snapshot's block, and compare the digests."""
+    opened = Snapshot(path, SystemDisk())
+    head = opened.head
+    opened.close()
+    site = Site(Settings(spec=spec, plugins=()))
+    folder = DataFolder(existing(data), spec, site.chain.state.wire)
+    try:
+        require_in_log(path, site.chain, head.number, head.block_id, folder.log.packed, len(folder.log))
+        blocks = folder.log.blocks()
+        await replay(site.chain, blocks, Progress(blocks.size, len(folder.log)), skip=TRUST_OWN, until=head.number)
+    finally:
+        folder.close()
+    digest = state_digest(site.chain.state)
+    if digest != head.digest:
+        why = "; it was made after changes by debugging methods, which are in no block" if head.is_changed_by_hand else ""
+        raise SnapshotError(f"{path}: the blocks lead to the state {digest}, not to {head.digest}{why}")
+    return 0
+
+
+def verify(path: Path, spec: ChainSpec) -> None:
+    """Check every byte of a snapshot, load it, and compare the digest of its state. Raises SnapshotError."""
+    opened = Snapshot(path, SystemDisk())
+    try:
+        opened.check()
+    finally:
+        opened.close()
+    digest = state_digest(loaded(path, spec).chain.state)
+    if digest != opened.head.digest:
+        raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
+
+
+def loaded(path: Path, spec: ChainSpec) -> Site:
+    """Return a chain with the state of a snapshot and its plugins."""
+    opened = Snapshot(path, SystemDisk())
+    opened.close()
+    site = Site(Settings(spec=spec, plugins=opened.head.plugins))
+    try:
+        for deferred in load_snapshot(site.chain, path, SystemDisk(), lambda number: None).left:
+            deferred.finish()
+    except (ChainError, MsgspecError, ValueError) as error:
+        raise SnapshotError(f"{path}: can't be read: {error}") from None
+    return site
+
+
+def show(path: Path) -> None:
+    """Print what a snapshot is of. Raises SnapshotError."""
+    opened = Snapshot(path, SystemDisk())
+    opened.close()
+    for line in lines(opened):
+        say(line)
+
+
+def lines(opened: Snapshot) -> Iterator[str]:
+    """Yield what a snapshot is of, in columns."""
+    head, index = opened.head, opened.index
+    when = datetime.fromtimestamp(head.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    columns: list[tuple[str, Any]] = [
+        ("snapshot", opened.path),
+        ("block", f"{head.number} {head.block_id} {when}"),
+        ("digest", head.digest),
+        ("chain", f"{index.chain.name}, made by coind {index.program}"),
+        ("plugins", " ".join(head.plugins) or "none"),
+        ("size", f"{opened.size:,} bytes{', with blocks' if opened.has(BLOCKS) else ''}"),
+    ]
+    if head.is_changed_by_hand:
+        columns.append(("note", "debugging methods have changed the state: a replay doesn't lead to it"))
+    for name, value in columns:
+        yield f"{name:<12}{value}"
+
+
+def existing(data: Path) -> Path:
+    """Return a data folder that is there."""
+    if not data.is_dir():
+        raise NodeError(f"{data}: is no folder")
+    return data
+
+
+def say(line: str) -> None:
+    """Print a line on stdout."""
+    sys.stdout.write(line + "\n")

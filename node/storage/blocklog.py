@@ -85,9 +85,9 @@ class BlockLog:
         end = (self._start_of(number + 1) if number < self._count else self._size) - ENTRY
         return os.pread(self._log.fileno(), end - start, start)
 
-    def blocks(self) -> BlockFile:
-        """Open the log to read all blocks, oldest first."""
-        return BlockFile(self.path, self._wire)
+    def blocks(self, first: int = 1) -> BlockFile:
+        """Open the log to read the blocks from a number on, oldest first."""
+        return BlockFile(self.path, self._wire, first)
 
     def sync(self) -> None:
         """Wait until everything that was written is on the disk."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from state.chain.blocks import apply_block
+from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
@@ -55,6 +55,8 @@ class _Undone(Struct, frozen=True):
 class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
+    `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether debug_update
+    has changed the state since genesis, which a replay of the blocks doesn't lead to.
     `out_of_time` is asked while pending transactions are applied again: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
     pending transactions have not been applied again then. A branch that is refused, and the head that is applied anew, move nothing.
@@ -72,8 +74,12 @@ class Chain:
         # undone with the position before it and the flags with which it was applied, oldest first.
         self._pending_mark: int | None = None
         self._marks: deque[tuple[int, int, int]] = deque()
-        # The main branch's irreversible blocks by number - 1: as bytes, which take far less memory than the objects.
+        # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
+        # The first ones are those before a snapshot from which the chain has gone on; `_older` finds them.
         self._packed: list[bytes] = []
+        self._base = self.started_at = 0
+        self._older: Callable[[int], bytes | None] = lambda number: None
+        self.is_changed_by_hand = False
         # Changes of the state by debug_update, by the id of the block that they belong to.
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
         self._signers = Signers(state)
@@ -86,12 +92,47 @@ class Chain:
         """The head block; None at genesis."""
         return self.forks.get(self.state.props.head_block_id)
 
+    # -------------------------------------------------------------- snapshots
+
+    def rewind(self) -> int:
+        """Undo everything that can be undone, for good, and return the number of the head then: the last irreversible block.
+
+        Nobody is called, and the chain can't go on: it is for a snapshot, in a copy of the process or at its end.
+        """
+        self._set_pending_aside()
+        if self._marks:
+            self.state.journal.undo(self._marks[0][1])
+        assert self.state.props.head_block_number == self.irreversible
+        return self.irreversible
+
+    def start_at(self, block: SignedBlock, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
+        """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
+        here = self.state.here
+        here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = block.number, NO_TRANSACTION, 0, 0
+        self.forks = ForkTree(self.state.wire)
+        self.forks.plant(block)
+        self._signers = Signers(self.state)
+        self.pending, self._popped, self._pending_mark = [], deque(), None
+        self._marks.clear()
+        self._updates.clear()
+        self._packed, self._base, self._older = [self.state.wire.pack_block(block)], block.number - 1, older
+        self.started_at, self.is_changed_by_hand = block.number, is_changed_by_hand
+        self.state.journal.cut(self.state.journal.mark())
+
+    @property
+    def irreversible(self) -> int:
+        """The number of the last block that can't be undone; 0 at genesis."""
+        return self._base + len(self._packed)
+
     # -------------------------------------------------------------- looking up
 
     def block_by_number(self, number: int) -> SignedBlock | None:
         """Return the block of the main branch with this number, or None."""
-        if 0 < number <= len(self._packed):
-            return self.state.wire.unpack_block(self._packed[number - 1])[0]
+        if 0 < number <= self._base:
+            packed = self._older(number)
+            return None if packed is None else self.state.wire.unpack_block(packed)[0]
+        if 0 < number <= self.irreversible:
+            return self.state.wire.unpack_block(self._packed[number - self._base - 1])[0]
         if number > self.state.props.head_block_number:
             return None
         return self.forks.on_main_branch(number)
@@ -205,8 +246,8 @@ class Chain:
         """
         last = self.state.props.last_irreversible_block_num
         pack = self.state.wire.pack_block
-        while len(self._packed) < last:
-            number = len(self._packed) + 1
+        while self.irreversible < last:
+            number = self.irreversible + 1
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))
@@ -423,6 +464,7 @@ class Chain:
                     del self._updates[head.id]
                 self._apply(head, flags)
                 raise
+            self.is_changed_by_hand = True
             self._keep_irreversible()
         finally:
             self._apply_pending(waiting, skip)

@@ -3,18 +3,23 @@ Source: block-processing.md §7.1, §7.2 (the in-memory variant); rpc-api.md §6
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 
 from state.chain.blocks import NO_TRANSACTION
 from state.plugins.plugin import Plugin
+from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.constants import DAY_SECONDS
-from state.protocol.operation import OPERATIONS, Operation
+from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.store import History, Lists
+from state.store.columns import Column
+from state.store.deferred import Deferred
+from state.store.parts import DictPart, Install, Part, dump_lists, read_lists
 from state.tables import State
 
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
@@ -22,9 +27,27 @@ KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * DAY_SECONDS
 
 FIRST_SEQUENCE = 1
+OPERATION = OperationKind()
 BLOCK_SHIFT = 32
+RECORDS_PER_CHUNK = 10_000
 # Operations class by class know whom they impact, but not the chain; and the treasury has a name of its own on each chain.
 OF_TREASURY: tuple[type[ProposalPay | SpsFund], ...] = (ProposalPay, SpsFund)
+
+
+class Packed(Struct, frozen=True, gc=False, eq=False):
+    """An operation as bytes, as a snapshot brings it: a hundred thousand are read in the time in which some thousands are unpacked."""
+
+    data: bytes
+    codecs: ChainCodecs
+
+    def unpacked(self) -> Operation:
+        """Return the operation."""
+        operation: Operation = self.codecs.unpack(OPERATION, self.data)
+        return operation
+
+    def __repr__(self) -> str:
+        """Return what the operation itself returns, so that it can't be told from it."""
+        return repr(self.unpacked())
 
 
 class OperationRecord(Struct, frozen=True, gc=False, eq=False):
@@ -36,7 +59,13 @@ class OperationRecord(Struct, frozen=True, gc=False, eq=False):
     op_in_trx: int
     virtual_op: int
     timestamp: int
-    operation: Operation
+    held: Operation | Packed
+
+    @property
+    def operation(self) -> Operation:
+        """The operation itself."""
+        held = self.held
+        return held if isinstance(held, Operation) else held.unpacked()
 
     @property
     def is_pending(self) -> bool:
@@ -183,4 +212,78 @@ def is_virtual(record: OperationRecord) -> bool:
     return record.operation.VIRTUAL and not record.is_pending
 
 
-ACCOUNT_HISTORY = Plugin("account_history", AccountHistory, install, serves=("account_history_api",))
+# ------------------------------------------------------------------ snapshots
+
+
+class HistoryPart:
+    """All records, then the places of those of each account in them: a record that several accounts share is one afterwards too."""
+
+    schema = "operations as on the wire with their places, by account"
+
+    def __init__(self, state: State, kept: AccountHistory) -> None:
+        self._codecs, self._kept = state.wire.codecs, kept
+        self._pack_operation = self._codecs.packer(OPERATION)
+        self._columns = [Column(kind) for kind in (bytes, int, int, int, int, int, bytes)]
+
+    def _pack(self, record: OperationRecord) -> bytes:
+        """Return the operation of a record as bytes; one that came as bytes from a snapshot is not unpacked for it."""
+        held = record.held
+        return held.data if isinstance(held, Packed) else self._pack_operation(held)
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        places: dict[int, int] = {}
+        records = self._kept.records
+        for begin in range(0, len(records), RECORDS_PER_CHUNK):
+            piece = records[begin : begin + RECORDS_PER_CHUNK]
+            places.update((id(record), place) for place, record in enumerate(piece, begin))
+            rows = [(r.trx_id, r.block, r.trx_in_block, r.op_in_trx, r.virtual_op, r.timestamp, self._pack(r)) for r in piece]
+            packed = [column.pack(list(values)) for column, values in zip(self._columns, zip(*rows, strict=True), strict=True)]
+            yield msgpack.encode((len(piece), packed))
+        yield msgpack.encode((0, []))
+        yield from dump_lists(self._kept.accounts, _NAMES, lambda values: _PLACES.pack([places[id(record)] for record in values]))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part. The records are made later."""
+        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(chunks))
+
+    def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
+        """Read the records chunk by chunk, one at a step, then the histories of accounts."""
+        records: list[OperationRecord] = []
+        for count, packed in map(_RECORDS.decode, chunks):
+            if not count:
+                break
+            *places, data = [column.unpack(part, count) for column, part in zip(self._columns, packed, strict=True)]
+            records += map(OperationRecord, *places, map(Packed, data, repeat(self._codecs)))
+            yield
+        found = read_lists(chunks, _NAMES, lambda data, count: [records[place] for place in _PLACES.unpack(data, count)])
+        yield
+        self._kept._log.restore({None: (0, records)} if records else {})
+        self._kept.accounts.restore(found)
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for number, record in enumerate(self._kept.records):
+            yield number, {field: repr(getattr(record, field)) for field in record.__struct_fields__}
+        for account in self._kept.accounts:
+            entries = self._kept.accounts.get(account)
+            yield account, {"first": str(entries.first), "count": str(len(entries))}
+
+
+_NAMES, _PLACES = Column(str), Column(int)
+_RECORDS = msgpack.Decoder(tuple[int, list[bytes]])
+
+
+def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return {"records": HistoryPart(state, kept), "transactions": DictPart(kept.transactions, bytes, int)}
+
+
+ACCOUNT_HISTORY = Plugin(
+    "account_history",
+    AccountHistory,
+    install,
+    serves=("account_history_api",),
+    parts=parts,
+    passing=("_log", "accounts", "_journal", "_forget_transaction"),
+)

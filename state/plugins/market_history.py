@@ -16,6 +16,7 @@ from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.values.integers import INT64_MAX
 from state.protocol.virtual import FillOrder
 from state.store import History, Lists, Ordered, Row, Table
+from state.store.parts import ListsPart, Part, tables
 from state.tables import State
 from state.tables.market import LimitOrder
 
@@ -232,4 +233,22 @@ def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:
     return Side(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
 
 
-MARKET_HISTORY = Plugin("market_history", MarketHistory, install, serves=("market_history_api",))
+def parts(state: State, kept: MarketHistory) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return {"_log": ListsPart(kept._log, None, Trade)} | tables(kept, "buckets", "_sums")
+
+
+def restored(kept: MarketHistory) -> None:
+    """Find the one row of sums again."""
+    kept.kept = next(iter(kept._sums))
+
+
+MARKET_HISTORY = Plugin(
+    "market_history",
+    MarketHistory,
+    install,
+    serves=("market_history_api",),
+    parts=parts,
+    passing=("kept",),
+    restored=restored,
+)

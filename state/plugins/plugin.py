@@ -8,10 +8,20 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from state.store.parts import Part
 from state.tables import State
 
 Kept = TypeVar("Kept")
 Event = TypeVar("Event")
+
+
+def no_parts(state: State, kept: Any) -> dict[str, Part]:
+    """Return the parts of a plugin without any."""
+    return {}
+
+
+def nothing_to_do(kept: Any) -> None:
+    """Leave a plugin's data as its parts have left it."""
 
 
 class Plugin(Struct, Generic[Kept], frozen=True):
@@ -23,6 +33,10 @@ class Plugin(Struct, Generic[Kept], frozen=True):
 
     `uses` are plugins whose data it reads where they are on. It works without them, and then lacks only what they know;
     no plugin requires another. They stand before it in the registry, so that they are installed when it looks for them.
+
+    `parts(state, data)` are what a snapshot holds of the data, by attribute; a name with a slash in it is one of another plugin, which
+    holds the same thing when it is on. `passing` are the attributes that a snapshot leaves out: what is computed from the others,
+    what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place.
     """
 
     name: str
@@ -30,6 +44,13 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     install: Callable[[State], Kept]
     serves: tuple[str, ...] = ()
     uses: tuple["Plugin[Any]", ...] = ()
+    parts: Callable[[State, Kept], dict[str, Part]] = no_parts
+    passing: tuple[str, ...] = ()
+    restored: Callable[[Kept], None] = nothing_to_do
+
+    def sections(self, state: State) -> dict[str, Part]:
+        """Return the parts of the plugin's data on this state, by their full names."""
+        return {name if "/" in name else f"{self.name}/{name}": part for name, part in self.parts(state, self.of(state)).items()}
 
     def enable(self, state: State) -> None:
         """Install the plugin on a state at genesis."""

@@ -14,6 +14,7 @@ from state.plugins.plugin import Plugin, bound
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
+from state.store.parts import Part, TablePart
 from state.tables import State
 from state.tables.content import Comment, CommentVote
 
@@ -114,4 +115,9 @@ def vote_of(state: State, operation: Vote) -> CommentVote | None:
     return None if voter is None else state.comment_votes.by_comment_voter.get(comment.id, voter.id)
 
 
-REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",))
+def parts(state: State, kept: Reputations) -> dict[str, Part]:
+    """Return what a snapshot holds of the data, which is one table."""
+    return {"rows": TablePart(kept)}
+
+
+REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",), parts=parts)

@@ -10,6 +10,7 @@ from typing import Any
 from state.plugins.plugin import Plugin
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.store.parts import DictPart, Part
 from state.tables import State
 
 BLOCK_DEPTH = 64_000
@@ -110,4 +111,19 @@ def install(state: State) -> TransactionStatus:
     return kept
 
 
-TRANSACTION_STATUS = Plugin("transaction_status", TransactionStatus, install, serves=("transaction_status_api",))
+def parts(state: State, kept: TransactionStatus) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return {
+        "block_of": DictPart(kept.block_of, bytes, int),
+        "by_block": DictPart(kept.by_block, int, tuple[bytes, ...]),
+    }
+
+
+TRANSACTION_STATUS = Plugin(
+    "transaction_status",
+    TransactionStatus,
+    install,
+    serves=("transaction_status_api",),
+    parts=parts,
+    passing=("depth", "_record", "_undo_enter", "_undo_place", "_undo_drop"),
+)

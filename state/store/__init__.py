@@ -27,6 +27,8 @@ lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, a
 keys     Part, computed sort keys; how declarations become functions of a row
 lists    Lists: append-only histories per key
 journal  Journal: one flat list of writes for all of these; sessions are marks in it
+columns  values and rows as bytes, column by column
+parts    TablePart, ListsPart, DictPart: the parts of a snapshot, each of which dumps and restores one of these
 
 An index is declared as `Unique` or `Ordered` on the class of a table, and read as `UniqueIndex` or `OrderedIndex` on the table
 itself. A declaration is checked against the row type when the class is made. `Table.check()` verifies every relation between rows

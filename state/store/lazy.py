@@ -66,6 +66,14 @@ class LazyOrder:
         else:
             self.changed.discard(thing)
 
+    def restore(self, ids: Iterable[int]) -> Any:
+        """Forget everything, and note these things as changed; returns the order, which is empty until it is settled."""
+        self.changed.clear()
+        self.changed.update(ids)
+        self._entries = {}
+        self._order = SortedList()
+        return self._order
+
     def holds(self, thing: int) -> bool:
         """Whether the order has an entry of a thing, up to date or not."""
         return thing in self._entries

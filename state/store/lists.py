@@ -4,6 +4,7 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
+from state.store.deferred import Deferrable
 from state.store.journal import Journal
 
 K = TypeVar("K", bound=Hashable)
@@ -50,7 +51,7 @@ class History(Sequence[V]):
         return self._values[self._spent + at if at >= 0 else at]
 
 
-class Lists(Generic[K, V]):
+class Lists(Deferrable, Generic[K, V]):
     """A history per key. Grows by what is appended: whoever appends bounds it with `drop_front`, or names the bound."""
 
     def __init__(self, journal: Journal) -> None:
@@ -111,6 +112,18 @@ class Lists(Generic[K, V]):
             if end > SPENT_MIN and end * 2 > len(history._values):
                 del history._values[:end]
                 history._spent = 0
+
+    def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
+        """Replace all histories by others: the number of the oldest value kept, and the values, by key. The journal must be empty.
+
+        The attributes may be parked meanwhile (`state.store.deferred`).
+        """
+        kept = self.parked()["_histories"]
+        kept.clear()
+        for key, (first, values) in histories.items():
+            history: History[V] = History()
+            history.first, history._values = first, values
+            kept[key] = history
 
     def check(self) -> None:
         """Verify what must hold for every history; for tests."""

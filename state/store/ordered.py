@@ -8,7 +8,7 @@ from sortedcontainers import SortedList
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LazyOrder
 from state.store.rows import Row, Rows
-from state.store.unique import UniqueIndex
+from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -42,9 +42,8 @@ class Ordered:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "OrderedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
-        assert table is None, "a table without its indices"
-        return self
+        """Return the declaration, as that of `Unique` does."""
+        return self if table is None else index_of(table, self)
 
 
 class OrderedIndex(Generic[RowT]):
@@ -154,6 +153,18 @@ class OrderedIndex(Generic[RowT]):
         """Note, in a lazy index, that a row is gone. Only the table calls this."""
         assert self._lazily is not None, "only a lazy index notes changes"
         self._lazily.forget(row_id)
+
+    def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
+        """Hold these rows and no others; a lazy index only notes them. Only the table calls this.
+
+        `ids` may hold the rows' ids in the order of the index, which saves most of the comparisons. All entries are sorted in any case.
+        """
+        self._version += 1
+        if self._lazily is not None:
+            self._order = self._lazily.restore(rows)
+        else:
+            ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
+            self._order = SortedList([entry for entry in map(self.entry, ordered) if entry is not None])
 
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""

@@ -1,15 +1,17 @@
 """`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, zip_longest
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
+from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
 from state.store.unique import Unique, UniqueIndex
 
+RESTORE_CLASH = "two rows have the same key"
 INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
@@ -21,7 +23,7 @@ Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, tha
 NO_READERS: Readers = ((), ())
 
 
-class Table(Generic[RowT]):
+class Table(Deferrable, Generic[RowT]):
     """Rows of one type, by id and by the indices that the subclass declares as class attributes.
 
         class Accounts(Table[Account]):
@@ -135,6 +137,48 @@ class Table(Generic[RowT]):
             # Bound methods are compared by identity: the table has one object of each, and all its records hold that.
             if undo is self._undo_modify or undo is self._undo_insert:
                 yield position, row, old
+
+    def restore(self, rows: list[RowT], next_id: int) -> None:
+        """Replace all rows by others, which have their ids already, in ascending order below `next_id`; refuses a clash.
+
+        Nothing of it is in the journal, which must be empty.
+        """
+        for _ in self.restoring([(rows, [row.id for row in rows])], next_id):
+            pass
+
+    def orders(self) -> list[list[int]]:
+        """Return the ids of the rows in each order that is always sorted and isn't that of the ids; [] for the others."""
+        found = [[row.id for row in order] for order in self._orders]
+        return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
+
+    def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
+        """Replace all rows, as `restore` does, by chunks of rows with their ids, one at a step.
+
+        Whole chunks take a small part of the time that inserting row by row would take; lazy indices are sorted when they are read, the
+        others take the least time when `orders` are what the method of that name has returned for these rows; they may be wrong.
+        The attributes may be parked meanwhile (`state.store.deferred`).
+        """
+        own = self.parked()
+        rows: dict[int, RowT] = own["_rows"]
+        rows.clear()
+        for keys in own["_keys"]:
+            keys.by_key.clear()
+        for more, ids in chunks:
+            rows.update(zip(ids, more, strict=True))
+            for keys in own["_keys"]:
+                keys.by_key.update(zip(map(keys.entry, more), more, strict=True))
+            yield
+        for keys in own["_keys"]:
+            if len(keys.by_key) != len(rows):
+                raise NotUnique(RESTORE_CLASH)
+        for order, ids in zip_longest(own["_orders"], orders):
+            if order is not None:
+                order.restore(rows, ids)
+            yield
+        for order in own["_lazy"]:
+            order.restore(rows)
+        own["next_id"], own["_in_order"] = next_id, True
+        own["_version"] += 1
 
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests, changes nothing."""

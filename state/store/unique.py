@@ -23,9 +23,17 @@ class Unique:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here."""
-        assert table is None, "a table without its indices"
-        return self
+        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here.
+
+        A table whose attributes are parked is asked for the index.
+        """
+        return self if table is None else index_of(table, self)
+
+
+def index_of(table: object, declared: object) -> object:
+    """Return the index that a declaration has on a table whose attributes are parked."""
+    name = next(name for cls in type(table).__mro__ for name, value in vars(cls).items() if value is declared)
+    return table.__getattr__(name)  # type: ignore[attr-defined]
 
 
 class UniqueIndex(Generic[RowT]):

@@ -19,6 +19,7 @@ from tests.helpers.sources import Source, dotted, imports, sources
 LAYERS = (
     "node",
     "rpc",
+    "state.snapshot",
     "state.plugins",
     "state.chain",
     "state.operations",

@@ -12,6 +12,7 @@ from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.reputation import install as install_reputations
 from state.protocol.errors import ChainError, require
+from state.store.parts import ListsPart, Part, TablePart, tables
 from state.tables import State
 
 CUSTOM_ID = "follow"
@@ -156,4 +157,23 @@ def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) ->
     kept.feeds.forget(comment.id)
 
 
-FOLLOW = Plugin("follow", FollowIndex, install, serves=("follow_api",), uses=(REPUTATION,))
+def parts(state: State, kept: FollowIndex) -> dict[str, Part]:
+    """Return what a snapshot holds of the data. The reputations have the same name whichever plugin keeps them."""
+    own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
+    lists: dict[str, Part] = {
+        "relations": ListsPart(kept.relations, str, int),
+        "feeds.places": ListsPart(kept.feeds.places, str, tuple[int, int]),
+    }
+    shared: dict[str, Part] = {} if REPUTATION.is_on(state) else {f"{REPUTATION.name}/rows": TablePart(kept.reputations)}
+    return own | lists | shared
+
+
+FOLLOW = Plugin(
+    "follow",
+    FollowIndex,
+    install,
+    serves=("follow_api",),
+    uses=(REPUTATION,),
+    parts=parts,
+    passing=("reputations", "on_change", "feeds._comments"),
+)

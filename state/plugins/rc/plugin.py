@@ -30,6 +30,7 @@ from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import DivisionByZero, PluginRefused, Refused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
+from state.store.parts import Part, tables
 from state.tables import State
 from state.tables.accounts import Account
 
@@ -230,4 +231,9 @@ def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
         rc.pools.modify(rc.pools.find(0), pools=tuple(most))
 
 
-RC = Plugin("rc", Rc, install, serves=("rc_api",))
+def parts(state: State, kept: Rc) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return tables(kept, "parameters", "pools", "accounts")
+
+
+RC = Plugin("rc", Rc, install, serves=("rc_api",), parts=parts, passing=("block_usage", "_rates", "_rated", "_regeneration"))

@@ -31,6 +31,7 @@ from state.plugins.social.posts.placement import (
 )
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
+from state.store.parts import Part, tables
 from state.tables import State
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
@@ -93,4 +94,24 @@ def register(state: State, kept: Social, name: str) -> None:
     notify(state, kept, Type.new_community, dst=name, community=name)
 
 
-COMMUNITIES = Plugin("communities", Social, install, serves=("bridge",), uses=(REPUTATION, FOLLOW))
+def parts(state: State, kept: Social) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return tables(kept, "communities", "roles", "subscriptions", "posts", "reblogs", "notifications", "sent_once", "last_reads")
+
+
+def restored(kept: Social) -> None:
+    """Have the view and the figures of communities made anew when they are next read."""
+    kept.view.note_all()
+    kept.counted = kept.incoming = None
+
+
+COMMUNITIES = Plugin(
+    "communities",
+    Social,
+    install,
+    serves=("bridge",),
+    uses=(REPUTATION, FOLLOW),
+    parts=parts,
+    passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted"),
+    restored=restored,
+)

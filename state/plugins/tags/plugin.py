@@ -32,6 +32,7 @@ from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
+from state.store.parts import Part, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
@@ -315,4 +316,14 @@ def parent_id(state: State, comment: CommentRow) -> int:
     return 0 if parent is None else parent.id
 
 
-TAGS = Plugin("tags", Tags, install, serves=("tags_api",))
+def parts(state: State, kept: Tags) -> dict[str, Part]:
+    """Return what a snapshot holds of the data."""
+    return tables(kept, "tagged", "rests", "authors", "counters", "stale")
+
+
+def restored(kept: Tags) -> None:
+    """Have the view made anew when it is next read."""
+    kept.view.note_all()
+
+
+TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored)

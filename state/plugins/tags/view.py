@@ -81,6 +81,7 @@ class View:
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
+        self._is_stale = False
         self._journal = Journal()
         self._entries = TagEntries(self._journal)
         self._stats = TagStatsTable(self._journal)
@@ -105,9 +106,21 @@ class View:
         self._settle()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
+    def note_all(self) -> None:
+        """Note that other rows have taken the place of all; the next read makes everything anew."""
+        self._is_stale = True
+
+    def _note_all(self) -> None:
+        """Note all comments and tags, those that were there before too, as changed."""
+        self._is_stale = False
+        self._notes.comments.update(self._by_comment, [row.comment for row in self._tagged])
+        self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
+
     def _settle(self) -> None:
         """Bring entries and sums up to date with all noted changes."""
         notes = self._notes
+        if self._is_stale:
+            self._note_all()
         if not notes.comments and not notes.tags:
             return
         for comment in notes.comments:

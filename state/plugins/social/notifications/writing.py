@@ -56,7 +56,7 @@ MENTION = re.compile(
 def notify(state: State, kept: Social, kind: Type, score: int = COMMUNITY_SCORE, **fields: object) -> None:
     """Write a notification of the time of the operation, unless `created` is given; `fields` are those of the row."""
     created = fields.pop("created", None)
-    row = Notification(type=kind, score=score, created=kept.moment(state) if created is None else created, **fields)  # type: ignore[arg-type]
+    row = Notification(type=int(kind), score=score, created=kept.moment(state) if created is None else created, **fields)  # type: ignore[arg-type]
     kept.notifications.insert(row)
 
 
@@ -72,7 +72,7 @@ def is_sent(kept: Social, kind: Type, post: SocialPost, account: str) -> bool:
 
 def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
     """Note that such a notification has been written."""
-    kept.sent_once.insert(SentOnce(type=kind, post=post.id, account=account))
+    kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
 # ------------------------------------------------------------------ scores

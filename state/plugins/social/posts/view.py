@@ -94,6 +94,7 @@ class View:
 
     def __init__(self, state: State, posts: SocialPosts, changed: Changed) -> None:
         self._state, self._posts, self._changed = state, posts, changed
+        self._is_stale = False
         self._ranked: dict[int, Ranked] = {}
         self._members: dict[tuple[str, bool], set[int]] = {}
         self._by_author: dict[str, set[int]] = {}
@@ -108,6 +109,8 @@ class View:
 
     def ranked(self, facts: Facts) -> dict[int, Ranked]:
         """All posts by id, up to date; nobody else may change them."""
+        if self._is_stale:
+            self._note_all()
         if self._changed.posts or self._changed.authors:
             self._settle(facts)
         return self._ranked
@@ -152,6 +155,16 @@ class View:
             del self._lists_of[name[0]]
 
     # -------------------------------------------------------------- taking over what has changed
+
+    def note_all(self) -> None:
+        """Note that other rows have taken the place of all; the next read makes everything anew."""
+        self._is_stale = True
+
+    def _note_all(self) -> None:
+        """Note all posts and authors, those that were there before too, as changed."""
+        self._is_stale = False
+        self._changed.posts.update(self._ranked, [post.comment for post in self._posts])
+        self._changed.authors.update(self._low, {post.author for post in self._posts})
 
     def _settle(self, facts: Facts) -> None:
         self.version += 1

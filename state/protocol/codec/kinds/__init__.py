@@ -1,6 +1,6 @@
 """The kinds of fields, and the names that stand for them in annotations: all that declarations of operations import. No state."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from state.protocol.codec.kinds.base import (
     Codecs,
@@ -47,7 +47,7 @@ Version = Annotated[int, Release()]
 HardforkVersion = Annotated[int, Release(0xFFFF0000)]
 Names = Annotated[tuple[str, ...], Many(Bounded(16), ascending=True)]
 NaiAsset = Annotated[Asset, AssetKind(nai_only=True)]
-Extensions = Annotated[tuple[Any, ...], Many(Variant(("void_t", Void), legacy_pairs=True), ascending=True)]
+Extensions = Annotated[tuple[Void, ...], Many(Variant(("void_t", Void), legacy_pairs=True), ascending=True)]
 Curve = Annotated[
     int,
     Choice(

@@ -1,0 +1,39 @@
+"""How two states differ, for people who look for where two nodes went apart."""
+
+from collections.abc import Iterator
+
+from state.snapshot.image import parts_of
+from state.tables import State
+
+TEXT_MAX = 200
+
+
+def differences(first: State, second: State, rows_max: int) -> Iterator[str]:
+    """Yield a line for each part of the states that differs, and below it the first rows with the fields that do."""
+    ones, others = parts_of(first), parts_of(second)
+    for name in dict.fromkeys((*ones, *others)):
+        if name not in ones or name not in others:
+            yield f"{name}: only in the {'first' if name in ones else 'second'}"
+            continue
+        left, right = dict(ones[name].entries()), dict(others[name].entries())
+        keys = [key for key in dict.fromkeys((*left, *right)) if left.get(key) != right.get(key)]
+        if not keys:
+            continue
+        yield f"{name}: {len(keys)} of {max(len(left), len(right))} differ"
+        for key in keys[:rows_max]:
+            yield from _row(str(key), left.get(key), right.get(key))
+        if len(keys) > rows_max:
+            yield f"  and {len(keys) - rows_max} more"
+
+
+def _row(key: str, left: dict[str, str] | None, right: dict[str, str] | None) -> Iterator[str]:
+    if left is None or right is None:
+        yield f"  {key}: only in the {'second' if left is None else 'first'}: {_short(str(right if left is None else left))}"
+        return
+    for field in dict.fromkeys((*left, *right)):
+        if left.get(field) != right.get(field):
+            yield f"  {key}.{field}: {_short(left.get(field, ''))} | {_short(right.get(field, ''))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}... ({len(text)} characters)"

@@ -1,0 +1,208 @@
+"""The folder `snapshots` of a data folder: saving a snapshot there, finding the newest good one, setting broken ones aside.
+
+A file that is being written has another name until it is whole and synced; nothing that a kill or a loss of power leaves behind is
+taken for a snapshot. Nothing here knows how a node runs.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+from msgspec import Struct
+
+from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
+from node.storage.datafolder import mark_of
+from node.storage.disk import Disk
+from node.version import version
+from state.chain.chain import Chain
+from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
+from state.store.columns import Unreadable
+from state.store.deferred import Deferred
+
+FOLDER_NAME, SUFFIX, TEMPORARY, ASIDE = "snapshots", ".snapshot", ".new", ".broken"
+KEPT_MAX = 3  # snapshots
+ASIDE_MAX = 3  # broken ones that are kept for whoever wants to look at them
+BLOCKS = "blocks"  # the section with the blocks up to the snapshot's, of a file that makes a whole data folder
+BLOCKS_PER_CHUNK = 1000
+ROOM_BYTES_MIN = 1 << 26  # that stay free on the disk when a snapshot has been written
+
+_NAME = re.compile(r"[0-9]{10}-[0-9a-f]{40}\.snapshot")
+_log = structlog.get_logger("snapshots")
+
+
+def folder_of(data: Path) -> Path:
+    """Return the folder of the snapshots of a data folder."""
+    return data / FOLDER_NAME
+
+
+def name_of(head: Head) -> str:
+    """Return the name of the file of a snapshot."""
+    return f"{head.number:010}-{head.block_id}{SUFFIX}"
+
+
+def paths(folder: Path, disk: Disk) -> list[Path]:
+    """Return the snapshots in a folder, the newest first."""
+    try:
+        return [folder / name for name in reversed(disk.names(folder)) if _NAME.fullmatch(name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SnapshotError(f"{folder}: {error.strerror}") from None
+
+
+# ------------------------------------------------------------------ saving
+
+
+def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
+    """Write a snapshot at the last irreversible block into a folder, and return its path. Raises SnapshotError.
+
+    The chain is rewound to that block, and can't go on: this is for a copy of the process, or for its end.
+    """
+    if not chain.rewind():
+        raise SnapshotError("there is no irreversible block yet, so that there is nothing to save")
+    try:
+        disk.make_folder(folder)
+        require_room(folder, disk)
+        path = write(chain, folder, disk, with_blocks=with_blocks)
+    except OSError as error:
+        raise SnapshotError(f"{error.filename or folder}: {error.strerror}") from None
+    return path
+
+
+def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
+    """Write the file of a snapshot of a rewound chain: under another name, synced, then renamed. Raises OSError."""
+    head = head_of(chain)
+    path = folder / name_of(head)
+    temporary = path.with_suffix(SUFFIX + TEMPORARY)
+    file = disk.open(temporary, create=True)
+    try:
+        writer = Writer(file)
+        for name, part in parts_of(chain.state).items():
+            writer.section(name, part.schema, part.dump())
+        if with_blocks:
+            writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
+        writer.finish(version(), mark_of(chain.state.spec), head)
+    except BaseException:
+        file.close()
+        disk.remove(temporary)
+        raise
+    file.close()
+    disk.replace(temporary, path)
+    disk.sync_folder(folder)
+    return path
+
+
+def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
+    """Yield the blocks up to a number, many in a chunk."""
+    pack = chain.state.wire.pack_block
+    for begin in range(1, last + 1, BLOCKS_PER_CHUNK):
+        blocks = [chain.block_by_number(number) for number in range(begin, min(begin + BLOCKS_PER_CHUNK, last + 1))]
+        yield b"".join(pack(block) for block in blocks if block is not None)
+
+
+def require_room(folder: Path, disk: Disk) -> None:
+    """Raise SnapshotError where the disk has no room for one more snapshot as large as the newest, and some more."""
+    newest = next(iter(paths(folder, disk)), None)
+    size = 0
+    if newest is not None:
+        file = disk.open_to_read(newest)
+        size = file.size()
+        file.close()
+    free = disk.free(folder)
+    if free < ROOM_BYTES_MIN + 2 * size:
+        raise SnapshotError(
+            f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted"
+        )
+
+
+def tidy(folder: Path, disk: Disk) -> None:
+    """Remove what an interrupted save has left, and all but the newest KEPT_MAX snapshots and ASIDE_MAX broken ones."""
+    try:
+        names = disk.names(folder)
+    except OSError:
+        return
+    aside = [name for name in names if name.endswith(ASIDE)]
+    old = [path.name for path in paths(folder, disk)[KEPT_MAX:]]
+    for name in [*(name for name in names if name.endswith(SUFFIX + TEMPORARY)), *aside[:-ASIDE_MAX], *old]:
+        try:
+            disk.remove(folder / name)
+        except OSError as error:
+            _log.warning("a file could not be removed", file=str(folder / name), error=error.strerror)
+
+
+# ------------------------------------------------------------------ loading
+
+
+class Loaded(Struct, frozen=True):
+    """A snapshot that a chain has been put at, and what is left to do (see `state.snapshot.image.restore`)."""
+
+    path: Path
+    head: Head
+    left: list[Deferred]
+
+
+def load(chain: Chain, path: Path, disk: Disk, older: Older) -> Loaded:
+    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed."""
+    snapshot = Snapshot(path, disk)
+    try:
+        require_fit(snapshot, chain)
+        return Loaded(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older))
+    except Unreadable as error:
+        raise Broken(f"{path}: can't be read: {error}") from None
+    finally:
+        snapshot.close()
+
+
+def require_fit(snapshot: Snapshot, chain: Chain) -> None:
+    """Raise Unfit unless a snapshot is of this chain, of these rules, and has all that this program keeps."""
+    path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
+    if (index.chain.chain_id, index.chain.genesis) != (ours.chain_id, ours.genesis):
+        raise Unfit(f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), or of another genesis, not of {ours.name}")
+    if index.head.rules != RULES:
+        raise Unfit(
+            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew"
+        )
+    missing = [name for name in chain.state.plugins if name not in index.head.plugins]
+    if missing:
+        raise Unfit(f"{path}: lacks the data of {', '.join(missing)}: enabled now, and not when it was made")
+    for name, part in parts_of(chain.state).items():
+        snapshot.check_schema(name, part.schema)
+
+
+def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int) -> Loaded | None:
+    """Load the newest snapshot that is whole and belongs to a block log with `last` blocks; returns None where there is none.
+
+    Each that can't be used is named in the log with the reason. One that is broken, or of other blocks, is renamed, so that it
+    isn't tried again and doesn't count among the newest.
+    """
+    for path in paths(folder, disk):
+        try:
+            number, block_id = int(path.name[:10]), path.name[11:51]
+            require_in_log(path, chain, number, block_id, older, last)
+            return load(chain, path, disk, older)
+        except (Broken, Foreign) as error:
+            _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
+        except SnapshotError as error:
+            _log.warning("a snapshot can't be used", reason=str(error))
+    return None
+
+
+def require_in_log(path: Path, chain: Chain, number: int, block_id: str, older: Older, last: int) -> None:
+    """Raise Foreign unless the block log holds the block that a snapshot was taken at."""
+    packed = older(number)
+    if packed is None:
+        raise Foreign(f"{path}: was taken at block {number}, and the block log ends with block {last}")
+    if chain.state.wire.unpack_block(packed)[0].id.hex() != block_id:
+        raise Foreign(f"{path}: was taken at block {number} ({block_id}), and the block log has another block {number}")
+
+
+def set_aside(path: Path, disk: Disk) -> str:
+    """Rename a broken snapshot; returns its new name, the old one where that fails."""
+    aside = path.with_name(path.name + ASIDE)
+    try:
+        disk.replace(path, aside)
+        disk.sync_folder(path.parent)
+    except OSError:
+        return str(path)
+    return str(aside)

@@ -1,0 +1,181 @@
+"""Rows and values as bytes and back, column by column, exactly and fast. It knows no table, and nothing of files.
+
+A chunk of rows is written field by field: a column of names, one of balances. Most columns of a chain's rows hold one value, or few,
+and such a column takes no time: building a hundred thousand accounts from columns takes a third of what decoding them one by one
+does. Values are MessagePack, decoded by the type that the class declares, so that bytes which don't fit are refused. What
+MessagePack can't hold, integers beyond 64 bits and texts with bytes that are no UTF-8, is written in extension types.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, repeat
+from operator import attrgetter
+from typing import Any, get_args, get_type_hints
+
+from msgspec import Raw, Struct, convert, msgpack
+
+CONSTANT, PLAIN, CHOSEN, STRUCTS, WIDE = range(5)
+TEXT, INTEGER = 1, 2  # extension types
+CHOSEN_SHARE = 4  # Texts are written as choices when at most one in so many is different.
+SAMPLE = 64
+
+Special = dict[str, Any]
+"""Types of fields that the class declares as Any, by field."""
+
+
+class Unreadable(ValueError):
+    """Bytes that hold no such values."""
+
+
+class Column:
+    """Values of one type as bytes. `unpack` has to know how many there are; it raises Unreadable or a MsgspecError."""
+
+    def __init__(self, kind: Any) -> None:
+        self._many: Any = list[kind]
+        self._decoder: msgpack.Decoder[list[Any]] = msgpack.Decoder(self._many)
+        self._is_chosen = kind in (str, bytes)
+        is_struct = isinstance(kind, type) and issubclass(kind, Struct) and bool(kind.__struct_fields__)
+        self._structs = Structs(kind) if is_struct else None
+
+    def pack(self, values: list[Any]) -> bytes:
+        """Return the values as bytes."""
+        if values and values[-1] == values[0] and values.count(values[0]) == len(values):
+            return msgpack.encode([CONSTANT, Raw(_plain(values[:1]))])
+        if values and self._structs is not None:
+            return msgpack.encode([STRUCTS, Raw(self._structs.pack(values))])
+        if self._is_chosen and (choices := _choices(values)):
+            return msgpack.encode([CHOSEN, [Raw(_plain(list(choices))), [choices[value] for value in values]]])
+        return _plain(values)
+
+    def unpack(self, data: bytes | Raw, count: int) -> list[Any]:
+        """Return the values."""
+        values, is_constant = self._unpack(data, count)
+        return values * count if is_constant else values
+
+    def iterate(self, data: bytes | Raw, count: int) -> Iterable[Any]:
+        """Return something to walk over the values once; where all are equal it has no end."""
+        values, is_constant = self._unpack(data, count)
+        return repeat(values[0]) if is_constant else values
+
+    def _unpack(self, data: bytes | Raw, count: int) -> tuple[list[Any], bool]:
+        """Return the values, or the only one and True."""
+        kind, payload = _PAIR.decode(data)
+        if kind == CONSTANT:
+            return _counted(self._simple(*_PAIR.decode(payload)), 1), True
+        if kind == STRUCTS and self._structs is not None:
+            values = self._structs.unpack(payload, count)
+        elif kind == CHOSEN:
+            packed, places = _CHOSEN.decode(payload)
+            choices = self._simple(*_PAIR.decode(packed))
+            if places and not 0 <= min(places) <= max(places) < len(choices):
+                raise Unreadable("a column chooses a value that isn't there")
+            values = [choices[place] for place in places]
+        else:
+            values = self._simple(kind, payload)
+        return _counted(values, count), False
+
+    def _simple(self, kind: int, payload: Raw) -> list[Any]:
+        """Return values that were written one by one."""
+        if kind == PLAIN:
+            return self._decoder.decode(payload)
+        if kind == WIDE:
+            values: list[Any] = convert(_WIDE.decode(payload), self._many)
+            return values
+        raise Unreadable(f"a column of the unknown kind {kind}")
+
+
+class Structs:
+    """Structs of one class as bytes, in a column for each field but those that are left out."""
+
+    def __init__(self, cls: type[Struct], special: Special | None = None, without: tuple[str, ...] = ()) -> None:
+        hints = get_type_hints(cls) | (special or {})
+        self._make: Callable[..., Any] = cls
+        self._fields = [field for field in cls.__struct_fields__ if field not in without]
+        self._columns = [Column(hints[field]) for field in self._fields]
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """Return the structs as bytes."""
+        columns = zip(self._columns, self._fields, strict=True)
+        return msgpack.encode([Raw(column.pack(list(map(attrgetter(field), values)))) for column, field in columns])
+
+    def unpack(self, data: bytes | Raw, count: int) -> list[Any]:
+        """Return the structs."""
+        packed = msgpack.decode(data, type=list[Raw])
+        if len(packed) != len(self._columns):
+            raise Unreadable(f"{len(packed)} columns in place of {len(self._columns)}")
+        columns = [column.iterate(part, count) for column, part in zip(self._columns, packed, strict=True)]
+        return list(islice(map(self._make, *columns), count))
+
+
+def schema(kind: Any, special: Special | None = None) -> str:
+    """Return how a type is made of others, as text: two types with equal texts can read each other's bytes."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        hints = get_type_hints(kind) | (special or {})
+        return f"{kind.__name__}({', '.join(f'{field}: {schema(hints[field])}' for field in kind.__struct_fields__)})"
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return f"{kind.__name__}({', '.join(f'{field}: {schema(hints[field])}' for field in kind._fields)})"
+    arguments = get_args(kind)
+    if not arguments:
+        return getattr(kind, "__name__", repr(kind))
+    origin = getattr(kind, "__origin__", None)
+    name = "|" if origin is None else getattr(origin, "__name__", repr(origin))
+    return f"{name}[{', '.join(schema(part) for part in arguments)}]"
+
+
+# ------------------------------------------------------------------ values that MessagePack can't hold
+
+
+def widened(value: Any) -> Any:
+    """Return a value in a form that MessagePack holds exactly."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return msgpack.Ext(TEXT, value.encode("utf-8", "surrogatepass"))
+        return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**64 else msgpack.Ext(INTEGER, str(value).encode())
+    if isinstance(value, tuple | list):
+        return [widened(part) for part in value]
+    if isinstance(value, Struct):
+        return {field: widened(getattr(value, field)) for field in value.__struct_fields__}
+    return value
+
+
+def narrowed(code: int, data: memoryview) -> Any:
+    """Return the value of an extension type."""
+    if code == TEXT:
+        return bytes(data).decode("utf-8", "surrogatepass")
+    if code == INTEGER:
+        return int(bytes(data))
+    raise Unreadable(f"the unknown extension type {code}")
+
+
+_WIDE: msgpack.Decoder[list[Any]] = msgpack.Decoder(list[Any], ext_hook=narrowed)
+_PAIR: msgpack.Decoder[tuple[int, Raw]] = msgpack.Decoder(tuple[int, Raw])
+_CHOSEN: msgpack.Decoder[tuple[Raw, list[int]]] = msgpack.Decoder(tuple[Raw, list[int]])
+
+
+def _plain(values: list[Any]) -> bytes:
+    """Return values written one by one."""
+    try:
+        return msgpack.encode([PLAIN, values])
+    except (UnicodeEncodeError, OverflowError):
+        return msgpack.encode([WIDE, [widened(value) for value in values]])
+
+
+def _choices(values: list[Any]) -> dict[Any, int]:
+    """Return the different values with their numbers; nothing where there are too many for that to be worth it."""
+    sample = values[:SAMPLE]
+    if len(set(sample)) * 2 > len(sample):
+        return {}
+    choices = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return choices if len(choices) * CHOSEN_SHARE <= len(values) else {}
+
+
+def _counted(values: list[Any], count: int) -> list[Any]:
+    if len(values) != count:
+        raise Unreadable(f"a column has {len(values)} values in place of {count}")
+    return values

@@ -1,0 +1,75 @@
+"""Tables and lists that are filled later: in slices between other work, or all at once when somebody looks. They know no rule.
+
+A start from a snapshot would take several times as long if all indices were there before the first answer, and most of them are of
+data that nobody asks for in the first seconds. So what has been read, and not yet made, is left in a `Deferred`.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+PARKED, DEFERRED = "_parked", "_deferred"
+
+
+class Deferrable:
+    """An object whose attributes are taken away until they are needed: then the missing attribute calls for them.
+
+    While they are there, nothing is slower for it: Python asks `__getattr__` only for attributes that it doesn't find.
+    """
+
+    def defer(self, deferred: "Deferred") -> None:
+        """Take all attributes away until `deferred` is finished, which has to fill the parked ones (`parked`)."""
+        self.take_back()
+        own = dict(vars(self))
+        vars(self).clear()
+        vars(self).update({PARKED: own, DEFERRED: deferred})
+
+    def parked(self) -> dict[str, Any]:
+        """Return the attributes, whether they are taken away or not."""
+        found: dict[str, Any] = vars(self).get(PARKED, vars(self))
+        return found
+
+    def take_back(self) -> None:
+        """Give all attributes back."""
+        own = vars(self).pop(PARKED, None)
+        if own is not None:
+            vars(self).clear()
+            vars(self).update(own)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Finish what is deferred, and return the attribute."""
+            deferred = vars(self).get(DEFERRED)
+            if deferred is None or name.startswith("__"):
+                raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+            deferred.finish()
+            return getattr(self, name)
+
+
+class Deferred:
+    """The steps that fill some objects. They may use of these only what `Deferrable.parked` returns."""
+
+    def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None]) -> None:
+        self._objects, self._steps = objects, steps
+        self._error: Exception | None = None
+        self.is_done = False
+        for each in objects:
+            each.defer(self)
+
+    def advance(self) -> None:
+        """Make one step; after the last one the objects are as they should be. Raises what the steps raise, from then on always."""
+        if self._error is not None:
+            raise self._error
+        try:
+            if not self.is_done and next(self._steps, self) is self:
+                self.is_done = True
+                for each in self._objects:
+                    each.take_back()
+        except Exception as error:
+            self._error = error
+            raise
+
+    def finish(self) -> None:
+        """Make all steps that are left."""
+        while not self.is_done:
+            self.advance()

@@ -1,0 +1,168 @@
+"""The file of a snapshot: every byte is under a digest, and what can't serve says why."""
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from node.snapshots import file as file_module
+from node.snapshots.file import MAGIC, START, Broken, Snapshot, SnapshotError, Unfit, Writer, digest_of
+from node.snapshots.folder import load, save
+from node.specs import load_spec
+from node.storage.disk import SystemDisk
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.plugins.registry import enable
+from state.snapshot import image
+from tests.helpers.nodes import make_block
+
+DISK = SystemDisk()
+
+
+def none(number: int) -> None:
+    """No older blocks."""
+
+
+def fresh(plugins: tuple[str, ...] = ("tags", "account_history"), spec: str = "dev") -> Chain:
+    return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A snapshot of a chain dev with two plugins."""
+    chain = fresh()
+    for _ in range(30):
+        make_block(chain)
+    return save(chain, tmp_path_factory.mktemp("snapshots"), DISK)
+
+
+def test_a_snapshot_is_loaded(path: Path) -> None:
+    chain = fresh()
+    loaded = load(chain, path, DISK, none)
+    assert state_digest(chain.state) == loaded.head.digest
+    assert chain.head is not None
+    assert (chain.head.number, chain.head.id.hex()) == (loaded.head.number, loaded.head.block_id)
+    assert path.name == f"{loaded.head.number:010}-{loaded.head.block_id}.snapshot"
+
+
+def checked(path: Path) -> None:
+    """Check every byte of a file."""
+    opened = Snapshot(path, DISK)
+    try:
+        opened.check()
+    finally:
+        opened.close()
+
+
+def test_every_flipped_bit_is_found(path: Path, tmp_path: Path) -> None:
+    data, target = path.read_bytes(), tmp_path / "flipped"
+    chance = random.Random(7)
+    places = {*range(START.size), *range(len(data) - 48, len(data)), *(chance.randrange(len(data)) for _ in range(300))}
+    for place in places:
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << chance.randrange(8)
+        target.write_bytes(flipped)
+        with pytest.raises(Broken, match="flipped"):
+            checked(target)
+
+
+def test_a_cut_or_lengthened_file_is_broken(path: Path, tmp_path: Path) -> None:
+    data, target = path.read_bytes(), tmp_path / "cut"
+    for size in (0, 1, 15, 16, 17, 100, len(data) // 2, len(data) - 1):
+        target.write_bytes(data[:size])
+        with pytest.raises(Broken):
+            Snapshot(target, DISK)
+    for more in (b"\0", data, bytes(4096)):
+        target.write_bytes(data + more)
+        with pytest.raises(Broken):
+            Snapshot(target, DISK)
+
+
+def test_swapped_pages_are_found(path: Path, tmp_path: Path) -> None:
+    data, target = bytearray(path.read_bytes()), tmp_path / "swapped"
+    data[100:400], data[500:800] = data[500:800], data[100:400]
+    target.write_bytes(data)
+    with pytest.raises(Broken):
+        checked(target)
+
+
+def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -> Path:
+    """The same file with another index or start, and the right digest of them."""
+    opened = Snapshot(path, DISK)
+    data = path.read_bytes()
+    opened.close()
+    begin = opened.index.sections[-1].start + opened.index.sections[-1].size
+    index = msgspec.json.encode(msgspec.structs.replace(opened.index, **changes))
+    start = start or data[: START.size]
+    end = index + file_module.END.pack(begin)
+    target.write_bytes(start + data[START.size : begin] + end + digest_of(start + end).digest())
+    return target
+
+
+def test_another_version_of_the_format_says_so(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(Unfit, match="is of version 9 of the format, this program reads 1"):
+        Snapshot(rewritten(path, tmp_path / "new", START.pack(MAGIC, 9, 0)), DISK)
+
+
+def test_other_rules_say_so(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = msgspec.structs.replace(Snapshot(path, DISK).head, rules=image.RULES + 1)
+    with pytest.raises(Unfit, match=r"was made with other rules \(2, coind"):
+        load(fresh(), rewritten(path, tmp_path / "rules", head=head), DISK, none)
+
+
+def test_sections_that_leave_a_gap_are_refused(path: Path, tmp_path: Path) -> None:
+    sections = Snapshot(path, DISK).index.sections
+    with pytest.raises(Broken, match="follow each other"):
+        Snapshot(rewritten(path, tmp_path / "gap", sections=(*sections[1:3], *sections[:1], *sections[3:])), DISK)
+
+
+def test_another_form_of_a_table_says_so(path: Path, tmp_path: Path) -> None:
+    sections = Snapshot(path, DISK).index.sections
+    other = msgspec.structs.replace(sections[1], schema="00")
+    with pytest.raises(Unfit, match="state/accounts has another form"):
+        load(fresh(), rewritten(path, tmp_path / "form", sections=(sections[0], other, *sections[2:])), DISK, none)
+
+
+def test_another_chain_is_refused(path: Path) -> None:
+    with pytest.raises(Unfit, match="is of the chain dev"):
+        load(fresh((), "testnet"), path, DISK, none)
+
+
+def test_a_plugin_that_was_off_makes_it_useless(path: Path) -> None:
+    with pytest.raises(Unfit, match="lacks the data of reputation, follow: enabled now, and not when it was made"):
+        load(fresh(("tags", "reputation", "follow")), path, DISK, none)
+
+
+def test_a_plugin_that_is_off_now_is_left_out(path: Path) -> None:
+    chain = fresh(("tags",))
+    head = load(chain, path, DISK, none).head
+    assert head.plugins == ("account_history", "tags")
+    assert state_digest(chain.state) == head.digest
+    assert list(chain.state.plugins) == ["tags"]
+
+
+@pytest.mark.parametrize("name", ["absent", "folder"])
+def test_what_is_no_file_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SnapshotError, match=name):
+        Snapshot(tmp_path / name, DISK)
+
+
+def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) -> None:
+    """Its digests are right, so somebody has made it so."""
+    target = tmp_path / "bomb"
+    opened = DISK.open(target, create=True)
+    writer = Writer(opened)
+    writer.section("state/accounts", "", iter([b"x" * 1000]))
+    at = START.size
+    data = opened.read(100, at)
+    opened.write(data[:4] + (1 << 31).to_bytes(4, "little"), at)
+    body = opened.read(writer._at - at, at)
+    writer._sections[0] = msgspec.structs.replace(writer._sections[0], digest=digest_of(body).hexdigest())
+    source = Snapshot(path, DISK)
+    writer.finish("0", source.index.chain, source.head)
+    opened.close()
+    with pytest.raises(Broken, match=r"in place of|unpacked|impossible"):
+        list(Snapshot(target, DISK).chunks("state/accounts"))

@@ -1,0 +1,137 @@
+"""A node that starts from a snapshot, saves while it runs, and at its end."""
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from node.node import Settings, Site, load
+from node.snapshots import saving
+from node.snapshots.folder import folder_of, paths
+from node.snapshots.saving import Saver
+from node.snapshots.starting import complete
+from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from tests.helpers.nodes import DEV, make_block, transfer
+from tests.helpers.snapshots import snapshot
+
+DISK = SystemDisk()
+PLUGINS = ("account_history", "tags", "reputation", "follow")
+
+
+def site(data: Path) -> Site:
+    return Site(Settings(spec=DEV, plugins=PLUGINS, data=data))
+
+
+async def started(data: Path) -> Chain:
+    """The chain of a node that has started in a folder, and is closed again."""
+    begun = site(data)
+    folder = DataFolder(data, DEV, begun.chain.state.wire)
+    try:
+        loaded = await load(begun, folder)
+        if loaded is not None:
+            await complete(loaded)
+    finally:
+        folder.close()
+    return begun.chain
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with 40 blocks, some of which hold a transfer."""
+    begun = site(tmp_path)
+    folder = DataFolder(tmp_path, DEV, begun.chain.state.wire)
+    for number in range(40):
+        if number % 7 == 3:
+            begun.chain.push_transaction(transfer(begun.chain, f"the memo of {number}"))
+        folder.log.append(make_block(begun.chain))
+    folder.close()
+    return tmp_path
+
+
+def whole(chain: Chain) -> object:
+    return state_digest(chain.state), {name: snapshot(kept) for name, kept in chain.state.plugins.items()}
+
+
+async def test_a_start_from_a_snapshot_is_a_replay(data: Path) -> None:
+    replayed = await started(data)
+    before = whole(replayed)
+    assert replayed.started_at == 0
+    Saver(replayed, data, DISK, 1000).save_at_stop()
+    again = await started(data)
+    assert again.started_at > 0
+    assert whole(again) == before
+    # Once more, now from a snapshot of a chain that came from one.
+    make_block(again)
+    Saver(again, data, DISK, 1000).save_at_stop()
+    assert len(paths(folder_of(data), DISK)) >= 1
+    assert whole(await started(data)) == before
+
+
+async def test_broken_snapshots_are_survived(data: Path) -> None:
+    replayed = await started(data)
+    before = whole(replayed)
+    Saver(replayed, data, DISK, 1000).save_at_stop()
+    (path,) = paths(folder_of(data), DISK)
+    path.write_bytes(path.read_bytes()[:-1])
+    again = await started(data)
+    assert again.started_at == 0
+    assert whole(again) == before
+    assert [each.name for each in folder_of(data).iterdir()] == [f"{path.name}.broken"]
+
+
+async def test_blocks_that_nobody_has_checked_are_replayed(data: Path) -> None:
+    """Without the mark of a node the log is not believed, and no snapshot of it is."""
+    replayed = await started(data)
+    Saver(replayed, data, DISK, 1000).save_at_stop()
+    (data / "chain.json").unlink()
+    assert (await started(data)).started_at == 0
+    assert (await started(data)).started_at > 0
+
+
+async def test_old_blocks_come_from_the_log(data: Path) -> None:
+    replayed = await started(data)
+    Saver(replayed, data, DISK, 1000).save_at_stop()
+    begun = site(data)
+    folder = DataFolder(data, DEV, begun.chain.state.wire)
+    await load(begun, folder)
+    blocks = [begun.chain.block_by_number(number) for number in range(1, 41)]
+    assert [block.number for block in blocks if block is not None] == list(range(1, 41))
+    assert begun.chain.block_by_number(41) is None
+    folder.close()
+
+
+async def test_a_running_node_saves_after_so_many_blocks(data: Path) -> None:
+    chain = await started(data)
+    digest = state_digest(chain.state)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Saver(chain, data, DISK, 10).run)
+        while not paths(folder_of(data), DISK):
+            await trio.sleep(0.1)
+        nursery.cancel_scope.cancel()
+    assert state_digest(chain.state) == digest  # the chain itself goes on where it was
+    make_block(chain)
+    assert (await started(data)).started_at > 0
+
+
+async def test_a_failure_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
+    chain = await started(data)
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(28, "No space left on device", "snapshots")
+
+    monkeypatch.setattr(saving, "save", refuse)
+    with trio.move_on_after(saving.RETRY_SECONDS / 2) as scope:
+        await Saver(chain, data, DISK, 10).run()
+    assert scope.cancelled_caught
+    assert paths(folder_of(data), DISK) == []
+
+
+async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> None:
+    chain = await started(data)
+    saver = Saver(chain, data, DISK, 0)
+    await saver.run()
+    saver.save_at_stop()
+    assert not folder_of(data).exists()
