@@ -59,7 +59,7 @@ COIN_CUSTOM_OP_ID_MAX_LENGTH = 32
 COIN_CUSTOM_OP_DATA_MAX_LENGTH = 8192
 COIN_BENEFICIARY_LIMIT = 128
 COIN_COMMENT_TITLE_LIMIT = 256
-# The work that the edits of one transaction may take, in steps of about a tenth of a microsecond (docs/differences.md, "Edits").
+# The work that the edits of one transaction may take, in steps of some tenths of a microsecond (docs/differences.md, "Edits").
 EDIT_STEPS_MAX = 100_000
 COIN_MAX_COMMENT_DEPTH_PRE_HF17 = 6
 COIN_MAX_COMMENT_DEPTH = 65535

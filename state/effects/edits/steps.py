@@ -2,7 +2,7 @@
 
 
 class Steps:
-    """What is left of the work that the edits of a transaction may take. A step is about a tenth of a microsecond in CPython."""
+    """What is left of the work that the edits of a transaction may take. A step takes some tenths of a microsecond in CPython."""
 
     __slots__ = ("left",)
 
