@@ -26,7 +26,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 # A stream is cheap to open and to reset; what the node does for each is not. So many more may be reset than are not.
 RESETS_MAX = 50
 # What is handled at once, in bytes. Frames of HTTP/2 can be requests.
-FRAMES_SIZE, FRAMES_SIZE_HTTP2 = 1 << 11, 1 << 9
+FRAMES_SIZE, FRAMES_SIZE_HTTP2 = 1 << 13, 1 << 9
 HANDSHAKE_TURNS_MAX = 1000
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100

@@ -492,10 +492,10 @@ async def test_too_many_sockets_are_turned_away() -> None:
                 await trio.sleep(0.01)
 
 
-async def opens(port: int) -> bool:
+async def opens(port: int, *headers: tuple[bytes, bytes]) -> bool:
     """Whether a WebSocket can be opened."""
     try:
-        async with socket(port):
+        async with socket(port, *headers):
             return True
     except (AssertionError, ProtocolError):
         return False
