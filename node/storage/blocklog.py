@@ -317,7 +317,8 @@ class BlockLog:
         starts = walk_back(self._log, switch.end) if self._log.size() >= switch.end else None
         sums = array("I") if starts is None else frame_sums(self._log, starts, switch.end)
         if starts is None or len(starts) != switch.number or crc32(packed_entries(sums)) != switch.sums:
-            raise Damaged(path, f"doesn't fit the first {switch.number} blocks of {LOG_NAME}", 0, 0)
+            what = f"doesn't fit the first {switch.number} blocks of {LOG_NAME}; put a good copy in its place"
+            raise FileError(f"{path}: {what}, or look at the log by `bin/coind blocks check {self._folder}`")
         self._starts, self._sums = starts, sums
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
