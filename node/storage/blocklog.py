@@ -91,7 +91,7 @@ class BlockLog:
     @property
     def size(self) -> int:
         """The bytes in the log, without the index."""
-        return self._head.end
+        return self.head.end
 
     def append(self, block: SignedBlock) -> None:
         """Add the block that follows the last one; when this fails, the files are as before."""

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def test_a_broken_invariant_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_log_that_cannot_be_written_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     switch = BlockLog.switch
 
-    def third(log: BlockLog, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
+    def third(log: BlockLog, popped: tuple[SignedBlock, ...], applied: tuple[SignedBlock, ...]) -> None:
         if applied[-1].number == 3:
             fail()
         switch(log, popped, applied)
