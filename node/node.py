@@ -4,6 +4,7 @@ A node is started by `run` (from genesis, or from a data folder) or by `replay_f
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -27,9 +28,9 @@ from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
 from node.snapshots.starting import complete, start_from_snapshot
 from node.storage.blockfile import BlockFile
-from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
+from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
 from node.watch.health import Parts, health
@@ -48,7 +49,6 @@ from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
 GOODBYE_SECONDS_MAX = 1
-SYNC_SECONDS = 5
 
 DISK_ADVICE = "Every block that was answered for before is in the data folder; make room or mend the disk, then start the node again"
 BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
@@ -81,6 +81,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
+    sync: SyncPolicy = SyncPolicy()
     check_invariants: int = 0  # check after every so many blocks; 0: never
 
 
@@ -176,15 +177,15 @@ def close(site: Site, folder: DataFolder) -> None:
     """Close the data folder; that the last sync failed is an error of its own, unless another one ended the node."""
     try:
         folder.close()
-    except OSError as error:
-        site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
+    except DiskError as error:
+        site.fail(DiskError(f"{error}. {DISK_ADVICE}"))
 
 
 async def load(site: Site, folder: DataFolder) -> Loaded | None:
     """Take up the newest good snapshot of the data folder, which is returned, and apply the blocks after it."""
     log = folder.log
-    if log.torn:
-        _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
+    for note in log.notes:
+        _log.warning(note, head_block_number=len(log))
     loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
@@ -242,8 +243,14 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     The service starts first: when its address can't be had, nothing else has begun.
     """
     settings, log = site.settings, None if folder is None else folder.log
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
     counters = Counters(site.chain, settings.clock)
+
+    async def synced(work: Callable[[], object]) -> None:
+        start = trio.current_time()
+        await in_thread(work)
+        counters.sync_seconds.add(trio.current_time() - start)
+
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=synced)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(
@@ -265,8 +272,6 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         addresses = await open_service(site, parts, nursery, served)
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, site, processor)
-        if log is not None:
-            nursery.start_soon(sync_now_and_then, site, log, counters)
         if parts.room is not None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
@@ -320,22 +325,3 @@ async def end_when_broken(site: Site, processor: Processor) -> None:
     """End the node when its block log can't be written any more."""
     await processor.broken.wait()
     site.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))
-
-
-async def sync_now_and_then(site: Site, log: BlockLog, counters: Counters) -> None:
-    """Sync the block log every few seconds when it has grown, in a thread, since that can take long.
-
-    After a failure nobody knows which of the written blocks the disk has, and a second sync wouldn't say it: the node ends.
-    """
-    synced = len(log)
-    while True:
-        await trio.sleep(SYNC_SECONDS)
-        if len(log) != synced:
-            synced = len(log)
-            start = trio.current_time()
-            try:
-                await trio.to_thread.run_sync(log.sync)
-            except OSError as error:
-                site.fail(DiskError(f"the block log can't be synced: {error.strerror}. {DISK_ADVICE}"))
-                return
-            counters.sync_seconds.add(trio.current_time() - start)

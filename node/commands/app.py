@@ -15,6 +15,7 @@ from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.snapshots.saving import EVERY
 from node.specs import ROLES, SpecError, load_spec, spec_names
+from node.storage.syncing import sync_policy
 from node.version import version
 from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
@@ -52,7 +53,8 @@ def run_command(
     produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default with the chain spec's keys.")] = None,
     enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.")] = (),
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
-    data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
+    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder; a restart goes on from them.")] = None,
+    sync: Annotated[str, Parameter(help="When blocks must survive a loss of power: block, never, or a number of SECONDS.")] = "block",
     snapshot_every: Annotated[
         int,
         Parameter(
@@ -76,7 +78,8 @@ def run_command(
         plugins=chosen_plugins(spec, enable, disable),
         http=address(http),
         is_producing=bool(spec.witness_keys) if produce is None else produce,
-        data=data,
+        data=None if data is None else folder(data),
+        sync=sync_policy(sync),
         snapshot_every=snapshot_every,
         check_invariants=check_invariants,
         origins=origins(cors),
@@ -170,6 +173,13 @@ def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
         return read_origins(texts)
     except ValueError as error:
         raise NodeError(f"--cors {error}") from None
+
+
+def folder(text: str) -> Path:
+    """Return the path of a data folder; an empty one, as of a variable that isn't set, would mean the folder that is current."""
+    if not text or "\0" in text:
+        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
+    return Path(text)
 
 
 def say(line: str) -> None:

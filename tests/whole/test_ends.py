@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -195,3 +196,19 @@ def test_the_pages_are_there_and_a_leap_shows(tmp_path: Path) -> None:
         status, members = running.health()
     assert (status, members["status"], members["producing"]) == (503, "error", False)
     assert "ahead of the clock" in members["reason"]
+
+
+def test_a_lost_folder_ends_it_and_says_where_the_blocks_are(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    running = Running("run", "--http", "127.0.0.1:0", "--no-produce", "--data", data)
+    try:
+        running.generate(20)
+        shutil.rmtree(data)
+        _, errors = running.process.communicate(timeout=STOP_SECONDS_MAX)
+    finally:
+        running.process.kill()
+    assert running.process.returncode == Status.DISK
+    assert re.match(r"coind: the block log can't be written: .* was removed or replaced while the node ran", last_line(errors))
+    assert "Traceback" not in errors
+    with node("--data", data, "--no-produce") as again:
+        assert again.head()[0] == 20
