@@ -31,7 +31,7 @@ class Door:
 
 
 @pytest.fixture
-async def door(autojump_clock: trio.testing.MockClock) -> Door:
+async def door() -> Door:
     """80 connections, of which 10 are for this machine, and 40 for each address; 20 requests, 20 sockets, 1000 bytes."""
     return Door(Bounds(80, 20, 20, 1000))
 
@@ -85,7 +85,7 @@ async def test_a_part_is_kept_for_this_machine(door: Door) -> None:
     assert door.cut == []
 
 
-async def test_whom_the_node_works_for_stays_and_who_was_heard_of_goes_last(door: Door) -> None:
+async def test_whom_the_node_works_for_stays_and_who_was_heard_of_goes_last(door: Door, autojump_clock: trio.testing.MockClock) -> None:
     first, second, third, *_ = door.enter_some(REMOTE.format(1), 40)
     first.working = 1
     await trio.sleep(1)
@@ -113,7 +113,7 @@ async def test_requests_and_bytes_are_taken_from_slow_ones(door: Door) -> None:
     assert not door.guests.take(quick, Kind.BYTES, 500)
 
 
-async def test_a_websocket_gives_way_when_it_was_silent_for_long(door: Door) -> None:
+async def test_a_websocket_gives_way_when_it_was_silent_for_long(door: Door, autojump_clock: trio.testing.MockClock) -> None:
     sockets = door.enter_some(REMOTE.format(1), 11)
     assert all(door.guests.take(guest, Kind.SOCKETS) for guest in sockets[:10])
     assert not door.guests.take(sockets[10], Kind.SOCKETS)
