@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from time import perf_counter
 from typing import TypeVar
 
 import structlog
@@ -29,6 +30,7 @@ from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from rpc.service.transport.asgi import serve
+from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -44,6 +46,7 @@ SYNC_SECONDS = 5
 INTERRUPTED = 130
 
 Failure = TypeVar("Failure", bound=Exception)
+Transport = Callable[..., Awaitable[None]]
 
 _log = structlog.get_logger("node")
 
@@ -73,6 +76,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     data: Path | None = None
     clock: Clock = system_clock
     check_invariants: int = 0  # check after every so many blocks; 0: never
+    stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
+    transport: Transport = serve  # how requests arrive; called like `serve`
 
 
 class Site:
@@ -84,7 +89,7 @@ class Site:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.patience = Patience(REAPPLY_MILLISECONDS_MAX)
+        self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
         self.stop = trio.Event()
@@ -142,7 +147,12 @@ def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
 
 
 async def _run(settings: Settings) -> int:
-    site = Site(settings)
+    return await run_site(Site(settings))
+
+
+async def run_site(site: Site) -> int:
+    """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
+    settings = site.settings
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
     try:
         async with trio.open_nursery() as nursery:
@@ -216,14 +226,21 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     settings = site.settings
     assert settings.http is not None
     processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
-    service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
+    service = new_service(
+        site.chain,
+        processor,
+        settings.plugins,
+        settings.clock,
+        is_loopback=settings.http.is_loopback,
+        stopwatch=settings.stopwatch,
+    )
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
     served = trio.Event()
 
     async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
         shown = partial(health, site.chain)
-        await serve(
+        await settings.transport(
             service,
             address.host,
             address.port,

@@ -1,5 +1,6 @@
 """Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
 
+from time import perf_counter
 from typing import Any
 
 import rpc.api  # noqa: F401 - fills METHODS
@@ -7,17 +8,27 @@ from node.clock import Clock
 from node.processor import Processor
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
+from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
 
 
-def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:
+def new_service(
+    chain: Chain,
+    processor: Processor,
+    plugins: tuple[str, ...],
+    clock: Clock,
+    *,
+    is_loopback: bool = True,
+    stopwatch: Stopwatch = perf_counter,
+) -> Service:
     """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only."""
     return Service(
         [method for method in METHODS.values() if is_loopback or not method.loopback_only],
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
+        stopwatch=stopwatch,
         state=chain.state,
         chain=chain,
         processor=processor,

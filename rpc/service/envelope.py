@@ -37,7 +37,7 @@ from rpc.service.refusal import (
     plain_error,
 )
 from rpc.service.switches import hint
-from rpc.service.turns import Turns
+from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import json_int, to_object, to_text
@@ -76,10 +76,11 @@ class Service:
         wire: Wire,
         plugins: Collection[str] | None = None,
         clock: Clock = time.time,
+        stopwatch: Stopwatch = time.perf_counter,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
-        self._turns = Turns()
+        self._turns = Turns(stopwatch)
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         for method in methods:
