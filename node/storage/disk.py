@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 READ_SIZE = 1 << 20
+BOOT_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class File(Protocol):
@@ -36,6 +37,9 @@ class File(Protocol):
 
     def lock(self) -> bool:
         """Lock it against other processes until it is closed; returns False when another one has it."""
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether a name still leads to this very file: False once it was removed or another file has taken the name."""
 
     def close(self) -> None:
         """Close it; what was not synced is not synced by that."""
@@ -70,6 +74,12 @@ class Disk(Protocol):
 
     def free(self, path: Path) -> int:
         """Return the bytes that are free on the disk of a folder."""
+
+    def boot(self) -> str:
+        """Return what names the time since the machine was last started: while it is the same, no power has been lost.
+
+        It is empty where the system has no such name.
+        """
 
 
 class SystemFile:
@@ -113,6 +123,15 @@ class SystemFile:
         except BlockingIOError:
             return False
         return True
+
+    def is_at(self, path: Path) -> bool:
+        """See File."""
+        ours = os.fstat(self._descriptor)
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:
+            return False
+        return (found.st_ino, found.st_dev) == (ours.st_ino, ours.st_dev)
 
     def close(self) -> None:
         """See File."""
@@ -164,6 +183,13 @@ class SystemDisk:
         """See Disk."""
         found = os.statvfs(path)
         return found.f_bavail * found.f_frsize
+
+    def boot(self) -> str:
+        """See Disk."""
+        try:
+            return BOOT_PATH.read_text("ascii").strip()
+        except OSError:
+            return ""
 
 
 def opened(path: Path, flags: int) -> SystemFile:
