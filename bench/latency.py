@@ -28,10 +28,10 @@ from node.producer import Producer
 from node.service import new_service
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
+from state.chain.chain import Move
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS
-from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, Asset
 
 ACCOUNTS = 3000
@@ -92,10 +92,11 @@ def longest_replies(service: Service) -> bool:
 async def run_node(site: Site, service: Service, processor: Processor, clock: Callable[[], int], delays: "Queue[float]") -> None:
     """Answer and produce; puts the delay of each block after its slot, in milliseconds, into a queue."""
 
-    def applied(block: SignedBlock) -> None:
-        delays.put(clock() - block.timestamp * 1000)
+    def moved(move: Move) -> None:
+        for block in move.applied:
+            delays.put(clock() - block.timestamp * 1000)
 
-    site.chain.on_applied.append(applied)
+    site.chain.on_moved.append(moved)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, health=dict, task_status=task_status))
         nursery.start_soon(processor.run)

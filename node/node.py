@@ -31,7 +31,7 @@ from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from rpc.service.transport.asgi import serve
 from rpc.service.turns import Stopwatch
-from state.chain.chain import Chain
+from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
@@ -39,7 +39,6 @@ from state.chain.skip import Skip
 from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
-from state.protocol.transaction import SignedBlock
 
 GOODBYE_SECONDS_MAX = 1
 SYNC_SECONDS = 5
@@ -95,16 +94,16 @@ class Site:
         self.stop = trio.Event()
         self._breach = ""
         if settings.check_invariants:
-            self.chain.on_applied.append(self._check_invariants)
+            self.chain.on_moved.append(self._check_invariants)
 
-    def _check_invariants(self, block: SignedBlock) -> None:
+    def _check_invariants(self, move: Move) -> None:
         """Check the invariants if it is time, and stop the node when one is broken."""
-        if block.number % self.settings.check_invariants or self._breach:
+        if self._breach or all(block.number % self.settings.check_invariants for block in move.applied):
             return
         try:
             validate_invariants(self.chain.state)
         except InvariantBroken as error:
-            self._breach = f"after block {block.number} the state doesn't add up: {error}"
+            self._breach = f"after block {move.applied[-1].number} the state doesn't add up: {error}"
             self.stop.set()
 
     def require_sound(self) -> None:

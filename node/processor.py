@@ -20,7 +20,7 @@ from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
-from state.chain.chain import Chain
+from state.chain.chain import Chain, Move
 from state.chain.skip import Skip
 from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
@@ -70,8 +70,7 @@ class Processor:
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
-        chain.on_applied.append(self._applied)
-        chain.on_popped.append(self._popped)
+        chain.on_moved.append(self._moved)
 
     async def run(self) -> None:
         """Do jobs until cancelled."""
@@ -204,25 +203,22 @@ class Processor:
             job.error = error
         job.done.set()
 
-    # -------------------------------------------------------------- listeners of the chain
+    # -------------------------------------------------------------- the listener of the chain
 
-    def _applied(self, block: SignedBlock) -> None:
-        # The time for applying pending transactions again begins after the block, not before.
+    def _moved(self, move: Move) -> None:
+        # The time for applying pending transactions again begins after the move, not before.
         self._patience.renew()
         if self._log is not None and not self.failure:
             try:
-                self._log.append(block)
+                for block in move.popped:
+                    self._log.pop(block)
+                for block in move.applied:
+                    self._log.append(block)
             except OSError as error:
                 self._fail(error)
         if self._waiters and not self.failure:
-            self._confirm(block)
-
-    def _popped(self, block: SignedBlock) -> None:
-        if self._log is not None and not self.failure:
-            try:
-                self._log.pop(block)
-            except OSError as error:
-                self._fail(error)
+            for block in move.applied:
+                self._confirm(block)
 
     def _confirm(self, block: SignedBlock) -> None:
         """Answer the callers whose transaction is in the block, and those whose transaction has expired."""

@@ -9,11 +9,13 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 from collections import deque
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from state.chain.blocks import apply_block
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.producing import assemble_block
-from state.chain.skip import Skip
+from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction
 from state.protocol.errors import ChainError, Refused, require
@@ -30,29 +32,37 @@ JUST_CHECKED = (
     Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
 )
 
-BlockListener = Callable[[SignedBlock], None]
+
+class Move(Struct, frozen=True):
+    """How the head has moved: the blocks that were undone, newest first, and then those that were applied, oldest first."""
+
+    popped: tuple[SignedBlock, ...]
+    applied: tuple[SignedBlock, ...]
+
+
+MoveListener = Callable[[Move], None]
 
 
 class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
     `out_of_time` is asked while pending transactions are applied again: once it is true, the rest waits unapplied.
-    `on_applied` and `on_popped` are called with each block that has become the head, or has ceased to be it.
+    `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
+    pending transactions have not been applied again then. A branch that is refused, and the head that is applied anew, move nothing.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
         self.state = state
         self.forks = ForkTree()
         self.pending: list[SignedTransaction] = []
-        self.on_applied: list[BlockListener] = []
-        self.on_popped: list[BlockListener] = []
+        self.on_moved: list[MoveListener] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
         # All sessions are positions in one journal: undoing to a mark undoes everything after it. `_pending_mark` is the one
         # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
-        # undone with the position before it, oldest first.
+        # undone with the position before it and the flags with which it was applied, oldest first.
         self._pending_mark: int | None = None
-        self._marks: deque[tuple[int, int]] = deque()
+        self._marks: deque[tuple[int, int, int]] = deque()
         # The main branch's irreversible blocks by number - 1: as bytes, which take far less memory than the objects.
         self._packed: list[bytes] = []
         # Changes of the state by debug_update, by the id of the block that they belong to.
@@ -100,6 +110,7 @@ class Chain:
         require(not limit or block.number < limit, "Testnet block limit exceeded", condition="new_block.block_num() < TESTNET_BLOCK_LIMIT")
         if skip & Skip.FORK_DB:
             self._apply(block, skip)
+            self._finish(Move((), (block,)), skip)
             return False
         new_head = self.forks.push(block)
         if new_head.previous != self.state.props.head_block_id:
@@ -113,6 +124,7 @@ class Chain:
             self.forks.remove(block.id)
             self._restore_fork_head()
             raise
+        self._finish(Move((), (new_head,)), skip)
         return False
 
     def _restore_fork_head(self) -> None:
@@ -121,7 +133,7 @@ class Chain:
             self.forks.set_head(head)
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
-        """Apply a block on top of the head as one session, then take what has become irreversible out of the journal.
+        """Apply a block on top of the head as one session.
 
         A refused block is undone. What isn't in a table is restored by hand: the coordinates of the last operation, and the
         times of the first hardforks, which the hardforks of genesis set.
@@ -138,10 +150,18 @@ class Chain:
             here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = coordinates
             self.state.hardfork_times[: LAST_BY_TIME + 1] = hardfork_times
             raise
-        self._marks.append((block.number, mark))
-        self._keep_irreversible(block, skip)
-        for listener in self.on_applied:
-            listener(block)
+        self._marks.append((block.number, mark, skip))
+
+    def _finish(self, move: Move, skip: int) -> None:
+        """Make irreversible what has become so, and tell the listeners that the head has moved.
+
+        Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
+        """
+        try:
+            self._keep_irreversible(move.applied[-1], skip)
+        finally:
+            for listener in self.on_moved:
+                listener(move)
 
     def _keep_irreversible(self, head: SignedBlock, skip: int) -> None:
         """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
@@ -164,53 +184,78 @@ class Chain:
         journal.cut(self._marks[0][1] if self._marks else journal.mark())
 
     def _switch_to(self, new_head: SignedBlock, skip: int) -> None:
-        """Undo the blocks back to the common parent and apply the longer branch; if that is refused, restore the old branch.
+        """Undo the blocks back to the common parent and apply the longer branch; if that fails, restore the old branch.
 
-        The refused block and those after it are removed from the fork tree, since they can never be applied. The blocks of the
-        old branch have been applied on this state before, so that applying them again can't fail.
+        The refused block and those after it are removed from the fork tree, since they can never be applied.
         """
         news, olds = self.forks.branches(new_head.id, self.state.props.head_block_id)
-        self._pop_to(olds[-1].previous)
-        for i, block in enumerate(reversed(news)):
-            self.forks.set_head(block)
-            try:
+        news.reverse()
+        flags: list[int] = []
+        done = 0
+        try:
+            for _ in olds:
+                flags.append(self._undo_head())
+            for block in news:
+                self.forks.set_head(block)
                 self._apply(block, skip)
-            except BaseException:
-                for bad in list(reversed(news))[i:]:
-                    self.forks.remove(bad.id)
-                self._restore_fork_head()
-                self._pop_to(olds[-1].previous)
-                for old in reversed(olds):
-                    self.forks.set_head(old)
-                    self._apply(old, skip)
-                raise
+                done += 1
+        except BaseException:
+            for bad in news[done:]:
+                self.forks.remove(bad.id)
+            self._return_to(olds, flags)
+            raise
+        self._finish(Move(tuple(olds), tuple(news)), skip)
+
+    def _return_to(self, olds: list[SignedBlock], flags: list[int]) -> None:
+        """Apply the branch again that was left, newest block first, as far as it has been undone; `flags` are those of its undone blocks.
+
+        All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
+        """
+        undone = olds[: len(flags)]
+        try:
+            self._pop_to(olds[len(flags) - 1].previous if flags else olds[0].id)
+            for old, skip in zip(reversed(undone), reversed(flags), strict=True):
+                self.forks.set_head(old)
+                self._apply(old, skip | TRUSTED)
+        except BaseException:
+            # An error of our own. What follows the chain has to know where it stands, whatever comes after.
+            head_number = self.state.props.head_block_number
+            for listener in self.on_moved:
+                listener(Move(tuple(old for old in olds if old.number > head_number), ()))
+            raise
+        finally:
+            self._restore_fork_head()
 
     def _pop_to(self, block_id: bytes) -> None:
         while self.state.props.head_block_id != block_id:
-            self._pop()
+            self._undo_head()
 
     def pop_block(self) -> None:
         """Undo the head block; its transactions are applied again after the next block, unless that contains them."""
+        head = self.head
         waiting = self._set_pending_aside()
         try:
-            self._pop()
+            self._undo_head()
         finally:
             self.pending = waiting
+        assert head is not None
+        for listener in self.on_moved:
+            listener(Move((head,), ()))
 
-    def _pop(self) -> None:
+    def _undo_head(self) -> int:
+        """Undo the head block; returns the flags with which it was applied."""
         head = self.head
         require(head is not None, "there is no block to pop", condition="head_block.valid()")
         assert head is not None
         self._require_reversible()
         if self.forks.head is head:
             self.forks.pop()
-        number, mark = self._marks.pop()
+        number, mark, skip = self._marks.pop()
         assert number == head.number
         self.state.journal.undo(mark)
         # Blocks are popped newest first: putting each in front keeps the transactions in the order of the chain.
         self._popped.extendleft(reversed(head.transactions))
-        for listener in self.on_popped:
-            listener(head)
+        return skip
 
     def _require_reversible(self) -> None:
         """Refuse unless the head block can be undone."""
@@ -298,17 +343,25 @@ class Chain:
 
         The change is kept by the block's id and made at the end of each application of it, inside of its session. So it is
         undone with the block and comes back with it after a fork switch. The block's id doesn't change, since a digest of the
-        state is no part of it.
+        state is no part of it. A change that fails is not made, and the head is as before.
         """
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
         assert head is not None
         self._require_reversible()
-        self._updates.setdefault(head.id, []).append(change)
+        updates = self._updates.setdefault(head.id, [])
+        updates.append(change)
         waiting = self._set_pending_aside()
         try:
-            self._pop()
-            self._push_block(head, skip)
+            flags = self._undo_head()
+            self.forks.set_head(head)
+            try:
+                self._apply(head, flags | skip | TRUSTED)
+            except BaseException:
+                updates.remove(change)
+                self._apply(head, flags | TRUSTED)
+                raise
+            self._keep_irreversible(head, skip)
         finally:
             self._apply_pending(waiting, skip)
 

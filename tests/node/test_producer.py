@@ -24,7 +24,7 @@ class Yard:
         self.processor = Processor(self.chain, clock=trio_clock)
         self.producer = Producer(self.processor, [secret], is_stale_allowed=stale, clock=trio_clock)
         self.made: list[tuple[float, int]] = []
-        self.chain.on_applied.append(lambda block: self.made.append((trio.current_time(), block.timestamp - START)))
+        self.chain.on_moved.append(lambda move: self.made.append((trio.current_time(), move.applied[-1].timestamp - START)))
 
     def start(self, nursery: trio.Nursery) -> None:
         """Let everything run."""

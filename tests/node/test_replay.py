@@ -143,7 +143,7 @@ async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytes
     wire, blocks = empty_blocks(3)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
     chain, stop = dev_chain(), trio.Event()
-    chain.on_applied.append(lambda block: stop.set() if block.number == 2 else None)
+    chain.on_moved.append(lambda move: stop.set() if move.applied[-1].number == 2 else None)
     file = BlockFile(tmp_path / "lines", chain.state.wire)
     assert not await replay(chain, file, Progress(file.size), stop=stop)
     assert chain.state.props.head_block_number == 2

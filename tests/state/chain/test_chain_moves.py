@@ -1,0 +1,208 @@
+"""What listeners hear of the head's moves, and that a branch that fails leaves the chain as it was, whatever made it fail."""
+
+import pytest
+
+import state.chain.chain
+from state.chain.blocks import apply_block
+from state.chain.chain import Chain, Move
+from state.chain.digest import state_digest
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.protocol.errors import ChainError
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedBlock, merkle_root
+from state.tables import State
+from tests.helpers.nodes import SECRET, dev_chain, make_block, transfer
+
+
+def moves_of(chain: Chain) -> list[Move]:
+    """A list that grows with each move of the chain's head."""
+    moves: list[Move] = []
+    chain.on_moved.append(moves.append)
+    return moves
+
+
+def seen(chain: Chain) -> tuple[object, ...]:
+    """What a failed move must leave as it was."""
+    return state_digest(chain.state), chain.head, [trx.id for trx in chain.pending], chain.forks.head
+
+
+def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
+    """A chain with common blocks and a first branch on top of them, the blocks of this branch, and those of a second one."""
+    one, other = dev_chain(), dev_chain()
+    for _ in range(common):
+        other.push_block(make_block(one))
+    return one, [make_block(one) for _ in range(first)], [make_block(other, 1) for _ in range(second)]
+
+
+def spoiled(chain: Chain, block: SignedBlock) -> SignedBlock:
+    """The block with a claim that is refused only when it is applied, signed by its witness."""
+    broken = SignedBlock(
+        previous=block.previous,
+        timestamp=block.timestamp,
+        witness=block.witness,
+        transactions=(transfer(chain, seconds=-60),),
+    )
+    broken.transaction_merkle_root = merkle_root(broken.transactions)
+    chain.state.wire.seal_block(broken)
+    broken.witness_signature = sign(SECRET, broken.digest, Canonical.bip_0062)
+    return chain.state.wire.seal_block(broken)
+
+
+def test_a_block_is_one_move() -> None:
+    chain = dev_chain()
+    moves = moves_of(chain)
+    block = make_block(chain)
+    assert moves == [Move((), (block,))]
+    other = make_block(chain)
+    chain.pop_block()
+    assert moves[1:] == [Move((), (other,)), Move((other,), ())]
+
+
+def test_listeners_hear_of_a_move_before_pending_transactions_are_applied_again() -> None:
+    chain = dev_chain()
+    make_block(chain)
+    chain.push_transaction(transfer(chain))
+    waiting: list[int] = []
+    chain.on_moved.append(lambda move: waiting.append(len(chain.pending)))
+    state = chain.state
+    chain.push_block(spare_block(chain))
+    assert waiting == [0]
+    assert len(chain.pending) == 1
+    assert state.props.head_block_number == 2
+
+
+def spare_block(chain: Chain) -> SignedBlock:
+    """An empty block for the next slot."""
+    props = chain.state.props
+    block = SignedBlock(previous=props.head_block_id, timestamp=slot_time(chain.state, 1), witness=scheduled_witness(chain.state, 1))
+    chain.state.wire.seal_block(block)
+    block.witness_signature = sign(SECRET, block.digest, Canonical.bip_0062)
+    return chain.state.wire.seal_block(block)
+
+
+def test_a_switch_is_one_move() -> None:
+    chain, first, second = branches()
+    moves = moves_of(chain)
+    for block in second[:-1]:
+        assert not chain.push_block(block)
+    assert moves == []
+    assert chain.push_block(second[-1])
+    assert moves == [Move((first[1], first[0]), tuple(second))]
+
+
+def test_a_branch_that_is_refused_moves_nothing() -> None:
+    chain, _, second = branches()
+    moves, before = moves_of(chain), seen(chain)
+    second[-1] = spoiled(chain, second[-1])
+    for block in second[:-1]:
+        chain.push_block(block)
+    with pytest.raises(ChainError, match="tapos"):
+        chain.push_block(second[-1])
+    assert moves == []
+    assert seen(chain) == before
+    make_block(chain)
+    assert len(moves) == 1
+
+
+def test_a_change_of_the_head_moves_nothing() -> None:
+    chain = dev_chain()
+    make_block(chain)
+    make_block(chain)
+    moves = moves_of(chain)
+    chain.debug_update(lambda state: state.set_props(sbd_interest_rate=7))
+    assert moves == []
+    assert chain.state.props.sbd_interest_rate == 7
+
+
+def test_a_change_of_the_head_that_fails_is_not_made() -> None:
+    chain = dev_chain()
+    make_block(chain)
+    make_block(chain)
+    chain.push_transaction(transfer(chain))
+    moves, before = moves_of(chain), seen(chain)
+
+    def fail(state: State) -> None:
+        state.set_props(sbd_interest_rate=7)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        chain.debug_update(fail)
+    assert moves == []
+    assert seen(chain) == before
+    chain.debug_update(lambda state: state.set_props(sbd_print_rate=8))
+    assert chain.state.props.sbd_print_rate == 8
+    assert chain.state.props.sbd_interest_rate != 7
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, MemoryError])
+def test_a_bug_in_a_switch_leaves_the_chain_as_it_was(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, _, second = branches()
+    chain.push_transaction(transfer(chain))
+    moves, before = moves_of(chain), seen(chain)
+    for block in second[:-1]:
+        chain.push_block(block)
+
+    def bug(state: State, block: SignedBlock, skip: int) -> None:
+        apply_block(state, block, skip)
+        if block is second[1]:
+            raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(state.chain.chain, "apply_block", bug)
+        with pytest.raises(error):
+            chain.push_block(second[-1])
+    assert moves == []
+    assert seen(chain) == before
+
+
+def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, first, second = branches()
+    moves = moves_of(chain)
+    for block in second[:-1]:
+        chain.push_block(block)
+
+    def bug(state: State, block: SignedBlock, skip: int) -> None:
+        if block in (second[1], first[1]):
+            raise ZeroDivisionError
+        apply_block(state, block, skip)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(state.chain.chain, "apply_block", bug)
+        with pytest.raises(ZeroDivisionError):
+            chain.push_block(second[-1])
+    assert chain.head is first[0]
+    assert moves == [Move((first[1],), ())]
+    make_block(chain)
+
+
+def test_an_old_branch_that_was_made_without_checks_comes_back() -> None:
+    chain, _, second = branches(first=0)
+    state = chain.state
+    for _ in range(2):
+        chain.generate_block(slot_time(state, 1), scheduled_witness(state, 1), bytes(32), Skip.WITNESS_SIGNATURE)
+    moves, before = moves_of(chain), seen(chain)
+    second[-1] = spoiled(chain, second[-1])
+    for block in second[:-1]:
+        chain.push_block(block)
+    with pytest.raises(ChainError, match="tapos"):
+        chain.push_block(second[-1])
+    assert seen(chain) == before
+    assert moves == []
+
+
+def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_common_parent_irreversible() -> None:
+    chain, first, second = branches()
+    # The first block of the branch confirms itself, the last is refused.
+    chain.state.listeners.after_block.append(
+        lambda state, block: state.set_props(last_irreversible_block_num=block.number) if block is second[0] else None
+    )
+    before = seen(chain)
+    second[-1] = spoiled(chain, second[-1])
+    for block in second[:-1]:
+        chain.push_block(block)
+    with pytest.raises(ChainError, match="tapos"):
+        chain.push_block(second[-1])
+    assert seen(chain) == before
+    assert chain.head is first[-1]
+    chain.pop_block()
