@@ -238,12 +238,11 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     served = trio.Event()
 
     async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
-        shown = partial(health, site.chain)
         await settings.transport(
             service,
             address.host,
             address.port,
-            health=shown,
+            pages={"/health": partial(health, site.chain)},
             shutdown=site.stop.wait,
             connections_max=room_for_connections(),
             task_status=task_status,

@@ -3,11 +3,14 @@
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 import rpc.api  # noqa: F401 - fills METHODS
 from node.clock import Clock
 from node.processor import Processor
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
+from rpc.service.transport.asgi import PageReply
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
@@ -35,11 +38,11 @@ def new_service(
     )
 
 
-def health(chain: Chain) -> dict[str, Any]:
-    """Return the members of the reply to GET /health."""
+def health(chain: Chain) -> PageReply:
+    """Return the reply to GET /health."""
     state = chain.state
     props = state.props
-    return {
+    shown: dict[str, Any] = {
         "status": "ok",
         "chain": state.spec.name,
         "chain_id": state.spec.chain_id.hex(),
@@ -48,3 +51,4 @@ def health(chain: Chain) -> dict[str, Any]:
         "head_block_time": time_text(props.time),
         "pending_transactions": len(chain.pending),
     }
+    return PageReply(msgspec.json.encode(shown))

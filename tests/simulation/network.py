@@ -11,7 +11,7 @@ import trio
 from msgspec import Struct
 
 from rpc.service.envelope import Service
-from rpc.service.transport.asgi import Gateway
+from rpc.service.transport.asgi import Gateway, Pages
 
 HOST = "127.0.0.1"
 PORT = 8090
@@ -61,14 +61,14 @@ class Network:
         _host: str,
         _port: int,
         *,
-        health: Callable[[], Any],
+        pages: Pages,
         shutdown: Callable[[], Awaitable[object]],
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
         """Take the place of `rpc.service.transport.asgi.serve` in a node. Requests run in its nursery, so that they die with the node."""
         async with trio.open_nursery() as nursery:
-            self.gateway, self._nursery = Gateway(service, {"/health": health}), nursery
+            self.gateway, self._nursery = Gateway(service, pages), nursery
             task_status.started([f"http://{HOST}:{PORT}"])
             try:
                 await shutdown()

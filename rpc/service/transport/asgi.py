@@ -8,9 +8,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-import msgspec
 import trio
 from hypercorn.config import Config
+from msgspec import Struct
 
 from rpc.service.envelope import Service
 from rpc.service.reading import BODY_SIZE_MAX
@@ -33,8 +33,6 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Page = Callable[[], object]
-Pages = Mapping[str, Page]
 Hold = Callable[[int], None]
 
 PAGE_VERBS = ("GET", "HEAD")
@@ -49,6 +47,18 @@ _JSON = [(b"content-type", b"application/json"), *_CORS]
 _TEXT = [(b"content-type", b"text/plain; charset=utf-8"), *_CORS]
 
 
+class PageReply(Struct, frozen=True):
+    """What a page shows: the body of the response, its status and its type."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+
+
+Page = Callable[[], PageReply]
+Pages = Mapping[str, Page]
+
+
 class Overloaded(Exception):
     """All requests together hold as many bytes as they may."""
 
@@ -58,16 +68,16 @@ async def serve(
     host: str,
     port: int,
     *,
-    health: Page,
+    pages: Pages,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     connections_max: int = CONNECTIONS_MAX,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
-    `health` supplies what GET /health shows. Reports the addresses ("http://...") once connections are taken; port 0 is any.
+    `pages` supplies what GET shows at each path. Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
-    gateway = Gateway(service, {"/health": health})
+    gateway = Gateway(service, pages)
     config = server_config(host, port)
     await listen(gateway, config, shutdown=shutdown, connections_max=connections_max, task_status=task_status)  # type: ignore[arg-type]
 
@@ -228,7 +238,7 @@ async def read_body(receive: Receive, hold: Hold) -> bytes | None:
 
 
 def page_app(pages: Pages) -> App:
-    """Return the quart-trio app of the pages: each path shows the JSON of what its function returns."""
+    """Return the quart-trio app of the pages: each path shows what its function returns."""
     from quart import Response
     from quart_trio import QuartTrio
 
@@ -237,7 +247,9 @@ def page_app(pages: Pages) -> App:
     def show(page: Page) -> Callable[[], Awaitable[Response]]:
         # Quart runs plain functions in threads, where the state must not be read.
         async def view() -> Response:
-            return Response(msgspec.json.encode(page()), content_type="application/json", headers={"access-control-allow-origin": "*"})
+            shown = page()
+            headers = {"access-control-allow-origin": "*"}
+            return Response(shown.body, shown.status, content_type=shown.content_type, headers=headers)
 
         return view
 

@@ -19,11 +19,12 @@ from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
 from rpc.service.transport import asgi, listening
-from rpc.service.transport.asgi import Gateway, is_local, serve, server_config
+from rpc.service.transport.asgi import Gateway, PageReply, is_local, serve, server_config
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.fakes import fake_wire
 
 HEALTH = {"head_block_number": 7, "time": "2020-01-01T00:00:00", "chain": "dev"}
+PAGES = {"/health": lambda: PageReply(json.dumps(HEALTH).encode())}
 PING = b'{"jsonrpc":"2.0","method":"a_api.echo","params":{"text":"x"},"id":1}'
 PONG = {"jsonrpc": "2.0", "result": "x", "id": 1}
 
@@ -72,7 +73,7 @@ def service(waiting: Waiting | None = None) -> Service:
 async def server(waiting: Waiting | None = None, connections_max: int = 100) -> AsyncIterator[int]:
     """A running server; its port."""
     async with trio.open_nursery() as nursery:
-        start = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, connections_max=connections_max)
+        start = partial(serve, service(waiting), "127.0.0.1", 0, pages=PAGES, connections_max=connections_max)
         binds: list[str] = await nursery.start(start)
         with trio.fail_after(30):
             yield int(binds[0].rpartition(":")[2])
@@ -150,7 +151,7 @@ async def test_health_is_a_page() -> None:
 
 
 async def test_a_page_with_a_bug_is_an_internal_error() -> None:
-    def broken() -> object:
+    def broken() -> PageReply:
         raise ZeroDivisionError
 
     status: list[int] = []
@@ -248,7 +249,7 @@ async def test_shutting_down_lets_requests_end() -> None:
 
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
-            run = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            run = partial(serve, service(waiting), "127.0.0.1", 0, pages=PAGES, shutdown=stop.wait)
             binds: list[str] = await nursery.start(run)
             nursery.start_soon(late, int(binds[0].rpartition(":")[2]))
             await waiting.begun.wait()
@@ -320,7 +321,7 @@ async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkey
     stop = trio.Event()
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
-            run = partial(serve, service(), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            run = partial(serve, service(), "127.0.0.1", 0, pages=PAGES, shutdown=stop.wait)
             binds: list[str] = await nursery.start(run)
             async with await send_without_reading(int(binds[0].rpartition(":")[2])):
                 stop.set() if how == "shutdown" else nursery.cancel_scope.cancel()
