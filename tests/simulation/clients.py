@@ -40,17 +40,17 @@ class Refusal(Exception):
 class Client:
     """One program that uses the node. Everything it does comes from its generator.
 
-    `life` tells which life of the node answers.
+    `life` tells which life of the node answers; `acknowledge` is called with a transaction and the block that the node says it is in.
     """
 
-    def __init__(self, network: Network, ledger: Ledger, draw: random.Random, life: Callable[[], int]) -> None:
+    def __init__(self, network: Network, ledger: Ledger, draw: random.Random, life: Callable[[], int], acknowledge: Callable[[bytes, int], None]) -> None:
         self._network = network
         self._ledger = ledger
         self._draw = draw
         self._life = life
+        self._acknowledge = acknowledge
         self._sent = 0
         self._posts: list[tuple[str, str]] = []
-        self.acknowledged: list[int] = []
 
     async def run(self) -> None:
         """Do one thing after the other until cancelled; without a node, try again."""
@@ -112,10 +112,10 @@ class Client:
                 demand(result["id"] == trx.id.hex(), f"{trx.id.hex()} is answered as {result['id']}")
                 sent.answer = "expired" if result["expired"] else "included"
                 if not result["expired"]:
-                    sent.number = result["block_num"]
-                    self.acknowledged.append(result["block_num"])
+                    self._acknowledge(trx.id, result["block_num"])
         finally:
             sent.life, sent.at = life, trio.current_time()
+            sent.seen_at = sent.at
         return sent
 
     async def read(self) -> None:
@@ -123,7 +123,7 @@ class Client:
         draw = self._draw
         if draw.random() < 0.1:
             reply = await self._network.request(b"", self.manner(), method="GET", path="/health")
-            demand(reply.status in (OK, OVERLOADED), f"/health is answered with {reply.status}: {reply.body[:200]!r}")
+            demand(reply.status in (OK, OVERLOADED, TOO_SLOW), f"/health is answered with {reply.status}: {reply.body[:200]!r}")
         elif draw.random() < 0.1:
             calls = [encoded_call(*self._question(), number) for number in range(draw.randint(1, 20))]
             check(await self._network.request(encoded(calls), self.manner()))

@@ -2,15 +2,21 @@
 The checks of a run compare the node with it.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection
 from typing import Literal
 
 from msgspec import Struct, field
 
+from state.chain.chain import Move
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 # What a client knows of a transaction: no answer came; it is pending; it was refused; it is in a block; it expired while a call waited.
 Answer = Literal["lost", "accepted", "refused", "included", "expired"]
+
+
+# These build on others of their account: on a post, or on the time of the last one.
+DEPENDENT = ("post", "reply", "vote")
 
 
 class Broken(AssertionError):
@@ -24,11 +30,10 @@ def demand(condition: object, text: str) -> None:
 
 
 class Seen(Struct, frozen=True):
-    """A block of the main branch, and when it became its head (seconds of the world; milliseconds of the wall clock)."""
+    """A block of the main branch, and when it became the head, in seconds of the world."""
 
     block: SignedBlock
     at: float
-    wall: int
 
 
 class Sent(Struct):
@@ -39,39 +44,66 @@ class Sent(Struct):
     answer: Answer = "lost"
     life: int = 0
     at: float = 0.0
-    number: int = 0  # of the block, for one that is included
+    seen_at: float = 0.0  # when it was last in a block or pending
 
 
 class Branch:
     """The main branch during one life of the node, as its listeners have seen it move: after every write to the log.
 
-    `where` has the block number of each transaction in it; `switched_at` the time of the last switch, -1 for none.
+    `where` has the block number of each transaction in it; `popped` the blocks that switches have undone, and when; `switched_at` is the
+    time of the last switch, -1 for none. `rivals` are the blocks that the node didn't make.
     """
 
-    def __init__(self, now: Callable[[], tuple[float, int]]) -> None:
+    def __init__(self, now: Callable[[], float], rivals: Collection[bytes]) -> None:
         self.seen: list[Seen] = []
         self.where: dict[bytes, int] = {}
+        self.popped: dict[bytes, float] = {}
         self.switched_at = -1.0
         self.switches = 0
         self._now = now
+        self._rivals = rivals
 
-    def pop(self, block: SignedBlock) -> None:
-        """Note that the head was undone."""
+    def move(self, move: Move) -> None:
+        """Note how the head has moved."""
+        before = len(self.seen)
+        for block in move.popped:
+            self._pop(block)
+        for block in move.applied:
+            self._apply(block)
+        demand(not move.popped or len(self.seen) > before, "the chain has switched to a branch that isn't longer")
+        self.switches += bool(move.popped)
+
+    def _pop(self, block: SignedBlock) -> None:
         demand(self.seen and self.seen[-1].block.id == block.id, f"block {block.number} was undone and is not the head")
         self.seen.pop()
         for trx in block.transactions:
             del self.where[trx.id]
-        self.switched_at = self._now()[0]
-        self.switches += 1
+        self.switched_at = self._now()
+        self.popped[block.id] = self.switched_at
 
-    def apply(self, block: SignedBlock) -> None:
-        """Note that a block has become the head."""
+    def _apply(self, block: SignedBlock) -> None:
         demand(block.previous == self.head_id, f"block {block.number} doesn't follow the head")
         demand(block.number == len(self.seen) + 1, f"block {block.number} has a wrong number")
-        self.seen.append(Seen(block, *self._now()))
+        self.seen.append(Seen(block, self._now()))
         for trx in block.transactions:
             demand(trx.id not in self.where, f"block {block.number} has a transaction once more")
             self.where[trx.id] = block.number
+
+    def is_too_late(self, since: float, expiration: int) -> bool:
+        """Return whether the node has made no block since a time which a transaction could have been in: it had expired before."""
+        first = bisect_right(self.seen, since, key=lambda seen: seen.at)
+        own = [seen.block for seen in self.seen[first:] if seen.block.id not in self._rivals]
+        return all(block.timestamp > expiration for block in own)
+
+    def has_reference(self, trx: SignedTransaction) -> bool:
+        """Return whether the block that a transaction refers to is in it."""
+        number = len(self.seen) - (len(self.seen) - trx.ref_block_num) % 65536
+        return number == 0 or int.from_bytes(self.seen[number - 1].block.id[4:8], "little") == trx.ref_block_prefix
+
+    @property
+    def now(self) -> float:
+        """The time of the world in seconds."""
+        return self._now()
 
     @property
     def head_id(self) -> bytes:
@@ -140,6 +172,8 @@ def fate_of(
     is_pending = sent.trx.id in pending
     is_over = sent.trx.expiration < head_time
     name = f"the {sent.kind} {sent.trx.id.hex()}, {sent.answer} at {sent.at:.3f} s"
+    if number is not None or is_pending:
+        sent.seen_at = branch.now
     if number is not None:
         demand(sent.answer != "refused", f"{name}, is in block {number}")
         demand(not is_pending, f"{name}, is in block {number} and pending")
@@ -149,20 +183,21 @@ def fate_of(
         return "refused", is_over
     if is_pending:
         return "pending", False
-    if is_over:
-        # A block of another branch may still come that is older than the head: only what is irreversible is certain.
-        return "expired", True
     if sent.answer == "lost" or sent.life != life:
-        return "lost", False
+        return ("expired" if is_over else "lost"), is_over
+    if is_over and branch.is_too_late(sent.seen_at, sent.trx.expiration):
+        return "expired", True
     demand(may_be_dropped(sent, branch), f"{name}, is neither in a block nor pending")
-    return "dropped", False
+    return "dropped", is_over
 
 
 def may_be_dropped(sent: Sent, branch: Branch) -> bool:
-    """Return whether a pending transaction may have become invalid: after a switch, when its reference block is gone, or a rule that goes
-    by time or order meets other blocks.
+    """Return whether a pending transaction may have become invalid: when a switch has undone its reference block, or has changed what other
+    transactions, which it builds upon, have left.
     """
-    return branch.switched_at >= 0
+    if branch.switched_at < sent.seen_at:
+        return False
+    return sent.kind in DEPENDENT or not branch.has_reference(sent.trx)
 
 
 class Figures(Struct):

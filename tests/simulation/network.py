@@ -4,6 +4,7 @@ It must not know what is asked.
 
 import random
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any
 
 import msgspec
@@ -45,13 +46,14 @@ class Reply(Struct, frozen=True):
 class Network:
     """Connects clients with the node that runs at the moment, if one does.
 
-    `on_error` is called with what the node's app raises.
+    `on_up` is called when a node begins to answer, and `on_error` with what its app raises.
     """
 
-    def __init__(self, draw: random.Random, on_error: Callable[[Exception], None]) -> None:
+    def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
         self.gateway: Gateway | None = None
         self.requests = 0
         self._draw = draw
+        self._on_up = on_up
         self._on_error = on_error
         self._nursery: trio.Nursery | None = None
 
@@ -69,6 +71,7 @@ class Network:
         """Take the place of `rpc.service.transport.asgi.serve` in a node. Requests run in its nursery, so that they die with the node."""
         async with trio.open_nursery() as nursery:
             self.gateway, self._nursery = Gateway(service, pages), nursery
+            self._on_up()
             task_status.started([f"http://{HOST}:{PORT}"])
             try:
                 await shutdown()
@@ -139,7 +142,7 @@ class Exchange:
     async def receive(self) -> dict[str, Any]:
         """Return the next part of the request, then, once the client has left, the end of the connection."""
         if not self._is_first:
-            with trio.move_on_after(self._manner.delay if self._parts else trio.inf):
+            with trio.move_on_after(self._manner.delay if self._parts else inf):
                 await self.gone.wait()
         self._is_first = False
         if self.gone.is_set() or not self._parts:

@@ -1,0 +1,202 @@
+"""What happens in a simulated world: stretches of quiet and of work, faults, and the ends of the node. Each scene leaves a node that
+runs, and says what may be expected of it.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import trio
+
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from tests.simulation.clients import WIRE, Refusal
+from tests.simulation.ledger import demand
+from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
+from tests.simulation.rivals import damaged_branch, made_branch
+from tests.simulation.world import World
+
+Scene = Callable[[World], Awaitable[None]]
+
+CLIENTS_MAX = 5
+FLOOD_MAX = 1500
+SECONDS_BETWEEN_CHECKS = 1.7
+AT_ONCE = Manner()
+
+
+@asynccontextmanager
+async def clients(world: World, count: int = 0) -> AsyncIterator[None]:
+    """Let clients work as long as the block lasts."""
+    async with trio.open_nursery() as nursery:
+        for number in range(count or world.draw.randint(1, CLIENTS_MAX)):
+            nursery.start_soon(world.client(f"{trio.current_time()} {number}").run)
+        nursery.start_soon(check_often, world)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def check_often(world: World) -> None:
+    """Look at the node between any two blocks."""
+    while True:
+        await trio.sleep(SECONDS_BETWEEN_CHECKS)
+        world.check()
+
+
+async def quiet(world: World) -> None:
+    """Leave the node alone for some minutes."""
+    await trio.sleep(world.draw.uniform(2, 10) * 60)
+
+
+async def busy(world: World) -> None:
+    """Let clients work."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(10, 40))
+
+
+async def flood(world: World) -> None:
+    """Let hundreds ask at once."""
+    client = world.client(f"flood {trio.current_time()}")
+    gateway = world.network.gateway
+    assert gateway is not None
+    async with trio.open_nursery() as nursery:
+        for _ in range(world.draw.randint(200, FLOOD_MAX)):
+            nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
+    demand(gateway.requests_open == 0 and gateway.size_open == 0, f"{gateway.requests_open} requests are open after the flood")
+
+
+async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
+    """Do what a client does; that no answer comes, or a refusal, is as good as any answer."""
+    try:
+        await work()
+    except (Unreachable, Refusal):
+        return
+
+
+async def pause(world: World) -> None:
+    """Stop the process for a while, with clients at work."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        world.clockwork.pause(world.draw.choice((0.3, 2.0, 20.0, 600.0)))
+        world.disturb(2 * COIN_BLOCK_INTERVAL)
+        await trio.sleep(world.draw.uniform(5, 10))
+
+
+async def leap(world: World) -> None:
+    """Set the clock forward, or back by a little: until the old time comes again no block can be made."""
+    async with clients(world):
+        seconds = world.draw.choice((-30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
+        world.disturb(2 * COIN_BLOCK_INTERVAL + max(0, -seconds))
+        world.clockwork.leap(seconds * 1000 + world.draw.randrange(1000))
+        await trio.sleep(world.draw.uniform(10, 20))
+
+
+async def slow(world: World) -> None:
+    """Let the disk take long for a sync, and the machine for everything else."""
+    world.delay = world.draw.choice((0.1, 1.0, 8.0))
+    world.clockwork.seconds_per_look = world.draw.choice((0.0, 0.0001, 0.05))
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(20, 40))
+    world.delay = world.clockwork.seconds_per_look = 0.0
+
+
+async def fork(world: World) -> None:
+    """Send a branch that is longer than the main one, from a parent some blocks back."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        await send_branch(world, is_good=True)
+        await trio.sleep(world.draw.uniform(1, 10))
+
+
+async def bad_fork(world: World) -> None:
+    """Send a branch with one block that no node may take."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        await send_branch(world, is_good=False)
+        await trio.sleep(world.draw.uniform(1, 10))
+
+
+async def send_branch(world: World, *, is_good: bool) -> None:
+    """Make a branch from what is the main one now and send it, block by block; the last one may make the node switch."""
+    life = world.life
+    if life is None or not life.branch.seen:
+        return
+    seen = life.branch.seen
+    depth = world.draw.randint(1, max(1, min(len(seen) - 1, 15, len(seen) - life.state.props.last_irreversible_block_num - 1)))
+    if depth >= len(seen):
+        return
+    parent = seen[-depth - 1].block
+    transactions = tuple(trx for each in seen[-depth:] for trx in each.block.transactions if (trx.ref_block_num - parent.number) % 65536 > 32768)
+    branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
+    if is_good:
+        world.rivals.update(block.id for block in branch)
+    else:
+        client = world.client(f"bad {trio.current_time()}")
+        head = {"head_block_number": parent.number, "head_block_id": parent.id.hex(), "time": "2020-01-01T00:00:00"}
+        bad = client.signed(head, ["transfer", {"from": "alice", "to": "bob", "amount": "900000000.000 COIN", "memo": ""}], "active")
+        branch, place, damage = damaged_branch(branch, parent, bad, world.draw)
+        world.rivals.update(block.id for block in branch[:place])
+        world.forbidden.update(block.id for block in branch[place:])
+        world.figures.count(f"damaged: {damage}")
+    for block in branch:
+        try:
+            shown = WIRE.block_to_json(block, legacy=True)
+            reply = await world.network.request(encoded(encoded_call("condenser_api.broadcast_block", [shown])), AT_ONCE)
+            world.note("branch", block.id, reply.body)
+        except Unreachable:
+            return
+    if not is_good:
+        demand(world.life is None or not any(world.life.branch.has(block) for block in world.forbidden), "a damaged block is taken")
+
+
+# ------------------------------------------------------------------ ends
+
+
+async def stop(world: World) -> None:
+    """Stop the node in order, with clients at work, and start it again."""
+    await end(world, "stopped")
+
+
+async def kill(world: World) -> None:
+    """Kill the process between two of its steps."""
+    await end(world, "killed")
+
+
+async def end(world: World, how: str) -> None:
+    """End the node while clients work, and start it again after a while."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 20))
+        before = await world.end(how)  # type: ignore[arg-type]
+        await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
+        await world.restart(before)
+        await trio.sleep(world.draw.uniform(1, 10))
+
+
+SCENES: dict[str, tuple[int, Scene]] = {
+    "quiet": (8, quiet),
+    "busy": (3, busy),
+    "flood": (1, flood),
+    "pause": (1, pause),
+    "leap": (1, leap),
+    "slow": (1, slow),
+    "fork": (2, fork),
+    "bad_fork": (2, bad_fork),
+    "stop": (1, stop),
+    "kill": (1, kill),
+}
+
+
+def story(minutes: float, names: list[str]) -> Callable[[World], Awaitable[None]]:
+    """Return a story of so many minutes, or a little more, made of these scenes in the order and the number that the seed wants."""
+    weights = [SCENES[name][0] for name in names]
+
+    async def happen(world: World) -> None:
+        await world.start()
+        while trio.current_time() < minutes * 60:
+            name = world.draw.choices(names, weights)[0]
+            world.note("scene", name)
+            world.figures.count(name)
+            await SCENES[name][1](world)
+            world.check()
+        await world.restart(await world.end("stopped"))
+        world.check()
+        await world.end("stopped")
+
+    return happen
