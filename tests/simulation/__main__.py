@@ -6,14 +6,13 @@ with status 1 when a seed has failed, and prints for each the line that repeats 
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Iterator
 
 from tests.simulation.ledger import Figures
 from tests.simulation.scenes import SCENES
-from tests.simulation.seeds import MINUTES_MAX, Result, run_seed
+from tests.simulation.seeds import Result, run_seed
 
 FAILURES_MAX = 10  # after so many a run ends
 SECONDS_BETWEEN_LINES = 10.0
@@ -34,7 +33,9 @@ def main() -> int:
             last = time.monotonic()
             seconds = last - began
             speed = total.minutes / seconds
-            show(f"{total.runs} seeds, {total.minutes:.0f} of {arguments.minutes} minutes in {seconds:.0f} s ({speed:.0f}/s), {failed} failed")
+            show(
+                f"{total.runs} seeds, {total.minutes:.0f} of {arguments.minutes} minutes in {seconds:.0f} s ({speed:.0f}/s), {failed} failed"
+            )
         if result.failure:
             show(failure_line(result, arguments.only))
         if total.minutes >= arguments.minutes or failed >= FAILURES_MAX:
@@ -99,6 +100,4 @@ def show(text: str) -> None:
 
 
 if __name__ == "__main__":
-    assert MINUTES_MAX
-    os.environ.setdefault("PYTHONHASHSEED", "0")
     sys.exit(main())

@@ -43,7 +43,9 @@ class Client:
     `life` tells which life of the node answers; `acknowledge` is called with a transaction and the block that the node says it is in.
     """
 
-    def __init__(self, network: Network, ledger: Ledger, draw: random.Random, life: Callable[[], int], acknowledge: Callable[[bytes, int], None]) -> None:
+    def __init__(
+        self, network: Network, ledger: Ledger, draw: random.Random, life: Callable[[], int], acknowledge: Callable[[bytes, int], None]
+    ) -> None:
         self._network = network
         self._ledger = ledger
         self._draw = draw
@@ -54,7 +56,14 @@ class Client:
 
     async def run(self) -> None:
         """Do one thing after the other until cancelled; without a node, try again."""
-        todo: tuple[Callable[[], Awaitable[object]], ...] = (self.transact, self.transact, self.transact, self.read, self.read, self.disturb)
+        todo: tuple[Callable[[], Awaitable[object]], ...] = (
+            self.transact,
+            self.transact,
+            self.transact,
+            self.read,
+            self.read,
+            self.disturb,
+        )
         while True:
             await trio.sleep(self._draw.random() * SECONDS_BETWEEN_MAX)
             try:

@@ -2,6 +2,7 @@
 It must not know what is run.
 """
 
+import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from trio.testing import MockClock
 
 Value = TypeVar("Value")
 Event = dict[str, Any]
+PROCESS = 4242
 
 
 class Clockwork:
@@ -81,6 +83,18 @@ def threads_in_turn(delay: Callable[[], float]) -> Iterator[None]:
         yield
     finally:
         module.run_sync = before
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """Give the process one number in every run: the node writes it to its disk."""
+    module: Any = os
+    before = module.getpid
+    module.getpid = lambda: PROCESS
+    try:
+        yield
+    finally:
+        module.getpid = before
 
 
 @contextmanager

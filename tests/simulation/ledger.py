@@ -164,9 +164,7 @@ class Ledger:
         demand(parts == total.sent, f"{total} don't add up")
 
 
-def fate_of(
-    sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int
-) -> tuple[str, bool]:
+def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> tuple[str, bool]:
     """Return what became of a transaction, and whether that can't change any more. Raises Broken where it contradicts its answer."""
     number = branch.where.get(sent.trx.id)
     is_pending = sent.trx.id in pending

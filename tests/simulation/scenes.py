@@ -12,13 +12,14 @@ from tests.simulation.clients import WIRE, Refusal
 from tests.simulation.ledger import demand
 from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
 from tests.simulation.rivals import damaged_branch, made_branch
-from tests.simulation.world import World
+from tests.simulation.world import End, World
 
 Scene = Callable[[World], Awaitable[None]]
 
 CLIENTS_MAX = 5
 FLOOD_MAX = 1500
 SECONDS_BETWEEN_CHECKS = 1.7
+SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
 AT_ONCE = Manner()
 
 
@@ -91,6 +92,7 @@ async def leap(world: World) -> None:
 async def slow(world: World) -> None:
     """Let the disk take long for a sync, and the machine for everything else."""
     world.delay = world.draw.choice((0.1, 1.0, 8.0))
+    world.delay_max = max(world.delay_max, world.delay)
     world.clockwork.seconds_per_look = world.draw.choice((0.0, 0.0001, 0.05))
     async with clients(world):
         await trio.sleep(world.draw.uniform(20, 40))
@@ -123,7 +125,9 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     if depth >= len(seen):
         return
     parent = seen[-depth - 1].block
-    transactions = tuple(trx for each in seen[-depth:] for trx in each.block.transactions if (trx.ref_block_num - parent.number) % 65536 > 32768)
+    transactions = tuple(
+        trx for each in seen[-depth:] for trx in each.block.transactions if (trx.ref_block_num - parent.number) % 65536 > 32768
+    )
     branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
     if is_good:
         world.rivals.update(block.id for block in branch)
@@ -140,6 +144,8 @@ async def send_branch(world: World, *, is_good: bool) -> None:
             shown = WIRE.block_to_json(block, legacy=True)
             reply = await world.network.request(encoded(encoded_call("condenser_api.broadcast_block", [shown])), AT_ONCE)
             world.note("branch", block.id, reply.body)
+            if world.life is not None and b'"result"' in reply.body and world.life.branch.has(block.id):
+                world.life.acknowledged.add(block.id)
         except Unreachable:
             return
     if not is_good:
@@ -151,22 +157,66 @@ async def send_branch(world: World, *, is_good: bool) -> None:
 
 async def stop(world: World) -> None:
     """Stop the node in order, with clients at work, and start it again."""
-    await end(world, "stopped")
+    await end_while_busy(world, "stopped")
 
 
 async def kill(world: World) -> None:
     """Kill the process between two of its steps."""
-    await end(world, "killed")
+    await end_while_busy(world, "killed")
 
 
-async def end(world: World, how: str) -> None:
+async def cut(world: World) -> None:
+    """Cut the power between two of the node's steps."""
+    await end_while_busy(world, "cut")
+
+
+async def die(world: World) -> None:
+    """Kill the process, or cut the power, in the middle of a write, a sync, or a change of a name; perhaps of those of a switch."""
+    async with clients(world):
+        assert world.life is not None
+        if world.draw.random() < 0.4:
+            await trio.sleep(world.draw.uniform(10, 30))
+            world.life.disk.stop_after(world.draw.randint(0, 40))
+            await send_branch(world, is_good=True)
+        else:
+            world.life.disk.stop_after(world.draw.randint(0, 30))
+        # With `--sync never` a block is two writes.
+        await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
+        await recover(world, "died" if world.life.ended.is_set() else "killed")
+
+
+async def fail(world: World) -> None:
+    """Let the disk refuse every change from some operation on: the node ends in order."""
+    async with clients(world):
+        assert world.life is not None
+        world.is_disk_failing = True
+        world.disturb(SECONDS_TO_DIE_MAX)
+        world.life.disk.fail_after(world.draw.randint(0, 30), world.draw.choice((ENOSPC, EIO)))
+        await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
+        demand(world.life.ended.is_set(), "the node goes on without a disk")
+        world.is_disk_failing = False
+        await recover(world, "failed")
+
+
+async def rest_until(event: trio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer than so many seconds."""
+    with trio.move_on_after(seconds):
+        await event.wait()
+
+
+async def end_while_busy(world: World, end: End) -> None:
     """End the node while clients work, and start it again after a while."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 20))
-        before = await world.end(how)  # type: ignore[arg-type]
-        await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
-        await world.restart(before)
-        await trio.sleep(world.draw.uniform(1, 10))
+        await recover(world, end)
+
+
+async def recover(world: World, end: End) -> None:
+    """End the node, and start it again."""
+    before = await world.end(end)
+    await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
+    await world.restart(before)
+    await trio.sleep(world.draw.uniform(1, 10))
 
 
 SCENES: dict[str, tuple[int, Scene]] = {
@@ -180,6 +230,9 @@ SCENES: dict[str, tuple[int, Scene]] = {
     "bad_fork": (2, bad_fork),
     "stop": (1, stop),
     "kill": (1, kill),
+    "cut": (1, cut),
+    "die": (2, die),
+    "fail": (1, fail),
 }
 
 
