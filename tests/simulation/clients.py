@@ -56,18 +56,11 @@ class Client:
 
     async def run(self) -> None:
         """Do one thing after the other until cancelled; without a node, try again."""
-        todo: tuple[Callable[[], Awaitable[object]], ...] = (
-            self.transact,
-            self.transact,
-            self.transact,
-            self.read,
-            self.read,
-            self.disturb,
-        )
+        todo: tuple[Callable[[], Awaitable[object]], ...] = (self.transact, self.read, self.disturb)
         while True:
             await trio.sleep(self._draw.random() * SECONDS_BETWEEN_MAX)
             try:
-                await self._draw.choice(todo)()
+                await self._draw.choices(todo, (3, 2, 1))[0]()
             except Unreachable:
                 continue
 

@@ -208,7 +208,10 @@ class Figures(Struct):
     scenes: dict[str, int] = field(default_factory=dict)
     sent: int = 0
     applied: int = 0
+    pending: int = 0
     refused: int = 0
+    expired: int = 0
+    dropped: int = 0
     lost: int = 0
     lives: int = 0
     switches: int = 0

@@ -4,6 +4,7 @@ runs, and says what may be expected of it.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from errno import EIO, ENOSPC
 
 import trio
 
@@ -125,9 +126,8 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     if depth >= len(seen):
         return
     parent = seen[-depth - 1].block
-    transactions = tuple(
-        trx for each in seen[-depth:] for trx in each.block.transactions if (trx.ref_block_num - parent.number) % 65536 > 32768
-    )
+    popped = [trx for each in seen[-depth:] for trx in each.block.transactions]
+    transactions = tuple(trx for trx in popped if trx.ref_block_num <= parent.number)
     branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
     if is_good:
         world.rivals.update(block.id for block in branch)

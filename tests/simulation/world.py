@@ -24,7 +24,7 @@ from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
 from tests.simulation.clockwork import Clockwork, dice, log_caught, one_process, run, threads_in_turn
-from tests.simulation.ledger import Branch, Broken, Figures, Ledger, demand
+from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
 FOLDER = Path("/data")
@@ -139,6 +139,8 @@ class World:
         self.figures.minutes += self.clockwork.mock.current_time() / 60
         self.figures.runs += 1
         self.figures.requests += self.network.requests
+        for name in Counts.__struct_fields__:
+            setattr(self.figures, name, getattr(self.ledger.counts, name))
         return self.figures
 
     @property
