@@ -33,9 +33,8 @@ def main() -> int:
             last = time.monotonic()
             seconds = last - began
             speed = total.minutes / seconds
-            show(
-                f"{total.runs} seeds, {total.minutes:.0f} of {arguments.minutes} minutes in {seconds:.0f} s ({speed:.0f}/s), {failed} failed"
-            )
+            done = f"{total.runs} seeds, {total.minutes:.0f} of {arguments.minutes:.0f} minutes"
+            show(f"{done} in {seconds:.0f} s ({speed:.0f}/s), {failed} failed")
         if result.failure:
             show(failure_line(result, arguments.only))
         if total.minutes >= arguments.minutes or failed >= FAILURES_MAX:
