@@ -101,7 +101,7 @@ class Client:
         """Send a transaction by one of the methods, and note what is answered."""
         method = self._draw.choice(SEND)
         shown = WIRE.transaction_to_json(trx, legacy=method.startswith("condenser_api"))
-        sent = self._ledger.send(trx, kind)
+        sent = self._ledger.send(trx, kind, trio.current_time())
         life = self._life()
         try:
             result = await self.call(method, [shown] if method.startswith("condenser_api") else {"trx": shown})
@@ -117,7 +117,6 @@ class Client:
                     self._acknowledge(trx.id, result["block_num"])
         finally:
             sent.life, sent.at = life, trio.current_time()
-            sent.seen_at = sent.at
         return sent
 
     async def read(self) -> None:

@@ -37,13 +37,14 @@ class Seen(Struct, frozen=True):
 
 
 class Sent(Struct):
-    """A transaction that a client has sent, and the life of the node and the time at which it was answered."""
+    """A transaction that a client has sent at `sent_at`, with the life of the node and the time `at` which it was answered."""
 
     trx: SignedTransaction
     kind: str
     answer: Answer = "lost"
     life: int = 0
     at: float = 0.0
+    sent_at: float = 0.0
     seen_at: float = 0.0  # when it was last in a block or pending
 
 
@@ -139,9 +140,9 @@ class Ledger:
         self.counts = Counts()
         self._settled = Counts()
 
-    def send(self, trx: SignedTransaction, kind: str) -> Sent:
+    def send(self, trx: SignedTransaction, kind: str, now: float) -> Sent:
         """Note a transaction that is about to be sent; its answer is filled in later."""
-        sent = Sent(trx, kind)
+        sent = Sent(trx, kind, sent_at=now)
         self.open.append(sent)
         return sent
 
@@ -168,7 +169,7 @@ def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: i
     """Return what became of a transaction, and whether that can't change any more. Raises Broken where it contradicts its answer."""
     number = branch.where.get(sent.trx.id)
     is_pending = sent.trx.id in pending
-    is_over = sent.trx.expiration < head_time
+    is_over = sent.trx.expiration <= head_time
     name = f"the {sent.kind} {sent.trx.id.hex()}, {sent.answer} at {sent.at:.3f} s"
     if number is not None or is_pending:
         sent.seen_at = branch.now
@@ -183,7 +184,7 @@ def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: i
         return "pending", False
     if sent.answer == "lost" or sent.life != life:
         return ("expired" if is_over else "lost"), is_over
-    if is_over and branch.is_too_late(sent.seen_at, sent.trx.expiration):
+    if is_over and branch.is_too_late(max(sent.at, sent.seen_at), sent.trx.expiration):
         return "expired", True
     demand(may_be_dropped(sent, branch), f"{name}, is neither in a block nor pending")
     return "dropped", is_over
@@ -193,7 +194,7 @@ def may_be_dropped(sent: Sent, branch: Branch) -> bool:
     """Return whether a pending transaction may have become invalid: when a switch has undone its reference block, or has changed what other
     transactions, which it builds upon, have left.
     """
-    if branch.switched_at < sent.seen_at:
+    if branch.switched_at < max(sent.sent_at, sent.seen_at):
         return False
     return sent.kind in DEPENDENT or not branch.has_reference(sent.trx)
 

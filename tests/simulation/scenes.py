@@ -2,6 +2,7 @@
 runs, and says what may be expected of it.
 """
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from errno import EIO, ENOSPC
@@ -9,6 +10,7 @@ from errno import EIO, ENOSPC
 import trio
 
 from state.protocol.constants import COIN_BLOCK_INTERVAL
+from tests.helpers.simulated_disk import SimulatedDisk
 from tests.simulation.clients import WIRE, Refusal
 from tests.simulation.ledger import demand
 from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
@@ -131,6 +133,8 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
     if is_good:
         world.rivals.update(block.id for block in branch)
+        # Its head may be older than the one that it replaces, by the slots that the node has missed.
+        world.disturb(2 * COIN_BLOCK_INTERVAL)
     else:
         client = world.client(f"bad {trio.current_time()}")
         head = {"head_block_number": parent.number, "head_block_id": parent.id.hex(), "time": "2020-01-01T00:00:00"}
@@ -191,11 +195,29 @@ async def fail(world: World) -> None:
         assert world.life is not None
         world.is_disk_failing = True
         world.disturb(SECONDS_TO_DIE_MAX)
-        world.life.disk.fail_after(world.draw.randint(0, 30), world.draw.choice((ENOSPC, EIO)))
+        error = world.draw.choice((ENOSPC, EIO))
+        if world.draw.random() < 0.5:
+            world.life.disk.fail_after(world.draw.randint(0, 30), error)
+        else:
+            fail_once(world.life.disk, world.draw.randint(0, 30), error)
+        if world.draw.random() < 0.5:
+            await send_branch(world, is_good=True)
         await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
         demand(world.life.ended.is_set(), "the node goes on without a disk")
         world.is_disk_failing = False
         await recover(world, "failed")
+
+
+def fail_once(disk: SimulatedDisk, operations: int, error: int) -> None:
+    """Let the disk refuse one change, after so many, and take all others: those too by which the node ends."""
+    last = disk.operations + operations
+    begin = disk.begin
+
+    def begin_or_fail() -> BaseException | None:
+        failure = begin()
+        return OSError(error, os.strerror(error)) if disk.operations == last + 1 else failure
+
+    vars(disk)["begin"] = begin_or_fail
 
 
 async def rest_until(event: trio.Event, seconds: float) -> None:
