@@ -29,6 +29,8 @@ from node.service import health, new_service
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
+from node.storage.disk import Disk, SystemDisk
+from node.storage.syncing import SyncPolicy
 from rpc.service.transport.asgi import serve
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain, Move
@@ -41,7 +43,6 @@ from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
 GOODBYE_SECONDS_MAX = 1
-SYNC_SECONDS = 5
 INTERRUPTED = 130
 
 Failure = TypeVar("Failure", bound=Exception)
@@ -74,8 +75,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_producing: bool = False
     data: Path | None = None
     clock: Clock = system_clock
+    sync: SyncPolicy = SyncPolicy()
     check_invariants: int = 0  # check after every so many blocks; 0: never
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
+    disk: Disk = SystemDisk()
     transport: Transport = serve  # how requests arrive; called like `serve`
 
 
@@ -152,7 +155,7 @@ async def _run(settings: Settings) -> int:
 async def run_site(site: Site) -> int:
     """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
     settings = site.settings
-    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
+    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
@@ -171,8 +174,8 @@ async def run_site(site: Site) -> int:
 async def load(site: Site, folder: DataFolder) -> None:
     """Apply the blocks of the data folder."""
     log = folder.log
-    if log.torn:
-        _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
+    for note in log.notes:
+        _log.warning(note, head_block_number=len(log))
     if not len(log):
         return
     blocks = log.blocks()
@@ -224,7 +227,7 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     """
     settings = site.settings
     assert settings.http is not None
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync)
     service = new_service(
         site.chain,
         processor,
@@ -257,8 +260,6 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
             raise NodeError(f"can't listen on {where}: {first_of(errors).strerror}") from None
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, processor)
-        if log is not None:
-            nursery.start_soon(sync_now_and_then, log)
         if settings.is_producing:
             secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
             nursery.start_soon(Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock).run)
@@ -286,13 +287,3 @@ async def end_when_broken(processor: Processor) -> None:
     """End the node when its block log can't be written any more."""
     await processor.broken.wait()
     raise NodeError(processor.failure)
-
-
-async def sync_now_and_then(log: BlockLog) -> None:
-    """Sync the block log every few seconds when it has grown, in a thread, since that can take long."""
-    synced = len(log)
-    while True:
-        await trio.sleep(SYNC_SECONDS)
-        if len(log) != synced:
-            synced = len(log)
-            await trio.to_thread.run_sync(log.sync)
