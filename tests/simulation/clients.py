@@ -12,7 +12,6 @@ import trio
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction, Wire
-from state.protocol.values.text import time_text
 from tests.helpers.nodes import DEV
 from tests.simulation.ledger import Ledger, Sent, demand
 from tests.simulation.network import Manner, Network, Reply, Unreachable, encoded, encoded_call
@@ -183,8 +182,7 @@ class Client:
             return kind, ["custom_json", fields], "posting"
         if kind == "vote":
             target, permlink = draw.choice(self._posts)
-            fields = {"voter": author, "author": target, "permlink": permlink, "weight": draw.randint(1, 10_000)}
-            return kind, ["vote", fields], "posting"
+            return kind, ["vote", {"voter": author, "author": target, "permlink": permlink, "weight": draw.randint(1, 10_000)}], "posting"
         parent, parent_link = draw.choice(self._posts) if kind == "reply" else ("", "simulation")
         self._posts.append((author, f"p{number}"))
         fields = {
@@ -237,6 +235,3 @@ def check(reply: Reply) -> None:
         for answer in answers if isinstance(answers, list) else [answers]:
             if "error" in answer:
                 demand(INTERNAL not in str(answer["error"].get("data")), f"an internal error: {answer['error']}")
-
-
-__all__ = ["ACCOUNTS", "WIRE", "Client", "Refusal", "time_text"]

@@ -15,6 +15,7 @@ from trio.testing import MockClock
 Value = TypeVar("Value")
 Event = dict[str, Any]
 PROCESS = 4242
+SIGNALS_MAX = 10
 
 
 class Clockwork:
@@ -66,8 +67,9 @@ def run(clockwork: Clockwork, seed: int, main: Callable[[], Awaitable[Value]]) -
 
 
 @contextmanager
-def threads_in_turn(delay: Callable[[], float]) -> Iterator[None]:
-    """Let what the node does in threads run in the one there is, after a time in seconds that `delay` returns.
+def taken_over(delay: Callable[[], float], signals: "Signals") -> Iterator[None]:
+    """Let what the node does in threads run in the one there is, after a time in seconds that `delay` returns; let only simulated signals
+    reach it; and give the process one number in every run, since the node writes that to its disk.
 
     A real thread would be invisible to the mock clock, which leaps to the next timer as soon as no task can run.
     """
@@ -76,25 +78,37 @@ def threads_in_turn(delay: Callable[[], float]) -> Iterator[None]:
         await trio.sleep(delay())
         return work(*args)
 
-    module: Any = trio.to_thread
-    before = module.run_sync
-    module.run_sync = run_sync
+    places: list[tuple[Any, str, Any]] = [
+        (trio.to_thread, "run_sync", run_sync),
+        (trio, "open_signal_receiver", signals.receiver),
+        (os, "getpid", lambda: PROCESS),
+    ]
+    before = [getattr(module, name) for module, name, _ in places]
+    for module, name, ours in places:
+        setattr(module, name, ours)
     try:
         yield
     finally:
-        module.run_sync = before
+        for (module, name, _), own in zip(places, before, strict=True):
+            setattr(module, name, own)
 
 
-@contextmanager
-def one_process() -> Iterator[None]:
-    """Give the process one number in every run: the node writes it to its disk."""
-    module: Any = os
-    before = module.getpid
-    module.getpid = lambda: PROCESS
-    try:
-        yield
-    finally:
-        module.getpid = before
+class Signals:
+    """Signals to the node: `send` has the effect of kill(1) on its process."""
+
+    def __init__(self) -> None:
+        self._to_node: trio.MemorySendChannel[int] | None = None
+
+    @contextmanager
+    def receiver(self, *_numbers: int) -> Iterator[trio.MemoryReceiveChannel[int]]:
+        """Take the place of `trio.open_signal_receiver`."""
+        self._to_node, received = trio.open_memory_channel[int](SIGNALS_MAX)
+        yield received
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        assert self._to_node is not None
+        self._to_node.send_nowait(number)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from tests.simulation.world import End, World
 Scene = Callable[[World], Awaitable[None]]
 
 CLIENTS_MAX = 5
-FLOOD_MAX = 1500
+FLOOD_MAX = 600
 SECONDS_BETWEEN_CHECKS = 1.7
 SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
 AT_ONCE = Manner()
@@ -61,7 +61,7 @@ async def flood(world: World) -> None:
     gateway = world.network.gateway
     assert gateway is not None
     async with trio.open_nursery() as nursery:
-        for _ in range(world.draw.randint(200, FLOOD_MAX)):
+        for _ in range(world.draw.randint(100, FLOOD_MAX)):
             nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
     demand(gateway.requests_open == 0 and gateway.size_open == 0, f"{gateway.requests_open} requests are open after the flood")
 

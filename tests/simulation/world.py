@@ -8,14 +8,15 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from hashlib import blake2b
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any, Literal
 
 import trio
-from node.storage.syncing import SyncPolicy
 
 from node.failures import NodeError
 from node.node import Address, Settings, Site, first_of, run_site
 from node.processor import Processor
+from node.storage.syncing import SyncPolicy
 from state.chain.chain import Move
 from state.chain.digest import state_digest
 from state.protocol.constants import COIN_BLOCK_INTERVAL
@@ -23,7 +24,7 @@ from state.tables import State
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
-from tests.simulation.clockwork import Clockwork, dice, log_caught, one_process, run, threads_in_turn
+from tests.simulation.clockwork import Clockwork, Signals, dice, log_caught, run, taken_over
 from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
@@ -97,6 +98,7 @@ class World:
         self.disk = SimulatedDisk(dice(seed, "disk").getrandbits(64))
         self.delay = 0.0  # of what runs in threads, in seconds
         self.network = Network(dice(seed, "network"), self._is_up, self._app_raised)
+        self.signals = Signals()
         self.ledger = Ledger()
         self.figures = Figures()
         self.life: Life | None = None
@@ -110,6 +112,7 @@ class World:
         self._nursery: trio.Nursery | None = None
         self._checks_every = self.draw.choice((0, 0, 0, 50))
         self._sync = self.draw.choice(POLICIES)
+        self._plugins = self.draw.choice((DEV.plugins, ()))  # all, or none, with which a block takes half of the time
         self.delay_max = 0.0  # of a sync, so far
         self._is_rough = False  # the last end was none in order, so that a start may have to mend something
 
@@ -125,7 +128,7 @@ class World:
                 await story(self)
                 nursery.cancel_scope.cancel()
 
-        with threads_in_turn(lambda: self.delay), one_process(), log_caught(self._logged), redirect_stdout(io.StringIO()):
+        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged), redirect_stdout(io.StringIO()):
             try:
                 run(self.clockwork, self.seed, main)
             except BaseExceptionGroup as group:
@@ -179,7 +182,7 @@ class World:
         self.figures.lives += 1
         settings = Settings(
             spec=DEV,
-            plugins=DEV.plugins,
+            plugins=self._plugins,
             http=Address(HOST, PORT),
             is_producing=True,
             data=FOLDER,
@@ -227,7 +230,8 @@ class World:
         assert life is not None
         moved = life.site.chain.on_moved
         moved.remove(life.branch.move)
-        life.processor = next(each.__self__ for each in moved if isinstance(getattr(each, "__self__", None), Processor))
+        owners = [getattr(listener, "__self__", None) for listener in moved]
+        life.processor = next(owner for owner in owners if isinstance(owner, Processor))
         moved.append(self._moved)
         life.loaded = len(life.branch.seen)
         life.decided.set()
@@ -238,7 +242,7 @@ class World:
         assert life is not None
         self._is_rough = end != "stopped"
         if end == "stopped":
-            life.site.stop.set()
+            self.signals.send(SIGTERM)
         elif end == "killed" or end == "cut":
             life.ended_at = trio.current_time()
             self.disk = life.disk.kill() if end == "killed" else life.disk.crash()
