@@ -79,11 +79,16 @@ class BlockLog:
         return self._head
 
     @property
+    def is_marked(self) -> bool:
+        """Whether the folder knows its blocks, so that not one bit of them differs."""
+        return self._mark is not None
+
+    @property
     def is_synced(self) -> bool:
         """Whether everything that was written survives a loss of power."""
-        return self._is_marked(self._head)
+        return self._has_mark_of(self._head)
 
-    def _is_marked(self, head: Head) -> bool:
+    def _has_mark_of(self, head: Head) -> bool:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, head.sums)
 
     # -------------------------------------------------------------- writing
@@ -146,7 +151,7 @@ class BlockLog:
         """
         with self._marking:
             head = self._head
-            if not self._is_marked(head):
+            if not self._has_mark_of(head):
                 self._log.sync()
                 if self._mark is not None:
                     self._write_mark(head)
@@ -262,9 +267,10 @@ class BlockLog:
     def _write_index(self) -> None:
         """Make the index say what the log says; a damaged one is never believed."""
         data = packed_entries(self._starts)
-        if self._index.size() != len(data) or self._index.read(len(data), 0) != data:
-            # After a kill one entry may be missing; more is damage.
-            if abs(self._index.size() - len(data)) > OFFSET.size or self._index.read(len(data), 0)[: len(data) - 8] != data[:-8]:
+        found = self._index.read(self._index.size(), 0)
+        if found != data:
+            # An interruption only leaves it shorter or longer.
+            if not (data.startswith(found) or found.startswith(data)):
                 self.notes.append(f"{self._folder / INDEX_NAME} didn't agree with the log, and is made anew")
             self._index.truncate(0)
             self._index.write(data, 0)
@@ -317,7 +323,8 @@ class BlockLog:
         starts = walk_back(self._log, switch.end) if self._log.size() >= switch.end else None
         sums = array("I") if starts is None else frame_sums(self._log, starts, switch.end)
         if starts is None or len(starts) != switch.number or crc32(packed_entries(sums)) != switch.sums:
-            raise Damaged(path, f"doesn't fit the first {switch.number} blocks of {LOG_NAME}", 0, 0)
+            what = f"doesn't fit the first {switch.number} blocks of {LOG_NAME}; put a good copy in its place"
+            raise FileError(f"{path}: {what}, or look at the log by `bin/coind blocks check {self._folder}`")
         self._starts, self._sums = starts, sums
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)

@@ -50,6 +50,7 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: Mark, kept: "array[in
 
     A log may go on after the mark, as far as the checksums agree. What is behind that was never answered for when it is one
     append; more of it, or less than the checksums know, can only come from a loss of power, and is damage with `is_strict`.
+    A whole block whose checksum alone is missing stays.
     """
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
@@ -66,11 +67,24 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: Mark, kept: "array[in
     if is_strict and good < len(expected):
         what = f"ends after block {number}" if end == size else f"damaged at byte {end}, after block {number}"
         raise Damaged(path, f"{what}, and {mark.number + len(expected)} blocks were written", number, end)
-    if is_strict and not is_one_append(log, wire, end, size, may_be_whole=True):
+    layout = Layout(starts + places[:good], sums + found[:good], end)
+    if is_strict and good == len(places) - 1 and is_next(log, wire, layout, size):
+        # The process ended between the block and its checksum.
+        return Layout(starts + places, sums + found, size)
+    if is_strict and not is_one_append(log, wire, end, size):
         raise Damaged(
             path, f"damaged at byte {end}, after block {number}: {size - end} bytes there were not written by this node", number, end
         )
-    return Layout(starts + places[:good], sums + found[:good], end)
+    return layout
+
+
+def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
+    """Return whether the rest of a log is one whole block that follows the others and holds its transactions."""
+    number = len(layout)
+    previous = block_id(log, wire, layout, number) if number else ZERO_ID
+    for block, start, length in frames_from(log, wire, layout.end, number + 1):
+        return block.previous == previous and start + length == size and block.transaction_merkle_root == merkle_root(block.transactions)
+    return False
 
 
 def after(log: File, wire: Wire, mark: Mark) -> "tuple[array[int], int]":
@@ -96,7 +110,7 @@ def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
     if starts is not None and is_last(log, wire, starts, size):
         return Layout(starts, frame_sums(log, starts, size), size)
     found = good_part(log, wire, None)
-    if not is_one_append(log, wire, found.end, size, may_be_whole=False):
+    if not is_one_append(log, wire, found.end, size):
         raise Damaged(path, f"damaged at byte {found.end}, after block {len(found)}", len(found), found.end)
     return found
 
@@ -141,6 +155,8 @@ def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: M
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)
+    if kept is not None and len(good_part(log, wire, None)) > good:
+        return Damaged(path, f"block {good + 1}, at byte {end}, isn't the one that was written; {known}", good, end)
     if end == size:
         return Damaged(path, f"holds {good} blocks, and {known}", good, end)
     return Damaged(path, f"damaged at byte {end}, after block {good}; {known}", good, end)

@@ -131,11 +131,11 @@ def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[
         at, number = at + size, number + 1
 
 
-def is_one_append(file: File, wire: Wire, start: int, size: int, *, may_be_whole: bool) -> bool:
+def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
     """Return whether what is in a log of `size` bytes from a place on can be one interrupted write of a frame.
 
     It can't when it is longer than any frame, or when another frame ends in it. Each frame ends with the place where it begins, so
-    that frames are found even where a damaged one stands in front of them. With `may_be_whole` it may also be all of one frame.
+    that frames are found even where a damaged one stands in front of them.
     """
     if size - start > FRAME_SIZE_MAX:
         return False
@@ -148,7 +148,7 @@ def is_one_append(file: File, wire: Wire, start: int, size: int, *, may_be_whole
             place = at - 2
             begin = OFFSET.unpack_from(data, place)[0] - start
             # Block 1 is full of zeros, which would be its place.
-            if begin == 0 and start and place and not (may_be_whole and place + OFFSET.size == len(data)):
+            if begin == 0 and start and place:
                 return False
             if 0 < begin < place:
                 found = whole_frame(wire, data, begin)

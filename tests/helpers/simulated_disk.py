@@ -237,6 +237,10 @@ class SimulatedDisk:
         self._fails_at = self.operations + operations if operations >= 0 else -1
         self._error = error
 
+    def set_boot(self, boot: str) -> None:
+        """Let it be the disk of a machine in the boot of that name."""
+        self._boot = boot
+
     def stop_after(self, operations: int) -> None:
         """Raise Stopped at the operation after so many more that change something; `crash` or `kill` then says what is left."""
         self._stops_at = self.operations + operations
