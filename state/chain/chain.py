@@ -222,25 +222,28 @@ class Chain:
 
         The refused block and those after it are removed from the fork tree, since they can never be applied.
         """
-        forks, wire, props = self.forks, self.state.wire, self.state.props
-        news = [wire.unpack_block(kept.packed)[0] for kept in forks.path(block_id)]
-        head_id, parent = props.head_block_id, news[0].previous
+        forks, props = self.forks, self.state.props
+        path = forks.path(block_id)
+        head_id, parent = props.head_block_id, path[0].previous
         olds: list[_Undone] = []
-        done = 0
+        news: list[SignedBlock] = []
         try:
             while props.head_block_id != parent:
                 olds.append(self._undo_head())
-            for block in news:
+            for kept in path:
+                block = self.state.wire.unpack_block(kept.packed)[0]
+                assert block.id == kept.id, "a block is the same after packing and unpacking"
                 forks.extend(block)
                 self._apply(block, skip)
-                done += 1
+                news.append(block)
         except BaseException as error:
             if forks.head is not None and forks.head.id != props.head_block_id:
                 forks.retreat()
             # An error of our own, too, must not come again with each block that is pushed on top.
-            self._forget_updates(forks.drop(news[done].id if done < len(news) else block_id))
-            if isinstance(error, ChainError) and skip == Skip.NOTHING and done < len(news):
-                forks.refuse(news[done], error)
+            bad = path[min(len(news), len(path) - 1)]
+            self._forget_updates(forks.drop(bad.id))
+            if isinstance(error, ChainError) and skip == Skip.NOTHING:
+                forks.refuse(bad, error)
             self._return_to(olds[-1].block.previous if olds else head_id, olds)
             raise
         for block in news:
@@ -361,12 +364,15 @@ class Chain:
 
         A transaction that the new head contains is known, and skipped without an attempt. After a long wait or a large block
         this can take long, while other requests wait: when time is up, the rest joins the pending list without being applied.
-        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one.
+        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one. A long branch
+        that was undone can hold more than may wait: then the newest of all are dropped.
         """
         known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()
         late = False
         for trx in (*popped, *waiting):
+            if len(self.pending) >= PENDING_MAX:
+                break
             if late or self._out_of_time():
                 late = True
                 self.pending.append(trx)
@@ -413,6 +419,8 @@ class Chain:
                 self._apply(head, flags | skip)
             except BaseException:
                 updates.remove(change)
+                if not updates:
+                    del self._updates[head.id]
                 self._apply(head, flags)
                 raise
             self._keep_irreversible()

@@ -203,16 +203,17 @@ class ForkTree:
 
     # -------------------------------------------------------------- refused blocks
 
-    def refuse(self, block: SignedBlock, error: ChainError) -> None:
+    def refuse(self, block: BranchBlock, error: ChainError) -> None:
         """Remember that a block has been refused when it was applied, and why."""
         if block.id in self._refused:
             return
         if len(self._refused) >= REFUSED_MAX:
             self._forgive(next(iter(self._refused)))
         # What the error's texts name may hold parts of the block.
-        self._refused[block.id] = _Refusal(block.number, block.witness, _bytes_of(block.size), _twin(error))
+        size = _bytes_of(len(block.packed))
+        self._refused[block.id] = _Refusal(block.number, block.witness, size, _twin(error))
         self._siblings[block.number, block.witness] += 1
-        self.bytes_taken += _bytes_of(block.size)
+        self.bytes_taken += size
 
     def require_not_refused(self, block_id: bytes) -> None:
         """Refuse a block that has been refused before, for the same reason."""

@@ -216,9 +216,23 @@ def test_a_branch_on_top_of_popped_blocks_that_is_refused_leaves_them_popped() -
     chain.clear_pending()
     moves, before = moves_of(chain), seen(chain)
     bad = SignedBlock(previous=first[1].id, timestamp=first[1].timestamp + 3, witness="initminer")
-    with pytest.raises(ChainError, match="tapos"):
+    with pytest.raises(ChainError, match="expiration"):
         chain.push_block(spoiled(chain, bad))
     assert seen(chain) == before
     assert moves == []
     assert chain.push_block(first[1]) is False
     assert len(moves) == 1
+
+
+def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, _, second = branches(first=0, second=2)
+    trxs = [transfer(chain, str(i)) for i in range(5)]
+    for trx in trxs[:3]:
+        chain.push_transaction(trx)
+    make_block(chain)
+    for trx in trxs[3:]:
+        chain.push_transaction(trx)
+    monkeypatch.setattr(state.chain.chain, "PENDING_MAX", 4)
+    chain.push_block(second[0])
+    assert chain.push_block(second[1])
+    assert [trx.id for trx in chain.pending] == [trx.id for trx in trxs[:4]]

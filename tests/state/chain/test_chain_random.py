@@ -257,14 +257,11 @@ def walk(seed: int) -> Walk:
     return walking
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [4, 9, 12])
 def test_the_state_is_that_of_the_main_branch_whatever_was_pushed(seed: int) -> None:
     walked = walk(seed)
     assert walked.refusals
-
-
-def test_walks_switch() -> None:
-    assert walk(4).switches
+    assert walked.switches
 
 
 if __name__ == "__main__":

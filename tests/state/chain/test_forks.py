@@ -10,7 +10,7 @@ import state.chain.forks
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.forks import SIBLINGS_MAX, ForkTree
+from state.chain.forks import SIBLINGS_MAX, BranchBlock, ForkTree
 from state.chain.skip import Skip
 from state.protocol.errors import ChainError, UnlinkableBlock
 from state.protocol.transaction import SignedBlock
@@ -149,7 +149,7 @@ def test_so_many_refused_blocks_are_remembered(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(state.chain.forks, "REFUSED_MAX", 2)
     chain, _ = twins()
     tree = ForkTree(chain.state.wire)
-    blocks = [SignedBlock(id=bytes([i]) * 20, number=5, witness=str(i)) for i in range(3)]
+    blocks = [BranchBlock(bytes([i]) * 20, 5, bytes(20), 0, str(i), b"", ()) for i in range(3)]
     for block in blocks:
         tree.refuse(block, ChainError("no", number=block.number))
         tree.refuse(block, ChainError("no", number=block.number))
