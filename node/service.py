@@ -22,16 +22,17 @@ def new_service(
     plugins: tuple[str, ...],
     clock: Clock,
     *,
-    is_loopback: bool = True,
+    withheld: str = "",
     stopwatch: Stopwatch = perf_counter,
 ) -> Service:
-    """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only."""
+    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served."""
     return Service(
-        [method for method in METHODS.values() if is_loopback or not method.loopback_only],
+        METHODS.values(),
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
         stopwatch=stopwatch,
+        withheld=withheld,
         state=chain.state,
         chain=chain,
         processor=processor,

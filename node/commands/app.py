@@ -15,6 +15,7 @@ from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.specs import ROLES, SpecError, load_spec, spec_names
 from node.storage.syncing import sync_policy
+from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
@@ -30,6 +31,15 @@ app.command(snapshot)
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 Repeated = Parameter(negative=(), consume_multiple=False)
+Cors = Annotated[
+    tuple[str, ...],
+    Repeated,
+    Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated."),
+]
+Http2 = Annotated[bool, Parameter(negative=(), help="Speak HTTP/2 as well, with clients that begin with it.")]
+AllowDebug = Annotated[
+    bool, Parameter(negative=(), help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
+]
 
 
 @app.command(name="run")
@@ -43,6 +53,9 @@ def run_command(
     data: Annotated[str | None, Parameter(help="Keep the blocks in this folder; a restart goes on from them.")] = None,
     sync: Annotated[str, Parameter(help="When blocks must survive a loss of power: block, never, or a number of SECONDS.")] = "block",
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
 ) -> int:
     """Start a node."""
     spec = load_spec(chain)
@@ -56,6 +69,9 @@ def run_command(
         data=None if data is None else folder(data),
         sync=sync_policy(sync),
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return run(settings)
 
@@ -70,6 +86,9 @@ def replay_command(
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
 ) -> int:
     """Apply a file of blocks."""
     spec = load_spec(chain)
@@ -78,6 +97,9 @@ def replay_command(
         plugins=chosen_plugins(spec),
         http=None if serve is None else address(serve),
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
 
@@ -136,6 +158,14 @@ def folder(text: str) -> Path:
     if not text or "\0" in text:
         raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
     return Path(text)
+
+
+def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the origins whose pages are let in; None for all."""
+    try:
+        return read_origins(texts)
+    except ValueError as error:
+        raise NodeError(f"--cors {error}") from None
 
 
 def say(line: str) -> None:

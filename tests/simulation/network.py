@@ -13,9 +13,12 @@ from msgspec import Struct
 
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import Gateway, Pages
+from rpc.service.transport.guests import Bounds, Guests, bounds_for
+from rpc.service.transport.rights import Access
 
 HOST = "127.0.0.1"
 PORT = 8090
+CLIENT_HOSTS = (HOST, "192.0.2.1", "192.0.2.2", "2001:db8::1")
 PARTS_MAX = 5
 GRACE_SECONDS = 3
 
@@ -51,6 +54,7 @@ class Network:
 
     def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
         self.gateway: Gateway | None = None
+        self.guests: Guests | None = None
         self.requests = 0
         self._draw = draw
         self._on_up = on_up
@@ -60,17 +64,21 @@ class Network:
     async def transport(
         self,
         service: Service,
-        _host: str,
+        host: str,
         _port: int,
         *,
         pages: Pages,
+        access: Access | None = None,
+        bounds: Bounds | None = None,
+        guests: Guests | None = None,
         shutdown: Callable[[], Awaitable[object]],
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
         """Take the place of `rpc.service.transport.asgi.serve` in a node. Requests run in its nursery, so that they die with the node."""
         async with trio.open_nursery() as nursery:
-            self.gateway, self._nursery = Gateway(service, pages), nursery
+            self.guests = guests or Guests(bounds or bounds_for())
+            self.gateway, self._nursery = Gateway(service, pages, self.guests, access or Access(host)), nursery
             self._on_up()
             task_status.started([f"http://{HOST}:{PORT}"])
             try:
@@ -98,6 +106,13 @@ class Network:
         return Reply(exchange.status, b"".join(exchange.answer))
 
     async def _serve(self, gateway: Gateway, exchange: "Exchange", method: str, path: str) -> None:
+        host = self._draw.choice(CLIENT_HOSTS)
+        assert self.guests is not None
+        guests, scope_of_request = self.guests, trio.CancelScope()
+        guest = guests.enter(host, scope_of_request.cancel)
+        if guest is None:
+            exchange.over.set()
+            return
         headers = [(b"host", f"{HOST}:{PORT}".encode()), (b"content-type", b"application/json")]
         scope = {
             "type": "http",
@@ -110,15 +125,18 @@ class Network:
             "query_string": b"",
             "root_path": "",
             "headers": headers,
-            "client": (HOST, 40_000 + self.requests % 20_000),
+            "client": (host, 40_000 + self.requests % 20_000),
+            "state": {"guest": guest},
             "server": (HOST, PORT),
             "extensions": {},
         }
         try:
-            await gateway(scope, exchange.receive, exchange.send)
+            with scope_of_request:
+                await gateway(scope, exchange.receive, exchange.send)
         except Exception as error:
             self._on_error(error)
         finally:
+            guests.leave(guest)
             exchange.over.set()
 
     def _parts(self, body: bytes, manner: Manner) -> list[bytes]:

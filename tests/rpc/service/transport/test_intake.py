@@ -1,0 +1,82 @@
+"""Whose input is worked on next."""
+
+import time
+from functools import partial
+
+import pytest
+import trio
+import trio.testing
+
+from rpc.service.transport import intake
+from rpc.service.transport.intake import Intake
+
+
+async def test_input_waits_when_a_turn_was_long_and_addresses_take_turns() -> None:
+    order: list[str] = []
+
+    async def work(gate: Intake, address: str) -> None:
+        await gate.enter(address)
+        order.append(address)
+        time.sleep(2 * intake.SLICE_SECONDS)
+
+    async with trio.open_nursery() as nursery:
+        gate = Intake()
+        nursery.start_soon(gate.run)
+        await trio.testing.wait_all_tasks_blocked()
+        async with trio.open_nursery() as workers:
+            for _ in range(10):
+                workers.start_soon(work, gate, "many")
+            await trio.lowlevel.checkpoint()
+            workers.start_soon(work, gate, "one")
+        nursery.cancel_scope.cancel()
+    assert len(order) == 11
+    assert order.index("one") < 5
+
+
+async def test_who_has_left_is_passed_over() -> None:
+    async with trio.open_nursery() as nursery:
+        gate = Intake()
+        gate._begun -= 1
+        scopes = [trio.CancelScope() for _ in range(5)]
+
+        async def wait(scope: trio.CancelScope) -> None:
+            with scope:
+                await gate.enter("a")
+
+        for scope in scopes:
+            nursery.start_soon(wait, scope)
+        await trio.testing.wait_all_tasks_blocked()
+        for scope in scopes[:4]:
+            scope.cancel()
+        nursery.start_soon(gate.run)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not gate._waiting
+        assert not scopes[4].cancelled_caught
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("data", "is_page"),
+    [
+        (b"GET /health HTTP/1.1\r\n", True),
+        (b"HEAD /health HTTP/1.1", True),
+        (b"GET /healthy ", False),
+        (b"POST /health HTTP", False),
+        (b"", False),
+    ],
+)
+def test_pages_are_seen(data: bytes, is_page: bool) -> None:
+    gate = Intake(["/health"])
+    assert gate.is_for_page(data) is is_page
+    assert gate.is_page("/health")
+    assert not gate.is_page("/")
+
+
+async def test_nothing_waits_while_there_is_time() -> None:
+    async with trio.open_nursery() as nursery:
+        gate = Intake()
+        nursery.start_soon(gate.run)
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.testing.assert_no_checkpoints():
+            await partial(gate.enter, "a")()
+        nursery.cancel_scope.cancel()
