@@ -4,9 +4,10 @@ A node is started by `run` (from genesis, or from a data folder) or by `replay_f
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 
 import structlog
 import trio
@@ -29,7 +30,7 @@ from node.snapshots.saving import EVERY, Saver
 from node.snapshots.starting import complete, start_from_snapshot
 from node.storage.blockfile import BlockFile
 from node.storage.datafolder import DataFolder
-from node.storage.disk import SystemDisk
+from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
@@ -39,6 +40,7 @@ from node.watch.room import Room
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
+from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -52,6 +54,8 @@ GOODBYE_SECONDS_MAX = 1
 
 DISK_ADVICE = "Every block that was answered for before is in the data folder; make room or mend the disk, then start the node again"
 BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
+
+Transport = Callable[..., Awaitable[None]]
 
 _log = structlog.get_logger("node")
 
@@ -83,6 +87,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     clock: Clock = system_clock
     sync: SyncPolicy = SyncPolicy()
     check_invariants: int = 0  # check after every so many blocks; 0: never
+    stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
+    disk: Disk = SystemDisk()
+    transport: Transport = serve  # how requests arrive; called like `serve`
 
 
 class Site:
@@ -94,7 +101,7 @@ class Site:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.patience = Patience(REAPPLY_MILLISECONDS_MAX)
+        self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
         self.stop = trio.Event()
@@ -147,9 +154,14 @@ def replay_file(settings: Settings, file: Path, *, until: int | None = None, ski
 
 
 async def _run(settings: Settings) -> int:
-    site = Site(settings)
-    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire)
-    saver = None if settings.data is None else Saver(site.chain, settings.data, SystemDisk(), settings.snapshot_every)
+    return await run_site(Site(settings))
+
+
+async def run_site(site: Site) -> int:
+    """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
+    settings = site.settings
+    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
+    saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site, nursery.cancel_scope)
@@ -186,7 +198,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
-    loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
+    loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
@@ -267,7 +279,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
         parts.producer = Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock)
     if folder is not None:
-        parts.room = Room(folder.path, SystemDisk())
+        parts.room = Room(folder.path, settings.disk)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
         addresses = await open_service(site, parts, nursery, served)
@@ -294,14 +306,20 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed)
     service = new_service(
-        site.chain, parts.processor, settings.plugins, settings.clock, withheld=access.withheld, observe=parts.counters.observe
+        site.chain,
+        parts.processor,
+        settings.plugins,
+        settings.clock,
+        withheld=access.withheld,
+        observe=parts.counters.observe,
+        stopwatch=settings.stopwatch,
     )
     pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
 
     async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
-        await serve(
+        await settings.transport(
             service,
             where.host,
             where.port,

@@ -1,15 +1,25 @@
 """Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
 
+from time import perf_counter
+
 import rpc.api  # noqa: F401 - fills METHODS
 from node.clock import Clock
 from node.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
+from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 
 
 def new_service(
-    chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, withheld: str = "", observe: Observe = unobserved
+    chain: Chain,
+    processor: Processor,
+    plugins: tuple[str, ...],
+    clock: Clock,
+    *,
+    withheld: str = "",
+    observe: Observe = unobserved,
+    stopwatch: Stopwatch = perf_counter,
 ) -> Service:
     """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
@@ -20,6 +30,7 @@ def new_service(
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
+        stopwatch=stopwatch,
         withheld=withheld,
         observe=observe,
         state=chain.state,

@@ -38,7 +38,7 @@ from rpc.service.refusal import (
     plain_error,
 )
 from rpc.service.switches import hint
-from rpc.service.turns import Turns
+from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import json_int, to_object, to_text
@@ -87,13 +87,14 @@ class Service:
         wire: Wire,
         plugins: Collection[str] | None = None,
         clock: Clock = time.time,
+        stopwatch: Stopwatch = time.perf_counter,
         withheld: str = "",
         observe: Observe = unobserved,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
         self._observe = observe
-        self._turns = Turns()
+        self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         self._withheld: dict[Path, str] = {}
@@ -208,26 +209,26 @@ class Service:
             return self._refused_with_hint(request_id, hidden, DISPATCH_ERROR, why_not_local)
         if bound.waits:
             return self._wait(bound, params, request_id, request)
-        start = time.perf_counter()
+        start = self._stopwatch()
         try:
             reply = _result(request_id, bound.call(params))
         except Exception as error:
             reply = self._failed(request_id, error, request)
-            self._observe(bound.name, time.perf_counter() - start, error)
+            self._observe(bound.name, self._stopwatch() - start, error)
         else:
-            self._observe(bound.name, time.perf_counter() - start, None)
+            self._observe(bound.name, self._stopwatch() - start, None)
         return reply
 
     async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
-        start = time.perf_counter()
+        start = self._stopwatch()
         try:
             reply = _result(request_id, await bound.call(params))
         except Exception as error:
             reply = self._failed(request_id, error, request)
-            self._observe(bound.name, time.perf_counter() - start, error)
+            self._observe(bound.name, self._stopwatch() - start, error)
         else:
-            self._observe(bound.name, time.perf_counter() - start, None)
+            self._observe(bound.name, self._stopwatch() - start, None)
         return reply
 
     # -------------------------------------------------------------- errors

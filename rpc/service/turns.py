@@ -1,7 +1,7 @@
 """Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run. It knows nothing of replies."""
 
-import time
 from collections.abc import Callable
+from time import perf_counter
 from typing import TypeVar
 
 import trio
@@ -12,6 +12,8 @@ SLICE_SECONDS = 0.01
 PASSES = 3
 
 Value = TypeVar("Value")
+# A monotonic time in seconds.
+Stopwatch = Callable[[], float]
 
 
 class Turns:
@@ -21,7 +23,8 @@ class Turns:
     that is being made, however many connections ask for however much.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stopwatch: Stopwatch = perf_counter) -> None:
+        self._stopwatch = stopwatch
         self._lock = trio.Lock()
         self._seconds = 0.0
 
@@ -32,9 +35,9 @@ class Turns:
         except trio.WouldBlock:
             await self._lock.acquire()
         try:
-            start = time.perf_counter()
+            start = self._stopwatch()
             value = work()
-            self._seconds += time.perf_counter() - start
+            self._seconds += self._stopwatch() - start
             if self._seconds > SLICE_SECONDS:
                 self._seconds = 0.0
                 for _ in range(PASSES):

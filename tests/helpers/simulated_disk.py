@@ -262,6 +262,8 @@ class SimulatedDisk:
         self.require_power()
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
+            if self.operations > self._stops_at + 1:
+                raise Stopped  # what the process does while it unwinds leaves nothing: a dead one would not have done it
             return Stopped()
         if self.is_failing:
             return OSError(self._error, os.strerror(self._error))

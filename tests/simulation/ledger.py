@@ -1,0 +1,231 @@
+"""What the world outside knows of the node: the main branch as it was seen to move, what clients have sent, and what they were answered.
+The checks of a run compare the node with it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection
+from typing import Literal
+
+from msgspec import Struct, field
+
+from state.chain.chain import Move
+from state.protocol.transaction import SignedBlock, SignedTransaction
+
+# What a client knows of a transaction: no answer came; it is pending; it was refused; it is in a block; it expired while a call waited.
+Answer = Literal["lost", "accepted", "refused", "included", "expired"]
+
+
+# These build on others of their account: on a post, or on the time of the last one.
+DEPENDENT = ("post", "reply", "vote")
+
+
+class Broken(AssertionError):
+    """The node has broken a promise."""
+
+
+def demand(condition: object, text: str) -> None:
+    """Raise Broken unless a condition holds."""
+    if not condition:
+        raise Broken(text)
+
+
+class Seen(Struct, frozen=True):
+    """A block of the main branch, and when it became the head, in seconds of the world."""
+
+    block: SignedBlock
+    at: float
+
+
+class Sent(Struct):
+    """A transaction that a client has sent at `sent_at`, with the life of the node and the time `at` which it was answered."""
+
+    trx: SignedTransaction
+    kind: str
+    answer: Answer = "lost"
+    life: int = 0
+    at: float = 0.0
+    sent_at: float = 0.0
+    seen_at: float = 0.0  # when it was last in a block or pending
+
+
+class Branch:
+    """The main branch during one life of the node, as its listeners have seen it move: after every write to the log.
+
+    `where` has the block number of each transaction in it; `popped` the blocks that switches have undone, and when; `switched_at` is the
+    time of the last switch, -1 for none. `rivals` are the blocks that the node didn't make.
+    """
+
+    def __init__(self, now: Callable[[], float], rivals: Collection[bytes]) -> None:
+        self.seen: list[Seen] = []
+        self.where: dict[bytes, int] = {}
+        self.popped: dict[bytes, float] = {}
+        self.switched_at = -1.0
+        self.switches = 0
+        self._now = now
+        self._rivals = rivals
+
+    def move(self, move: Move) -> None:
+        """Note how the head has moved."""
+        before = len(self.seen)
+        for block in move.popped:
+            self._pop(block)
+        for block in move.applied:
+            self._apply(block)
+        demand(not move.popped or len(self.seen) > before, "the chain has switched to a branch that isn't longer")
+        self.switches += bool(move.popped)
+
+    def _pop(self, block: SignedBlock) -> None:
+        demand(self.seen and self.seen[-1].block.id == block.id, f"block {block.number} was undone and is not the head")
+        self.seen.pop()
+        for trx in block.transactions:
+            del self.where[trx.id]
+        self.switched_at = self._now()
+        self.popped[block.id] = self.switched_at
+
+    def _apply(self, block: SignedBlock) -> None:
+        demand(block.previous == self.head_id, f"block {block.number} doesn't follow the head")
+        demand(block.number == len(self.seen) + 1, f"block {block.number} has a wrong number")
+        self.seen.append(Seen(block, self._now()))
+        for trx in block.transactions:
+            demand(trx.id not in self.where, f"block {block.number} has a transaction once more")
+            self.where[trx.id] = block.number
+
+    def is_too_late(self, since: float, expiration: int) -> bool:
+        """Return whether the node has made no block since a time which a transaction could have been in: it had expired before."""
+        first = bisect_right(self.seen, since, key=lambda seen: seen.at)
+        own = [seen.block for seen in self.seen[first:] if seen.block.id not in self._rivals]
+        return all(block.timestamp > expiration for block in own)
+
+    def has_reference(self, trx: SignedTransaction) -> bool:
+        """Return whether the block that a transaction refers to is in it."""
+        number = len(self.seen) - (len(self.seen) - trx.ref_block_num) % 65536
+        return number == 0 or int.from_bytes(self.seen[number - 1].block.id[4:8], "little") == trx.ref_block_prefix
+
+    @property
+    def now(self) -> float:
+        """The time of the world in seconds."""
+        return self._now()
+
+    @property
+    def head_id(self) -> bytes:
+        """The id of the head; zeros at genesis."""
+        return self.seen[-1].block.id if self.seen else bytes(20)
+
+    def has(self, block_id: bytes) -> bool:
+        """Whether a block is in it."""
+        number = int.from_bytes(block_id[:4], "big")
+        return 0 < number <= len(self.seen) and self.seen[number - 1].block.id == block_id
+
+
+class Counts(Struct):
+    """What became of the transactions that clients have sent. `lost` were pending, or without an answer, when the node ended."""
+
+    sent: int = 0
+    applied: int = 0
+    pending: int = 0
+    refused: int = 0
+    expired: int = 0
+    dropped: int = 0
+    lost: int = 0
+
+
+class Ledger:
+    """All transactions that clients have sent.
+
+    Those whose fate can't change any more are counted and forgotten, so that a long run stays small.
+    """
+
+    def __init__(self) -> None:
+        self.open: list[Sent] = []
+        self.counts = Counts()
+        self._settled = Counts()
+
+    def send(self, trx: SignedTransaction, kind: str, now: float) -> Sent:
+        """Note a transaction that is about to be sent; its answer is filled in later."""
+        sent = Sent(trx, kind, sent_at=now)
+        self.open.append(sent)
+        return sent
+
+    def check(self, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> None:
+        """Demand that each transaction is where its answer says, and that none is missing: they are counted by where they are."""
+        total = Counts()
+        left = []
+        for sent in self.open:
+            fate, is_final = fate_of(sent, branch, pending, head_time, irreversible, life)
+            counts = self._settled if is_final else total
+            setattr(counts, fate, getattr(counts, fate) + 1)
+            counts.sent += 1
+            if not is_final:
+                left.append(sent)
+        self.open = left
+        for name in Counts.__struct_fields__:
+            setattr(total, name, getattr(total, name) + getattr(self._settled, name))
+        self.counts = total
+        parts = total.applied + total.pending + total.refused + total.expired + total.dropped + total.lost
+        demand(parts == total.sent, f"{total} don't add up")
+
+
+def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> tuple[str, bool]:
+    """Return what became of a transaction, and whether that can't change any more. Raises Broken where it contradicts its answer."""
+    number = branch.where.get(sent.trx.id)
+    is_pending = sent.trx.id in pending
+    is_over = sent.trx.expiration <= head_time
+    name = f"the {sent.kind} {sent.trx.id.hex()}, {sent.answer} at {sent.at:.3f} s"
+    if number is not None or is_pending:
+        sent.seen_at = branch.now
+    if number is not None:
+        demand(sent.answer != "refused", f"{name}, is in block {number}")
+        demand(not is_pending, f"{name}, is in block {number} and pending")
+        return "applied", number <= irreversible
+    if sent.answer == "refused":
+        demand(not is_pending, f"{name}, is pending")
+        return "refused", is_over
+    if is_pending:
+        return "pending", False
+    if sent.answer == "lost" or sent.life != life:
+        return ("expired" if is_over else "lost"), is_over
+    if is_over and branch.is_too_late(max(sent.at, sent.seen_at), sent.trx.expiration):
+        return "expired", True
+    demand(may_be_dropped(sent, branch), f"{name}, is neither in a block nor pending")
+    return "dropped", is_over
+
+
+def may_be_dropped(sent: Sent, branch: Branch) -> bool:
+    """Return whether a pending transaction may have become invalid: when a switch has undone its reference block, or has changed what other
+    transactions, which it builds upon, have left.
+    """
+    if branch.switched_at < max(sent.sent_at, sent.seen_at):
+        return False
+    return sent.kind in DEPENDENT or not branch.has_reference(sent.trx)
+
+
+class Figures(Struct):
+    """What a run has seen, added up over runs."""
+
+    minutes: float = 0.0
+    runs: int = 0
+    blocks: int = 0
+    requests: int = 0
+    scenes: dict[str, int] = field(default_factory=dict)
+    sent: int = 0
+    applied: int = 0
+    pending: int = 0
+    refused: int = 0
+    expired: int = 0
+    dropped: int = 0
+    lost: int = 0
+    lives: int = 0
+    switches: int = 0
+    restarts_compared: int = 0
+
+    def add(self, other: "Figures") -> None:
+        """Add another run's figures."""
+        for name in self.__struct_fields__:
+            if name != "scenes":
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+        for scene, count in other.scenes.items():
+            self.scenes[scene] = self.scenes.get(scene, 0) + count
+
+    def count(self, scene: str) -> None:
+        """Count something that happened."""
+        self.scenes[scene] = self.scenes.get(scene, 0) + 1

@@ -1,0 +1,190 @@
+"""The network between clients and the node: requests as ASGI events, which arrive in parts, late, half, or are left before the answer.
+It must not know what is asked.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from math import inf
+from typing import Any
+
+import msgspec
+import trio
+from msgspec import Struct
+
+from rpc.service.envelope import Service
+from rpc.service.transport.asgi import Gateway, Pages
+from rpc.service.transport.guests import Bounds, Guests, bounds_for
+from rpc.service.transport.rights import Access
+
+HOST = "127.0.0.1"
+PORT = 8090
+CLIENT_HOSTS = (HOST, "192.0.2.1", "192.0.2.2", "2001:db8::1")
+PARTS_MAX = 5
+GRACE_SECONDS = 3
+
+
+class Unreachable(Exception):
+    """No node answers at the address, or the connection broke before the answer."""
+
+
+class Manner(Struct, frozen=True):
+    """How a client behaves on a connection, in seconds: how long the request takes to arrive, in how many parts, after how long the
+    client leaves without waiting for the answer, how long it takes to read the answer; and whether it leaves half of the request out.
+    """
+
+    delay: float = 0.0
+    parts: int = 1
+    patience: float = 600.0
+    reading: float = 0.0
+    is_half: bool = False
+
+
+class Reply(Struct, frozen=True):
+    """An HTTP answer."""
+
+    status: int
+    body: bytes
+
+
+class Network:
+    """Connects clients with the node that runs at the moment, if one does.
+
+    `on_up` is called when a node begins to answer, and `on_error` with what its app raises.
+    """
+
+    def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
+        self.gateway: Gateway | None = None
+        self.guests: Guests | None = None
+        self.requests = 0
+        self._draw = draw
+        self._on_up = on_up
+        self._on_error = on_error
+        self._nursery: trio.Nursery | None = None
+
+    async def transport(
+        self,
+        service: Service,
+        host: str,
+        _port: int,
+        *,
+        pages: Pages,
+        access: Access | None = None,
+        bounds: Bounds | None = None,
+        guests: Guests | None = None,
+        shutdown: Callable[[], Awaitable[object]],
+        task_status: trio.TaskStatus[list[str]],
+        **_options: Any,
+    ) -> None:
+        """Take the place of `rpc.service.transport.asgi.serve` in a node. Requests run in its nursery, so that they die with the node."""
+        async with trio.open_nursery() as nursery:
+            self.guests = guests or Guests(bounds or bounds_for())
+            self.gateway, self._nursery = Gateway(service, pages, self.guests, access or Access(host)), nursery
+            self._on_up()
+            task_status.started([f"http://{HOST}:{PORT}"])
+            try:
+                await shutdown()
+            finally:
+                self.gateway = self._nursery = None
+            with trio.move_on_after(GRACE_SECONDS):
+                while nursery.child_tasks:
+                    await trio.sleep(0.1)
+            nursery.cancel_scope.cancel()
+
+    async def request(self, body: bytes, manner: Manner, *, method: str = "POST", path: str = "/") -> Reply:
+        """Send a request and return the answer; raises Unreachable without one."""
+        await trio.sleep(manner.delay * self._draw.random())
+        if self.gateway is None or self._nursery is None:
+            raise Unreachable
+        self.requests += 1
+        exchange = Exchange(self._parts(body, manner), manner)
+        self._nursery.start_soon(self._serve, self.gateway, exchange, method, path)
+        with trio.move_on_after(manner.patience):
+            await exchange.over.wait()
+        exchange.gone.set()
+        if not exchange.is_whole:
+            raise Unreachable
+        return Reply(exchange.status, b"".join(exchange.answer))
+
+    async def _serve(self, gateway: Gateway, exchange: "Exchange", method: str, path: str) -> None:
+        host = self._draw.choice(CLIENT_HOSTS)
+        assert self.guests is not None
+        guests, scope_of_request = self.guests, trio.CancelScope()
+        guest = guests.enter(host, scope_of_request.cancel)
+        if guest is None:
+            exchange.over.set()
+            return
+        headers = [(b"host", f"{HOST}:{PORT}".encode()), (b"content-type", b"application/json")]
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "asgi": {"version": "3.0"},
+            "scheme": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": headers,
+            "client": (host, 40_000 + self.requests % 20_000),
+            "state": {"guest": guest},
+            "server": (HOST, PORT),
+            "extensions": {},
+        }
+        try:
+            with scope_of_request:
+                await gateway(scope, exchange.receive, exchange.send)
+        except Exception as error:
+            self._on_error(error)
+        finally:
+            guests.leave(guest)
+            exchange.over.set()
+
+    def _parts(self, body: bytes, manner: Manner) -> list[bytes]:
+        """Cut a body at random places; of a half request the last part is missing."""
+        places = sorted(self._draw.randrange(len(body) + 1) for _ in range(manner.parts - 1 + manner.is_half))
+        return [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
+
+
+class Exchange:
+    """One request and its answer, as the two ASGI callables."""
+
+    def __init__(self, parts: list[bytes], manner: Manner) -> None:
+        self.over, self.gone = trio.Event(), trio.Event()
+        self.status = 0
+        self.answer: list[bytes] = []
+        self.is_whole = False
+        self._manner = manner
+        self._parts = parts[:-1] if manner.is_half else parts
+        self._is_first = True
+
+    async def receive(self) -> dict[str, Any]:
+        """Return the next part of the request, then, once the client has left, the end of the connection."""
+        if not self._is_first:
+            with trio.move_on_after(self._manner.delay if self._parts else inf):
+                await self.gone.wait()
+        self._is_first = False
+        if self.gone.is_set() or not self._parts:
+            return {"type": "http.disconnect"}
+        part = self._parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(self._parts) or self._manner.is_half}
+
+    async def send(self, event: dict[str, Any]) -> None:
+        """Take a part of the answer, as slowly as the client reads."""
+        if self._manner.reading:
+            with trio.move_on_after(self._manner.reading):
+                await self.gone.wait()
+        if event["type"] == "http.response.start":
+            self.status = event["status"]
+        else:
+            self.answer.append(event.get("body", b""))
+            self.is_whole = not event.get("more_body", False)
+
+
+def encoded_call(method: str, params: Any, number: int = 1) -> dict[str, Any]:
+    """Return a JSON-RPC call."""
+    return {"jsonrpc": "2.0", "method": method, "params": params, "id": number}
+
+
+def encoded(call: Any) -> bytes:
+    """Return the bytes of a call or of a batch."""
+    return msgspec.json.encode(call)

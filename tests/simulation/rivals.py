@@ -1,0 +1,65 @@
+"""Blocks of other witnesses than the node's own producer: branches that compete with the main one, good and bad.
+
+They are made without a state: on this chain one witness signs every block, so that an empty block, or one with transactions that were valid
+before, needs nothing else.
+"""
+
+import random
+from typing import Any
+
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.keys.keys import secret_from_seed
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
+from tests.helpers.nodes import SECRET
+from tests.simulation.clients import WIRE
+
+WITNESS = "initminer"
+STRANGER = secret_from_seed("stranger")
+DAMAGES = ("unsigned", "stranger", "witness", "merkle", "time", "transaction")
+
+
+def made_block(parent: SignedBlock, when: int, transactions: tuple[SignedTransaction, ...] = (), **changed: Any) -> SignedBlock:
+    """Return a block on a parent; `changed`: fields that are set before it is signed, and `secret`, which signs it (None: nobody)."""
+    secret = changed.pop("secret", SECRET)
+    block = SignedBlock(previous=parent.id, timestamp=when, witness=WITNESS, transactions=transactions)
+    block.transaction_merkle_root = merkle_root(transactions)
+    for name, value in changed.items():
+        setattr(block, name, value)
+    WIRE.seal_block(block)
+    if secret is not None:
+        block.witness_signature = sign(secret, block.digest, Canonical.bip_0062)
+    return WIRE.seal_block(block)
+
+
+def made_branch(parent: SignedBlock, count: int, transactions: tuple[SignedTransaction, ...] = ()) -> list[SignedBlock]:
+    """Return a branch with a block in each slot from the parent on; the transactions are in its first block."""
+    blocks = []
+    for place in range(count):
+        when = parent.timestamp // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL + COIN_BLOCK_INTERVAL
+        parent = made_block(parent, when, transactions if place == 0 else ())
+        blocks.append(parent)
+    return blocks
+
+
+def damaged_branch(
+    blocks: list[SignedBlock], parent: SignedBlock, bad: SignedTransaction, draw: random.Random
+) -> tuple[list[SignedBlock], int, str]:
+    """Return a branch like this one with one block that no node may take, the place of it, and what is wrong with it."""
+    place, damage = draw.randrange(len(blocks)), draw.choice(DAMAGES)
+    before = blocks[place - 1] if place else parent
+    when, transactions = blocks[place].timestamp, blocks[place].transactions
+    if damage == "unsigned":
+        block = made_block(before, when, transactions, secret=None)
+    elif damage == "stranger":
+        block = made_block(before, when, transactions, secret=STRANGER)
+    elif damage == "witness":
+        block = made_block(before, when, transactions, witness="alice")
+    elif damage == "merkle":
+        block = made_block(before, when, transactions, transaction_merkle_root=b"\1" * 20)
+    elif damage == "time":
+        block = made_block(before, before.timestamp, transactions)
+    else:
+        block = made_block(before, when, (*transactions, bad))
+    rest = made_branch(block, len(blocks) - place - 1)
+    return [*blocks[:place], block, *rest], place, damage

@@ -1,0 +1,277 @@
+"""What happens in a simulated world: stretches of quiet and of work, faults, and the ends of the node. Each scene leaves a node that
+runs, and says what may be expected of it.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from errno import EIO, ENOSPC
+
+import trio
+
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from tests.helpers.simulated_disk import SimulatedDisk
+from tests.simulation.clients import WIRE, Refusal
+from tests.simulation.ledger import demand
+from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
+from tests.simulation.rivals import damaged_branch, made_branch
+from tests.simulation.world import End, World
+
+Scene = Callable[[World], Awaitable[None]]
+
+CLIENTS_MAX = 5
+FLOOD_MAX = 600
+SECONDS_BETWEEN_CHECKS = 1.7
+SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
+AT_ONCE = Manner()
+
+
+@asynccontextmanager
+async def clients(world: World, count: int = 0) -> AsyncIterator[None]:
+    """Let clients work as long as the block lasts."""
+    async with trio.open_nursery() as nursery:
+        for number in range(count or world.draw.randint(1, CLIENTS_MAX)):
+            nursery.start_soon(world.client(f"{trio.current_time()} {number}").run)
+        nursery.start_soon(check_often, world)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def check_often(world: World) -> None:
+    """Look at the node between any two blocks."""
+    while True:
+        await trio.sleep(SECONDS_BETWEEN_CHECKS)
+        world.check()
+
+
+async def quiet(world: World) -> None:
+    """Leave the node alone for some minutes."""
+    await trio.sleep(world.draw.uniform(2, 10) * 60)
+
+
+async def busy(world: World) -> None:
+    """Let clients work."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(10, 40))
+
+
+async def flood(world: World) -> None:
+    """Let hundreds ask at once."""
+    client = world.client(f"flood {trio.current_time()}")
+    gateway = world.network.gateway
+    assert gateway is not None
+    async with trio.open_nursery() as nursery:
+        for _ in range(world.draw.randint(100, FLOOD_MAX)):
+            nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
+    demand(not any(gateway.guests._held), f"after the flood {gateway.guests._held} are held")
+
+
+async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
+    """Do what a client does; that no answer comes, or a refusal, is as good as any answer."""
+    try:
+        await work()
+    except (Unreachable, Refusal):
+        return
+
+
+async def pause(world: World) -> None:
+    """Stop the process for a while, with clients at work."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        world.clockwork.pause(world.draw.choice((0.3, 2.0, 20.0, 600.0)))
+        world.disturb(2 * COIN_BLOCK_INTERVAL)
+        await trio.sleep(world.draw.uniform(5, 10))
+
+
+async def leap(world: World) -> None:
+    """Set the clock forward, or back by a little: until the old time comes again no block can be made."""
+    async with clients(world):
+        seconds = world.draw.choice((-30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
+        world.disturb(2 * COIN_BLOCK_INTERVAL + max(0, -seconds))
+        world.clockwork.leap(seconds * 1000 + world.draw.randrange(1000))
+        await trio.sleep(world.draw.uniform(10, 20))
+
+
+async def slow(world: World) -> None:
+    """Let the disk take long for a sync, and the machine for everything else."""
+    world.delay = world.draw.choice((0.1, 1.0, 8.0))
+    world.delay_max = max(world.delay_max, world.delay)
+    world.clockwork.seconds_per_look = world.draw.choice((0.0, 0.0001, 0.05))
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(20, 40))
+    world.delay = world.clockwork.seconds_per_look = 0.0
+
+
+async def fork(world: World) -> None:
+    """Send a branch that is longer than the main one, from a parent some blocks back."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        await send_branch(world, is_good=True)
+        await trio.sleep(world.draw.uniform(1, 10))
+
+
+async def bad_fork(world: World) -> None:
+    """Send a branch with one block that no node may take."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 10))
+        await send_branch(world, is_good=False)
+        await trio.sleep(world.draw.uniform(1, 10))
+
+
+async def send_branch(world: World, *, is_good: bool) -> None:
+    """Make a branch from what is the main one now and send it, block by block; the last one may make the node switch."""
+    life = world.life
+    if life is None or not life.branch.seen:
+        return
+    seen = life.branch.seen
+    depth = world.draw.randint(1, max(1, min(len(seen) - 1, 15, len(seen) - life.state.props.last_irreversible_block_num - 1)))
+    if depth >= len(seen):
+        return
+    parent = seen[-depth - 1].block
+    popped = [trx for each in seen[-depth:] for trx in each.block.transactions]
+    transactions = tuple(trx for trx in popped if trx.ref_block_num <= parent.number)
+    branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
+    if is_good:
+        world.rivals.update(block.id for block in branch)
+        # Its head may be older than the one that it replaces, by the slots that the node has missed.
+        world.disturb(2 * COIN_BLOCK_INTERVAL)
+    else:
+        client = world.client(f"bad {trio.current_time()}")
+        head = {"head_block_number": parent.number, "head_block_id": parent.id.hex(), "time": "2020-01-01T00:00:00"}
+        bad = client.signed(head, ["transfer", {"from": "alice", "to": "bob", "amount": "900000000.000 COIN", "memo": ""}], "active")
+        branch, place, damage = damaged_branch(branch, parent, bad, world.draw)
+        world.rivals.update(block.id for block in branch[:place])
+        world.forbidden.update(block.id for block in branch[place:])
+        world.figures.count(f"damaged: {damage}")
+    for block in branch:
+        try:
+            shown = WIRE.block_to_json(block, legacy=True)
+            reply = await world.network.request(encoded(encoded_call("condenser_api.broadcast_block", [shown])), AT_ONCE)
+            world.note("branch", block.id, reply.body)
+            if world.life is not None and b'"result"' in reply.body and world.life.branch.has(block.id):
+                world.life.acknowledged.add(block.id)
+        except Unreachable:
+            return
+    if not is_good:
+        demand(world.life is None or not any(world.life.branch.has(block) for block in world.forbidden), "a damaged block is taken")
+
+
+# ------------------------------------------------------------------ ends
+
+
+async def stop(world: World) -> None:
+    """Stop the node in order, with clients at work, and start it again."""
+    await end_while_busy(world, "stopped")
+
+
+async def kill(world: World) -> None:
+    """Kill the process between two of its steps."""
+    await end_while_busy(world, "killed")
+
+
+async def cut(world: World) -> None:
+    """Cut the power between two of the node's steps."""
+    await end_while_busy(world, "cut")
+
+
+async def die(world: World) -> None:
+    """Kill the process, or cut the power, in the middle of a write, a sync, or a change of a name; perhaps of those of a switch."""
+    async with clients(world):
+        assert world.life is not None
+        if world.draw.random() < 0.4:
+            await trio.sleep(world.draw.uniform(10, 30))
+            world.life.disk.stop_after(world.draw.randint(0, 40))
+            await send_branch(world, is_good=True)
+        else:
+            world.life.disk.stop_after(world.draw.randint(0, 30))
+        # With `--sync never` a block is two writes.
+        await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
+        await recover(world, "died" if world.life.ended.is_set() else "killed")
+
+
+async def fail(world: World) -> None:
+    """Let the disk refuse every change from some operation on: the node ends in order."""
+    async with clients(world):
+        assert world.life is not None
+        world.is_disk_failing = True
+        world.disturb(SECONDS_TO_DIE_MAX)
+        error = world.draw.choice((ENOSPC, EIO))
+        if world.draw.random() < 0.5:
+            world.life.disk.fail_after(world.draw.randint(0, 30), error)
+        else:
+            fail_once(world.life.disk, world.draw.randint(0, 30), error)
+        if world.draw.random() < 0.5:
+            await send_branch(world, is_good=True)
+        await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
+        demand(world.life.ended.is_set(), "the node goes on without a disk")
+        world.is_disk_failing = False
+        await recover(world, "failed")
+
+
+def fail_once(disk: SimulatedDisk, operations: int, error: int) -> None:
+    """Let the disk refuse one change, after so many, and take all others: those too by which the node ends."""
+    last = disk.operations + operations
+    begin = disk.begin
+
+    def begin_or_fail() -> BaseException | None:
+        failure = begin()
+        return OSError(error, os.strerror(error)) if disk.operations == last + 1 else failure
+
+    vars(disk)["begin"] = begin_or_fail
+
+
+async def rest_until(event: trio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer than so many seconds."""
+    with trio.move_on_after(seconds):
+        await event.wait()
+
+
+async def end_while_busy(world: World, end: End) -> None:
+    """End the node while clients work, and start it again after a while."""
+    async with clients(world):
+        await trio.sleep(world.draw.uniform(1, 20))
+        await recover(world, end)
+
+
+async def recover(world: World, end: End) -> None:
+    """End the node, and start it again."""
+    before = await world.end(end)
+    await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
+    await world.restart(before)
+    await trio.sleep(world.draw.uniform(1, 10))
+
+
+SCENES: dict[str, tuple[int, Scene]] = {
+    "quiet": (8, quiet),
+    "busy": (3, busy),
+    "flood": (1, flood),
+    "pause": (1, pause),
+    "leap": (1, leap),
+    "slow": (1, slow),
+    "fork": (2, fork),
+    "bad_fork": (2, bad_fork),
+    "stop": (1, stop),
+    "kill": (1, kill),
+    "cut": (1, cut),
+    "die": (2, die),
+    "fail": (1, fail),
+}
+
+
+def story(minutes: float, names: list[str]) -> Callable[[World], Awaitable[None]]:
+    """Return a story of so many minutes, or a little more, made of these scenes in the order and the number that the seed wants."""
+    weights = [SCENES[name][0] for name in names]
+
+    async def happen(world: World) -> None:
+        await world.start()
+        while trio.current_time() < minutes * 60:
+            name = world.draw.choices(names, weights)[0]
+            world.note("scene", name)
+            world.figures.count(name)
+            await SCENES[name][1](world)
+            world.check()
+        await world.restart(await world.end("stopped"))
+        world.check()
+        await world.end("stopped")
+
+    return happen

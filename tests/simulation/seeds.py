@@ -1,0 +1,43 @@
+"""A seed from its number to its result: how long its world lasts, which scenes it has, and what became of it."""
+
+import traceback
+
+from msgspec import Struct, field
+
+from tests.simulation.clockwork import dice
+from tests.simulation.ledger import Broken, Figures
+from tests.simulation.scenes import SCENES, story
+from tests.simulation.world import World
+
+MINUTES_MIN, MINUTES_MAX = 20, 60
+# Scenes without which nothing would be tested.
+ALWAYS = ("quiet", "busy")
+
+
+class Result(Struct, frozen=True):
+    """What became of a seed: figures and trace, and what went wrong, if something did."""
+
+    seed: int
+    figures: Figures = field(default_factory=Figures)
+    trace: str = ""
+    failure: str = ""
+
+
+def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
+    """Run the world of a seed, with some scenes (by comma) or, where none are named, with those that the seed chooses."""
+    seed, only = task
+    draw = dice(seed, "choice")
+    lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)
+    # A world with few kinds of faults finds what a world with all of them hides: one that restarts often has no long branches.
+    chosen = [name for name in SCENES if name in ALWAYS or draw.random() < 0.6]
+    names = [name for name in only.split(",") if name] or chosen
+    world = World(seed)
+    try:
+        figures = world.run(story(minutes or lasting, names))
+    except Broken as error:
+        return Result(seed, world.figures, world.trace, f"{error} (at {world.clockwork.mock.current_time():.3f} s)")
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return Result(seed, world.figures, world.trace, "".join(traceback.format_exception(error)))
+    return Result(seed, figures, world.trace)

@@ -1,0 +1,79 @@
+"""The simulation: a fixed seed for each kind of fault, the same events from the same seed, and that broken promises are seen."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from node.storage.blocklog import BlockLog
+from state.chain.chain import Chain
+from tests.conftest import ROOT
+from tests.simulation.scenes import SCENES
+from tests.simulation.seeds import run_seed
+
+SEED = 12345
+MINUTES = 1.0
+TRACE = "from tests.simulation.seeds import run_seed; result = run_seed((7, ''), 2.0); print(result.trace, result.failure)"
+
+
+@pytest.mark.parametrize("scene", [name for name in SCENES if name != "quiet"])
+def test_the_node_keeps_its_promises_in_every_scene(scene: str) -> None:
+    result = run_seed((SEED, scene), MINUTES)
+    assert not result.failure
+    assert result.figures.scenes[scene] >= 1
+    assert result.figures.blocks >= 1
+    assert result.figures.restarts_compared >= 1
+
+
+def test_one_seed_gives_one_sequence_of_events_whatever_the_process() -> None:
+    traces = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        done = subprocess.run([sys.executable, "-c", TRACE], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        traces.add(done.stdout)
+    assert len(traces) == 1
+    assert len(traces.pop().split()) == 1  # a trace, and no failure
+
+
+def test_another_seed_gives_other_events() -> None:
+    assert run_seed((1, "busy"), 0.5).trace != run_seed((2, "busy"), 0.5).trace
+
+
+# ------------------------------------------------------------------ what it would see
+
+
+def test_a_block_that_is_not_written_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    switch = BlockLog.switch
+
+    def forgetful(log: BlockLog, popped: tuple[object, ...], applied: tuple[object, ...]) -> None:
+        if len(log) < 12:
+            switch(log, popped, applied)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BlockLog, "switch", forgetful)
+    assert "blocks before, 12 after the restart" in run_seed((SEED, "busy"), MINUTES).failure
+
+
+def test_a_sync_that_is_left_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BlockLog, "sync", lambda log: len(log))
+    failures = [run_seed((seed, "cut"), 3.0).failure for seed in range(4)]
+    assert any("were promised" in failure for failure in failures)
+
+
+def test_a_pending_transaction_that_gets_lost_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    apply_pending = Chain._apply_pending
+    monkeypatch.setattr(Chain, "_apply_pending", lambda chain, waiting, skip: apply_pending(chain, waiting[1:], skip))
+    failures = [run_seed((seed, "bad_fork"), 3.0).failure for seed in range(4)]
+    assert any("is neither in a block nor pending" in failure for failure in failures)
+
+
+def test_a_replay_that_comes_to_another_state_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = Chain.generate_block
+
+    def drifting(chain: Chain, *args: object, **options: object) -> object:
+        block = generate(chain, *args, **options)  # type: ignore[arg-type]
+        chain.state.set_props(total_pow=chain.state.props.total_pow + 1)
+        return block
+
+    monkeypatch.setattr(Chain, "generate_block", drifting)
+    assert "is another" in run_seed((SEED, "busy"), MINUTES).failure

@@ -1,0 +1,387 @@
+"""A simulated world: one node after another on one disk, its clients, its clock and its network, all from one seed, and the promises that
+the node must keep. What happens to it is in `scenes`.
+"""
+
+import gc
+import io
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from hashlib import blake2b
+from pathlib import Path
+from signal import SIGTERM
+from typing import Any, Literal
+
+import trio
+
+from node.failures import NodeError
+from node.node import Address, Settings, Site, first_of, run_site
+from node.processor import Processor
+from node.storage.syncing import SyncPolicy
+from state.chain.chain import Move
+from state.chain.digest import state_digest
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.tables import State
+from tests.helpers.nodes import DEV, START
+from tests.helpers.simulated_disk import SimulatedDisk, Stopped
+from tests.simulation.clients import Client
+from tests.simulation.clockwork import Clockwork, Signals, dice, log_caught, run, taken_over
+from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
+from tests.simulation.network import HOST, PORT, Network
+
+FOLDER = Path("/data")
+START_SECONDS_MAX = 600.0  # of a node, until it answers
+STOP_SECONDS_MAX = 60.0
+LATE_SECONDS_MAX = 0.5  # of a block, after the beginning of its slot
+SLOTS_TO_START = 2
+SYNC_SLACK_SECONDS = 1.0
+POLICIES = (SyncPolicy(0), SyncPolicy(0), SyncPolicy(0.5), SyncPolicy(10), SyncPolicy(None))
+TROUBLE = ("warning", "error", "critical", "exception")
+
+End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
+
+
+class Life:
+    """One run of the node, from its start to its end, and what was seen of it."""
+
+    def __init__(self, number: int, site: Site, disk: SimulatedDisk, branch: Branch) -> None:
+        self.number = number
+        self.site = site
+        self.disk = disk
+        self.branch = branch
+        self.scope = trio.CancelScope()
+        self.ended = trio.Event()
+        self.decided = trio.Event()  # it answers, or has ended
+        self.status: int | None = None
+        self.error: BaseException | None = None
+        self.loaded = 0
+        self.acknowledged: set[bytes] = set()  # blocks that the node has answered for
+        self.sync_seconds: float | None = 0
+        self.processor: Processor | None = None
+        self.ended_at = 0.0
+        self.end: End = "stopped"
+
+    def acknowledge(self, trx_id: bytes, number: int) -> None:
+        """Note that the node has answered for a block: no cut of the power may take it away under `--sync block`."""
+        found = self.branch.where.get(trx_id)
+        demand(found == number or self.branch.switches, f"{trx_id.hex()} is said to be in block {number}, and is in {found}")
+        if found is not None:
+            self.acknowledged.add(self.branch.seen[found - 1].block.id)
+
+    def promised(self, delay: float) -> int:
+        """Return how many blocks a loss of power at its end must have left, with a disk that takes `delay` seconds at most for a sync."""
+        seen = self.branch.seen
+        answered = max((place for place, each in enumerate(seen, 1) if each.block.id in self.acknowledged), default=0)
+        if self.sync_seconds is None:
+            return self.loaded if self.branch.switched_at < 0 else 0
+        if self.sync_seconds == 0:
+            return answered
+        # Those that came while a sync was under way are in the next one, which waits for its time and takes as long again.
+        long_ago = self.ended_at - 2 * (self.sync_seconds + delay) - SYNC_SLACK_SECONDS
+        return sum(each.at <= long_ago for each in seen)
+
+    @property
+    def state(self) -> State:
+        """The state of its chain."""
+        return self.site.chain.state
+
+
+class World:
+    """Everything that one seed makes happen.
+
+    `disturbed_until` is the time until which a block may be late, since the world has held the node up.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.draw = dice(seed, "scenes")
+        self.clockwork = Clockwork(START)
+        self.disk = SimulatedDisk(dice(seed, "disk").getrandbits(64))
+        self.delay = 0.0  # of what runs in threads, in seconds
+        self.network = Network(dice(seed, "network"), self._is_up, self._app_raised)
+        self.signals = Signals()
+        self.ledger = Ledger()
+        self.figures = Figures()
+        self.life: Life | None = None
+        self.forbidden: set[bytes] = set()  # blocks that must never be on the main branch
+        self.rivals: set[bytes] = set()  # good blocks that the node didn't make
+        self.disturbed_until = 0.0
+        self.trouble: list[str] = []
+        self.is_disk_failing = False
+        self._lives = 0
+        self._trace = blake2b(digest_size=16)
+        self._nursery: trio.Nursery | None = None
+        self._checks_every = self.draw.choice((0, 0, 0, 50))
+        self._sync = self.draw.choice(POLICIES)
+        self._plugins = self.draw.choice((DEV.plugins, ()))  # all, or none, with which a block takes half of the time
+        self.delay_max = 0.0  # of a sync, so far
+        self._is_rough = False  # the last end was none in order, so that a start may have to mend something
+
+    # -------------------------------------------------------------- running
+
+    def run(self, story: Callable[["World"], Any]) -> Figures:
+        """Let a story happen, from a first start to a last stop, and return what was seen. Raises Broken."""
+
+        async def main() -> None:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                nursery.start_soon(self._watch_slots)
+                await story(self)
+                nursery.cancel_scope.cancel()
+
+        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged), redirect_stdout(io.StringIO()):
+            try:
+                run(self.clockwork, self.seed, main)
+            except BaseExceptionGroup as group:
+                broken, others = group.split(Broken)
+                if broken is None or others is not None:
+                    raise
+                raise first_of(broken) from None
+            finally:
+                # A start of the node exempts everything there is from the collector: without this each life would stay in memory.
+                gc.unfreeze()
+        self.figures.minutes += self.clockwork.mock.current_time() / 60
+        self.figures.runs += 1
+        self.figures.requests += self.network.requests
+        for name in Counts.__struct_fields__:
+            setattr(self.figures, name, getattr(self.ledger.counts, name))
+        return self.figures
+
+    @property
+    def trace(self) -> str:
+        """A digest of everything that has happened, in its order."""
+        return self._trace.hexdigest()
+
+    def note(self, *facts: object) -> None:
+        """Put an event into the trace."""
+        self._trace.update(repr((trio.current_time(), *facts)).encode())
+
+    def client(self, name: str) -> Client:
+        """Return a new client."""
+        return Client(self.network, self.ledger, dice(self.seed, f"client {name}"), lambda: self._lives, self._acknowledged)
+
+    def _acknowledged(self, trx_id: bytes, number: int) -> None:
+        """Note that the node has said in which block a transaction is."""
+        if self.life is not None:
+            self.life.acknowledge(trx_id, number)
+
+    def spawn(self, work: Callable[..., Any], *args: Any) -> None:
+        """Start a task beside the story."""
+        assert self._nursery is not None
+        self._nursery.start_soon(work, *args)
+
+    def disturb(self, seconds: float) -> None:
+        """Allow for blocks that are late, for so long."""
+        self.disturbed_until = max(self.disturbed_until, trio.current_time() + seconds)
+
+    # -------------------------------------------------------------- the life of the node
+
+    async def start(self) -> Life:
+        """Start a node on the disk and return once it answers, or has ended."""
+        assert self.life is None
+        self._lives += 1
+        self.figures.lives += 1
+        settings = Settings(
+            spec=DEV,
+            plugins=self._plugins,
+            http=Address(HOST, PORT),
+            is_producing=True,
+            data=FOLDER,
+            clock=self.clockwork.milliseconds,
+            stopwatch=self.clockwork.stopwatch,
+            check_invariants=self._checks_every,
+            disk=self.disk,
+            sync=self._sync,
+            transport=self.network.transport,
+        )
+        site = Site(settings)
+        life = Life(self._lives, site, self.disk, Branch(trio.current_time, self.rivals))
+        life.sync_seconds = self._sync.seconds
+        site.chain.on_moved.append(life.branch.move)
+        self.life = life
+        self.spawn(self._live, life)
+        with trio.move_on_after(START_SECONDS_MAX) as patience:
+            await life.decided.wait()
+        demand(not patience.cancelled_caught, "the node doesn't start")
+        self.disturb(SLOTS_TO_START * COIN_BLOCK_INTERVAL)
+        self.note("start", life.number, life.loaded, life.branch.head_id)
+        return life
+
+    async def _live(self, life: Life) -> None:
+        try:
+            with life.scope:
+                life.status = await run_site(life.site)
+        except (OSError, NodeError, Stopped) as error:
+            life.error = error
+        except BaseExceptionGroup as group:
+            ours, others = group.split((OSError, NodeError, Stopped))
+            if others is not None or ours is None:
+                raise
+            life.error = leaf(ours)
+        finally:
+            life.ended.set()
+            life.decided.set()
+
+    def _is_up(self) -> None:
+        """Note that the node has loaded its blocks and begins to answer.
+
+        From now on a block is seen only once the processor, which listens to the chain by now, has written it.
+        """
+        life = self.life
+        assert life is not None
+        moved = life.site.chain.on_moved
+        moved.remove(life.branch.move)
+        owners = [getattr(listener, "__self__", None) for listener in moved]
+        life.processor = next(owner for owner in owners if isinstance(owner, Processor))
+        moved.append(self._moved)
+        life.loaded = len(life.branch.seen)
+        life.decided.set()
+
+    async def end(self, end: End) -> Life:
+        """End the node, or wait for the end that it is coming to by itself, and leave the disk as that end leaves it."""
+        life = self.life
+        assert life is not None
+        self._is_rough = end != "stopped"
+        if end == "stopped":
+            self.signals.send(SIGTERM)
+        elif end == "killed" or end == "cut":
+            life.ended_at = trio.current_time()
+            self.disk = life.disk.kill() if end == "killed" else life.disk.crash()
+            life.scope.cancel()
+        with trio.move_on_after(STOP_SECONDS_MAX) as patience:
+            await life.ended.wait()
+        demand(not patience.cancelled_caught, f"the node has not ended {STOP_SECONDS_MAX} s after it was {end}")
+        if end == "stopped":
+            demand(life.status == 0 and life.error is None, f"the node ends with {life.status}, {life.error!r} when it is stopped")
+        if end == "failed":
+            demand(isinstance(life.error, NodeError), f"the node ends with {life.status}, {life.error!r} when its disk fails")
+        if end in ("stopped", "failed", "died"):
+            life.ended_at = trio.current_time()
+            is_cut = end == "died" and self.draw.random() < 0.5
+            end = "died in a cut" if is_cut else end
+            self.disk = life.disk.crash() if is_cut else life.disk.kill()
+        life.end = end
+        self.life = None
+        self._collect(life)
+        self.note("end", end, len(life.branch.seen), life.branch.head_id)
+        self.figures.count(end)
+        return life
+
+    async def restart(self, before: Life) -> None:
+        """Start again, and compare with what there was before, as far as the way in which the node has ended promises it."""
+        after = await self.start()
+        demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
+        had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]
+        common = same(had, has)
+        what = f"{before.end}: {len(had)} blocks before, {len(has)} after the restart, of which the first {common} are the same"
+        if before.end in ("stopped", "killed"):
+            demand(has == had, what)
+        elif before.end in ("died", "failed"):
+            self._require_whole(had, has, common, what)
+        else:
+            promised = before.promised(self.delay_max)
+            demand(common >= promised or self._is_other_branch(before, has), f"{what}; {promised} were promised")
+            demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
+        if before.end not in ("died", "died in a cut", "failed"):
+            self._compare_digests(before, after, common)
+
+    def _require_whole(self, had: list[bytes], has: list[bytes], common: int, what: str) -> None:
+        """Demand that nothing is missing after a death in the middle of a write: what it wrote is there as a whole, or not at all."""
+        if common < len(had):
+            demand(has[-1] in self.rivals and len(has) >= len(had), what)
+        else:
+            demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
+
+    def _is_other_branch(self, before: Life, has: list[bytes]) -> bool:
+        """Return whether the head is that of a branch to which a switch, which was under way or not synced, has led or was leading."""
+        return bool(has) and (has[-1] in self.rivals or has[-1] in before.branch.popped)
+
+    def _compare_digests(self, before: Life, after: Life, common: int) -> None:
+        """Demand that the state of the dead node, without what was pending, is that which the new one has computed from the log."""
+        chain = before.site.chain
+        chain.on_moved.clear()
+        chain.clear_pending()
+        props = chain.state.props
+        if common != after.loaded or props.last_irreversible_block_num >= common:
+            return
+        while props.head_block_number > common:
+            chain.pop_block()
+        chain.clear_pending()
+        demand(state_digest(before.state) == state_digest(after.state), f"the state after the restart at block {common} is another")
+        self.figures.restarts_compared += 1
+
+    # -------------------------------------------------------------- what is seen
+
+    def check(self) -> None:
+        """Demand what must hold at any time while a node runs."""
+        demand(not self.trouble, f"the node reports {self.trouble[:3]}")
+        if self.life is None or self.life.ended.is_set() or self.life.processor is None or self.life.processor.failure:
+            return
+        chain, branch = self.life.site.chain, self.life.branch
+        props = chain.state.props
+        demand(props.head_block_id == branch.head_id, "the head is another than the last block that was seen")
+        pending = {trx.id for trx in chain.pending}
+        self.ledger.check(branch, pending, props.time, props.last_irreversible_block_num, self.life.number)
+        self.note("check", branch.head_id, len(pending), repr(self.ledger.counts))
+
+    def _collect(self, life: Life) -> None:
+        """Add up what a life has seen; what was pending in it is lost."""
+        self.figures.blocks += len(life.branch.seen) - life.loaded
+        self.figures.switches += life.branch.switches
+
+    def _moved(self, move: Move) -> None:
+        """Look at blocks as they become the main branch, unless they could not be written."""
+        life = self.life
+        if life is None or life.processor is None or life.processor.failure:
+            return
+        life.branch.move(move)
+        wall = self.clockwork.milliseconds()
+        for block in move.applied:
+            demand(block.id not in self.forbidden, f"block {block.number}, which is damaged, is on the main branch")
+            self.note("block", block.number, block.id)
+            if block.id in self.rivals or trio.current_time() <= self.disturbed_until:
+                continue
+            late = wall / 1000 - block.timestamp
+            demand(
+                -LATE_SECONDS_MAX <= late <= LATE_SECONDS_MAX, f"block {block.number} is made {late:.3f} s after the beginning of its slot"
+            )
+
+    async def _watch_slots(self) -> None:
+        """Demand in the middle of each slot that its block is there, as long as the node is left alone."""
+        while True:
+            past = self.clockwork.milliseconds() % (COIN_BLOCK_INTERVAL * 1000) / 1000
+            await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)
+            if self.life is None or self.network.gateway is None or trio.current_time() <= self.disturbed_until:
+                continue
+            slot = self.clockwork.milliseconds() // 1000 // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL
+            head = self.life.state.head_time
+            demand(head >= slot, f"no block was made for {slot - head} s, at {trio.current_time():.1f} s")
+
+    def _logged(self, event: dict[str, Any]) -> None:
+        """Keep an entry of the node's log that nobody should have to read, unless what happened explains it."""
+        if event["log_level"] not in TROUBLE:
+            return
+        is_starting = self.life is not None and not self.life.decided.is_set()
+        if (self._is_rough and is_starting) or self.is_disk_failing:
+            self.note("log", event.get("event"))
+        else:
+            self.trouble.append(str(event))
+
+    def _app_raised(self, error: Exception) -> None:
+        self.trouble.append(f"a request ends in {error!r}")
+
+
+def leaf(error: BaseException) -> BaseException:
+    """Return the first error in a group of errors and groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def same(ones: list[bytes], others: list[bytes]) -> int:
+    """Return how many elements two lists have in common at their beginning."""
+    count = 0
+    for one, other in zip(ones, others, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
