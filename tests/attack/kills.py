@@ -6,6 +6,7 @@ The moments are random, so a seed repeats what is done, not the instant at which
 
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -20,15 +21,21 @@ from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.values.text import time_text
 from tests.attack.nodes import Client, Crowd, Gone, Node, supported
 from tests.helpers.nodes import DEV, SECRET, dev_chain
 
 WORKERS = 2
 SENDERS = 2
 BLOCKS_MAX = 1200  # in a folder, before a new one is begun: a replay takes long otherwise
-LOAD_SECONDS_MAX = 0.5
+# A kill comes after a random number of answers, and a random moment after the last of them.
+ANSWERS_MAX = 12
+ANSWERS_SECONDS_MAX = 5.0
+MOMENT_SECONDS_MAX = 0.03
 PRODUCE_SECONDS_MAX = 4.0
 LIFETIME = 3000  # seconds; blocks come much faster than slots
+SENDER = derive_secret("alice", "active", "dev")
+BLOCKS_MIN = 3
 FORK_LENGTH_MAX = 12
 # Of how many kills each kind gets one part, where the node can do it.
 KINDS = {"load": 34, "blocks": 18, "start": 18, "fork": 24, "snapshot": 5, "produce": 1}
@@ -68,16 +75,24 @@ class Worker:
 
     def __init__(self, place: Path, random: Random, kinds: list[str]) -> None:
         self.counts: Counter[str] = Counter()
+        self.last = ""  # what the last kill interrupted
         self._place, self._random, self._kinds = place, random, kinds
         self._folders = 0
-        self._start_seconds = 0.5
+        # How long a start and a switch take here and now, so that kills fall into them.
+        self._start_seconds, self._switch_seconds = 0.5, 0.02
+        self._switching = threading.Event()
+        self._answers = 0
         self._renew()
 
     def run(self, kills: int) -> None:
         """Kill so often; the last kill is followed by a start, too."""
         for _ in range(kills):
             kind = self._random.choices(self._kinds, [KINDS[name] for name in self._kinds])[0]
-            self._one(kind)
+            try:
+                self._one(kind)
+            except Lost as error:
+                raise Lost(f"after {self.counts['kills']} kills, the last of them in {self.last}: {error}") from None
+            self.last = kind
             self.counts["kills"] += 1
             self.counts[f"in {kind}"] += 1
             if len(self.known.ids) > BLOCKS_MAX:
@@ -105,21 +120,43 @@ class Worker:
         node = self._checked_start(kind)
         crowd = Crowd()
         try:
+            self._begin(node)
             if kind == "fork":
-                self._prepare_fork(node)
-                crowd.start(self._push_branch, Client(node), crowd)
-                time.sleep(self._random.uniform(0, 0.02 + 0.004 * len(self.branch)))
+                self._kill_in_switch(node, crowd)
+            elif kind == "produce":
+                crowd.start(self._send, Client(node))
+                time.sleep(self._random.uniform(0, PRODUCE_SECONDS_MAX))
             else:
-                step = 20 if kind == "blocks" else 1
-                if kind != "produce":
-                    crowd.start(self._make_blocks, Client(node), step)
-                senders = range(SENDERS) if kind != "blocks" else ()
-                for sender in senders:
-                    crowd.start(self._send, Client(node), sender)
-                time.sleep(self._random.uniform(0, PRODUCE_SECONDS_MAX if kind == "produce" else LOAD_SECONDS_MAX))
+                crowd.start(self._make_blocks, Client(node), 20 if kind == "blocks" else 1)
+                for _ in range(0 if kind == "blocks" else SENDERS):
+                    crowd.start(self._send, Client(node))
+                self._wait_for_answers(self._random.randint(0, ANSWERS_MAX))
         finally:
             node.kill()
-        crowd.end()
+            crowd.end()
+
+    def _begin(self, node: Node) -> None:
+        """See to it that there are some blocks, and note what transactions refer to."""
+        client = Client(node)
+        if len(self.known.ids) < BLOCKS_MIN:
+            self._make_blocks(client, BLOCKS_MIN)
+            self._check_log(client)
+        self._answers = 0
+
+    def _wait_for_answers(self, count: int) -> None:
+        """Wait until clients have had so many answers, then a random moment."""
+        latest = time.monotonic() + ANSWERS_SECONDS_MAX
+        while self._answers < count and time.monotonic() < latest:
+            time.sleep(0.001)
+        time.sleep(self._random.uniform(0, MOMENT_SECONDS_MAX))
+
+    def _kill_in_switch(self, node: Node, crowd: Crowd) -> None:
+        """Let a client send a longer branch, and come back while the node switches to it, or just before or after."""
+        self._make_branch()
+        self._switching.clear()
+        crowd.start(self._push_branch, Client(node), crowd)
+        self._switching.wait(ANSWERS_SECONDS_MAX)
+        time.sleep(self._random.uniform(0, 1.3 * self._switch_seconds))
 
     # -------------------------------------------------------------- what clients do
 
@@ -129,58 +166,58 @@ class Worker:
         reply = client.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
         made = reply["result"]["blocks"]
         self.known.head = max(self.known.head, head + made)
+        self._answers += 1
         self.counts["blocks acknowledged"] += made
 
-    def _send(self, client: Client, sender: int) -> None:
+    def _send(self, client: Client) -> None:
         """Send a transaction and wait for its block."""
-        trx = self._transaction(client, f"{sender} {self._random.getrandbits(64)}")
+        trx = self._transaction(str(self._random.getrandbits(64)))
         shown = self.other.state.wire.transaction_to_json(trx, legacy=True)
         reply = client.call("condenser_api.broadcast_transaction_synchronous", [shown])
         if "result" in reply and not reply["result"]["expired"]:
             self.known.transactions[trx.id] = reply["result"]["block_num"]
             self.known.head = max(self.known.head, reply["result"]["block_num"])
+            self._answers += 1
             self.counts["transactions acknowledged"] += 1
 
-    def _transaction(self, client: Client, memo: str) -> SignedTransaction:
-        """A signed transfer from alice to bob."""
-        head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
-        wire = self.other.state.wire
+    def _transaction(self, memo: str) -> SignedTransaction:
+        """A signed transfer from alice to bob, on the last block that is known to be there."""
+        state, last = self.other.state, self.known.ids[-1]
         fields = {
-            "ref_block_num": head["head_block_number"] & 0xFFFF,
-            "ref_block_prefix": int.from_bytes(bytes.fromhex(head["head_block_id"])[4:8], "little"),
-            "expiration": head["time"],
+            "ref_block_num": len(self.known.ids) & 0xFFFF,
+            "ref_block_prefix": int.from_bytes(last[4:8], "little"),
+            "expiration": time_text(state.head_time + LIFETIME),
             "operations": [["transfer", {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": memo}]],
         }
-        trx = wire.transaction_from_json(fields, legacy=True)
-        trx.expiration += LIFETIME
-        wire.seal(trx)
-        trx.signatures = (sign(derive_secret("alice", "active", "dev"), wire.signature_digest(trx), Canonical.bip_0062),)
-        return wire.seal(trx)
+        trx = state.wire.transaction_from_json(fields, legacy=True)
+        trx.signatures = (sign(SENDER, state.wire.signature_digest(trx), Canonical.bip_0062),)
+        return state.wire.seal(trx)
 
     def _push_branch(self, client: Client, crowd: Crowd) -> None:
-        """Send the other branch; the last block's answer acknowledges the switch."""
-        wire = self.other.state.wire
-        for block in self.branch:
+        """Send the other branch; the answer to its first block above the head acknowledges the switch."""
+        wire, above = self.other.state.wire, len(self.known.ids)
+        for place, block in enumerate(self.branch):
+            start = time.monotonic()
+            if block.number == above + 1:
+                self._switching.set()
             reply = client.call("network_broadcast_api.broadcast_block", {"block": wire.block_to_json(block)})
             if "result" not in reply:
                 raise Lost(f"block {block.number} of the longer branch was refused: {reply}")
-        self.known.ids = [*self.known.ids[: self.branch[0].number - 1], *[block.id for block in self.branch]]
-        self.known.head = self.branch[-1].number
-        self._keep_transactions_of(self.other)
-        self.branch = []
-        self.counts["switches acknowledged"] += 1
+            if block.number > above:
+                self.known.ids = [*self.known.ids[: self.branch[0].number - 1], *[each.id for each in self.branch[: place + 1]]]
+                self.known.head = block.number
+            if block.number == above + 1:
+                self._switch_seconds = 0.7 * self._switch_seconds + 0.3 * (time.monotonic() - start)
+                self._keep_transactions_of(self.other)
+                self.counts["switches acknowledged"] += 1
         crowd.over.set()
 
     # -------------------------------------------------------------- other branches
 
-    def _prepare_fork(self, node: Node) -> None:
+    def _make_branch(self) -> None:
         """Make a branch that is longer than the node's by one or two blocks, from up to FORK_LENGTH_MAX blocks back."""
-        client = Client(node)
-        while len(self.known.ids) < 3:
-            self._make_blocks(client, 2)
-            self._check_log(client)
         chain = self.other
-        length = self._random.randint(1, min(FORK_LENGTH_MAX, len(self.known.ids) - 2))
+        length = self._random.randint(1, min(FORK_LENGTH_MAX, len(self.known.ids) - 1))
         for _ in range(length):
             chain.pop_block()
         chain.clear_pending()
@@ -247,9 +284,12 @@ class Worker:
 
     def _accept_branch(self, ids: list[bytes]) -> None:
         """A switch that was not answered may have happened, but only as a whole."""
-        if not self.branch or ids[-1:] != [self.branch[-1].id]:
-            place = next(i for i, pair in enumerate(zip([*ids, b""], [*self.known.ids, b""], strict=False)) if pair[0] != pair[1])
-            raise Lost(f"{self.data}: block {place + 1} of {len(self.known.ids)} is another one or missing; the head is {len(ids)}")
+        branch = [block.id for block in self.branch]
+        first = self.branch[0].number if self.branch else 0
+        if not branch or len(ids) <= len(self.known.ids) or ids[first - 1 :] != branch[: len(ids) - first + 1]:
+            known = [*self.known.ids, b""]
+            place = next(i for i, pair in enumerate(zip([*ids, b""], known, strict=False)) if pair[0] != pair[1])
+            raise Lost(f"{self.data}: block {place + 1} of {len(known) - 1} is another one or missing; the head is {len(ids)}")
         self._keep_transactions_of(self.other)
         self.counts["switches not answered"] += 1
 
