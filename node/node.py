@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +28,8 @@ from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from rpc.service.transport.asgi import serve
+from rpc.service.transport.guests import bounds_for
+from rpc.service.transport.rights import Access, is_loopback
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -57,10 +58,7 @@ class Address(Struct, frozen=True):
     @property
     def is_loopback(self) -> bool:
         """Whether only programs on this machine can connect."""
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -69,6 +67,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     spec: ChainSpec
     plugins: tuple[str, ...]
     http: Address | None = None
+    is_http2: bool = False
+    origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
+    is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
     data: Path | None = None
     clock: Clock = system_clock
@@ -216,20 +217,22 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     settings = site.settings
     assert settings.http is not None
     processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
-    service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
+    access = Access(settings.http.host, settings.origins, settings.is_debug_allowed)
+    service = new_service(site.chain, processor, settings.plugins, settings.clock, withheld=access.withheld)
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
     served = trio.Event()
 
     async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
-        shown = partial(health, site.chain)
         await serve(
             service,
             address.host,
             address.port,
-            health=shown,
+            pages={"/health": partial(health, site.chain)},
             shutdown=site.stop.wait,
-            connections_max=room_for_connections(),
+            access=access,
+            is_http2=settings.is_http2,
+            bounds=bounds_for(room_for_connections()),
             task_status=task_status,
         )
         served.set()

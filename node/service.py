@@ -2,33 +2,37 @@
 
 from typing import Any
 
+import msgspec
+
 import rpc.api  # noqa: F401 - fills METHODS
 from node.clock import Clock
 from node.processor import Processor
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
+from rpc.service.transport.asgi import PageReply
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
 
 
-def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, is_loopback: bool = True) -> Service:
-    """Return the service for a chain; unless `is_loopback`, without the methods that are for programs on this machine only."""
+def new_service(chain: Chain, processor: Processor, plugins: tuple[str, ...], clock: Clock, *, withheld: str = "") -> Service:
+    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served."""
     return Service(
-        [method for method in METHODS.values() if is_loopback or not method.loopback_only],
+        METHODS.values(),
         wire=chain.state.wire,
         plugins=plugins,
         clock=lambda: clock() / 1000,
+        withheld=withheld,
         state=chain.state,
         chain=chain,
         processor=processor,
     )
 
 
-def health(chain: Chain) -> dict[str, Any]:
-    """Return the members of the reply to GET /health."""
+def health(chain: Chain) -> PageReply:
+    """Return the reply to GET /health."""
     state = chain.state
     props = state.props
-    return {
+    shown: dict[str, Any] = {
         "status": "ok",
         "chain": state.spec.name,
         "chain_id": state.spec.chain_id.hex(),
@@ -37,3 +41,4 @@ def health(chain: Chain) -> dict[str, Any]:
         "head_block_time": time_text(props.time),
         "pending_transactions": len(chain.pending),
     }
+    return PageReply(msgspec.json.encode(shown))

@@ -14,6 +14,7 @@ from node.failures import NodeError
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.specs import ROLES, SpecError, load_spec, spec_names
+from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
@@ -29,6 +30,15 @@ app.command(snapshot)
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 Repeated = Parameter(negative=(), consume_multiple=False)
+Cors = Annotated[
+    tuple[str, ...],
+    Repeated,
+    Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated."),
+]
+Http2 = Annotated[bool, Parameter(negative=(), help="Speak HTTP/2 as well, with clients that begin with it.")]
+AllowDebug = Annotated[
+    bool, Parameter(negative=(), help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
+]
 
 
 @app.command(name="run")
@@ -41,6 +51,9 @@ def run_command(
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.")] = (),
     data: Annotated[Path | None, Parameter(help="Keep the blocks in this folder; a restart replays them.")] = None,
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
 ) -> int:
     """Start a node."""
     spec = load_spec(chain)
@@ -53,6 +66,9 @@ def run_command(
         is_producing=bool(spec.witness_keys) if produce is None else produce,
         data=data,
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return run(settings)
 
@@ -67,6 +83,9 @@ def replay_command(
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
 ) -> int:
     """Apply a file of blocks."""
     spec = load_spec(chain)
@@ -75,6 +94,9 @@ def replay_command(
         plugins=chosen_plugins(spec),
         http=None if serve is None else address(serve),
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
 
@@ -126,6 +148,14 @@ def address(text: str) -> Address:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
         raise NodeError(f"{text} is no address; expected HOST:PORT, as {DEFAULT_HTTP}")
     return Address(host, int(port))
+
+
+def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the origins whose pages are let in; None for all."""
+    try:
+        return read_origins(texts)
+    except ValueError as error:
+        raise NodeError(f"--cors {error}") from None
 
 
 def say(line: str) -> None:

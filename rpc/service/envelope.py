@@ -60,13 +60,14 @@ class Bound(Struct, frozen=True):
     method: Method
     call: Call
     waits: bool
-    loopback_only: bool
+    needs_local: bool
 
 
 class Service:
     """Serves methods over the objects that they work on (`state`, `processor`, ..., passed by name), in the dialect of one chain.
 
-    `plugins` are the enabled ones; None stands for all. Methods may also work on `service` itself, on `wire` and on `spec`.
+    `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
+    at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
     """
 
     def __init__(
@@ -76,24 +77,29 @@ class Service:
         wire: Wire,
         plugins: Collection[str] | None = None,
         clock: Clock = time.time,
+        withheld: str = "",
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
         self._turns = Turns()
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
+        self._withheld: dict[Path, str] = {}
         for method in methods:
             enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
             path = tuple(method.name.split("."))
-            if enabled:
+            needs_local = method.loopback_only or method.needs_local
+            if withheld and method.loopback_only:
+                self._withheld[path] = withheld
+            elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
-                served[path] = Bound(method, call, method.waits, method.loopback_only)
+                served[path] = Bound(method, call, method.waits, needs_local)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, method.loopback_only)
+                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served = served
-        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.loopback_only)}
+        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.method.loopback_only)}
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
     # -------------------------------------------------------------- what jsonrpc.* shows
@@ -116,14 +122,15 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
-    async def answer_in_turn(self, body: bytes, local: bool = False) -> Reply:
+    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
         """Return `answer`, once it is this request's turn among all others."""
-        return await self._turns.take(partial(self.answer, body, local))
+        return await self._turns.take(partial(self.answer, body, local, why_not_local))
 
-    def answer(self, body: bytes, local: bool = False) -> Reply:
+    def answer(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
-        `local`: the request comes from a program on this machine, which may call every method.
+        `local`: the request comes from a program on this machine, which may call every method;
+        `why_not_local` tells the others why they may not.
         """
         try:
             request = read_json(body)
@@ -132,16 +139,16 @@ class Service:
         except Exception as error:
             return self._bug(None, error, body)
         if type(request) is not list:
-            return self._one(request, local)
+            return self._one(request, local, why_not_local)
         if not request:
             return _error(None, plain_error(SERVER_ERROR, "Array is invalid"))
-        return self._batch(request, local)
+        return self._batch(request, local, why_not_local)
 
-    async def _batch(self, requests: list[Any], local: bool) -> bytes:
+    async def _batch(self, requests: list[Any], local: bool, why_not_local: str) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
-            reply = await self._turns.take(partial(self._one, request, local))
+            reply = await self._turns.take(partial(self._one, request, local, why_not_local))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -151,7 +158,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool) -> Reply:
+    def _one(self, request: Any, local: bool, why_not_local: str) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -178,8 +185,10 @@ class Service:
             except ChainError as error:
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
         bound = self._served.get(path)
-        if bound is None or (bound.loopback_only and not local):
+        if bound is None:
             return self._not_found(request_id, path, local)
+        if bound.needs_local and not local:
+            return self._refused_with_hint(request_id, not_found(path, self._groups[False]), DISPATCH_ERROR, why_not_local)
         if bound.waits:
             return self._wait(bound, params, request_id, request)
         try:
@@ -219,8 +228,12 @@ class Service:
 
     def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
         """Return the answer to a call of a method whose plugins are off, with a hint how to turn them on."""
+        return self._refused_with_hint(request_id, error, code, hint(plugins))
+
+    def _refused_with_hint(self, request_id: int | str | None, error: ChainError, code: int, text: str) -> bytes:
         said = error_object(error, code, self.wire, self.clock)
-        said["data"]["hint"] = hint(plugins)
+        if text:
+            said["data"]["hint"] = text
         return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
@@ -241,6 +254,8 @@ class Service:
         error = not_found(path, self._groups[local])
         if path in self._off:
             return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
+        if path in self._withheld:
+            return self._refused_with_hint(request_id, error, DISPATCH_ERROR, self._withheld[path])
         said = error_object(error, DISPATCH_ERROR, self.wire, self.clock)
         closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
         if closest:
