@@ -24,7 +24,7 @@ from tests.helpers.attackers import ONE_SHOT, Target, shoot
 from tests.helpers.mutations import damaged
 from tests.helpers.nodes import DEV
 
-NAMES = tuple(name for account in DEV.genesis.accounts for name in account.names)
+NAMES = tuple(account.name for account in DEV.genesis.accounts)
 SAMPLES = 60
 # The part of the run after which what has been allocated must do, but for the state.
 WARM_UP = 0.25
