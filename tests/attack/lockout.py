@@ -36,7 +36,7 @@ WARM_UP_SECONDS = 5
 ASK_TIMEOUT = 30.0
 # Attackers are elsewhere in truth: here they get what the node leaves of the processors.
 NICE = 10
-PROCESSES = 2
+PROCESSES = 1
 HELD_PER_KIND = 150
 HOLD_AGAIN_SECONDS = 5
 EDIT_SECONDS = 3.5
