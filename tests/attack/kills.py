@@ -82,16 +82,23 @@ class Worker:
         self._start_seconds, self._switch_seconds = 0.5, 0.02
         self._switching = threading.Event()
         self._answers = 0
+        self.data = place
+        self.known = Acknowledged([])
+        self.other = dev_chain()
+        self.branch: list[SignedBlock] = []
         self._renew()
 
     def run(self, kills: int) -> None:
         """Kill so often; the last kill is followed by a start, too."""
+        try:
+            self._run(kills)
+        except Lost as error:
+            raise Lost(f"after {self.counts['kills']} kills, the last of them in {self.last}: {error}") from None
+
+    def _run(self, kills: int) -> None:
         for _ in range(kills):
             kind = self._random.choices(self._kinds, [KINDS[name] for name in self._kinds])[0]
-            try:
-                self._one(kind)
-            except Lost as error:
-                raise Lost(f"after {self.counts['kills']} kills, the last of them in {self.last}: {error}") from None
+            self._one(kind)
             self.last = kind
             self.counts["kills"] += 1
             self.counts[f"in {kind}"] += 1
@@ -106,9 +113,7 @@ class Worker:
             shutil.rmtree(self.data)
         self._folders += 1
         self.data = self._place / f"data{self._folders}"
-        self.known = Acknowledged([])
-        self.other = dev_chain()
-        self.branch: list[SignedBlock] = []
+        self.known, self.other, self.branch = Acknowledged([]), dev_chain(), []
 
     def _one(self, kind: str) -> None:
         """Start a node, let it do something, and kill it."""

@@ -29,7 +29,7 @@ def main(_name: str, _folder: str, runs: str, seconds: str, seed: str) -> int:
     while (int(runs) < 0 or pushed < int(runs)) and (not int(seconds) or time.monotonic() - start < int(seconds)):
         number += 1
         # What the decorator `seed` of hypothesis sets; of a state machine it reads only this.
-        Sequences._hypothesis_internal_use_seed = number  # type: ignore[attr-defined]
+        Sequences._hypothesis_internal_use_seed = number
         run_state_machine_as_test(Sequences, settings=SETTINGS)
         pushed = FREE[0].pushed
     print(f"operations: {pushed}\naccepted transactions: {FREE[0].accepted}, blocks: {FREE[0].blocks}", flush=True)

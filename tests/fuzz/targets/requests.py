@@ -1,7 +1,8 @@
 """The target for JSON-RPC: the bytes of a request into the service of a small chain, and a proper answer out."""
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from itertools import islice
+from types import CoroutineType
 from typing import Any
 
 import msgspec
@@ -78,7 +79,7 @@ class Served:
 
 def finished(reply: Any) -> bytes:
     """Run what answers later to its end: without trio, as long as it waits for nothing; otherwise (batches) within it."""
-    assert isinstance(reply, Coroutine)
+    assert isinstance(reply, CoroutineType)
     if reply.__name__ == "_batch":
 
         async def wait() -> Any:
