@@ -17,6 +17,7 @@ from rpc.service.envelope import Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
 from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
+from rpc.service.transport.intake import Intake
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
 
@@ -27,7 +28,7 @@ BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
 WAITING_PER_SOCKET_MAX = 64
-BACKLOG_MAX = 1024
+BACKLOG_MAX = 4096
 IDLE_SECONDS_MAX = 75
 GRACE_SECONDS_MAX = 3
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
@@ -78,10 +79,12 @@ async def serve(
     `pages` supplies what GET shows at each path. Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = Guests(bounds or bounds_for())
+    intake = Intake(pages)
     gateway = Gateway(service, pages, guests, access or Access(host))
     config = server_config(host, port)
-    start = partial(listen, gateway, config, guests, is_http2=is_http2, shutdown=shutdown)  # type: ignore[arg-type]
+    start = partial(listen, gateway, config, guests, intake, is_http2=is_http2, shutdown=shutdown)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
+        nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
         # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer.

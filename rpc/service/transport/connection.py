@@ -5,6 +5,7 @@ connection only. It bounds the time that a client may let the node wait. It know
 import socket
 import traceback
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
@@ -15,6 +16,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 
 from rpc.service.transport.guests import Guest, Guests, Kind
+from rpc.service.transport.intake import Intake
 from rpc.service.transport.protocols import Ended, Protocol
 from rpc.service.transport.tasks import Limit, Tasks, bugs_logged
 
@@ -58,12 +60,13 @@ class Connection:
     `cut` ends it at once, from anywhere. Idle is a connection on which no request is open.
     """
 
-    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests) -> None:
+    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake) -> None:
         self.client = (str(peer[0]), int(peer[1]))
         self.scope = trio.CancelScope()
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
         self._config = config
         self._guests = guests
+        self._intake = intake
         self._is_idle = True
         self._is_ending = False
         self._is_gone = False
@@ -85,7 +88,13 @@ class Connection:
         """Serve it to its end."""
         try:
             with self.scope:
-                await self._serve(guest, Protocol(app, self._config, context, is_http2=is_http2), complaints.bugs)
+                self._note_idle(True)
+                # Who says nothing costs nothing more.
+                data = await self._stream.receive_some(RECEIVE_SIZE)
+                if not data:
+                    return
+                protocol = Protocol(app, self._config, context, partial(self._intake.enter, guest.address), is_http2=is_http2)
+                await self._serve(guest, protocol, bytes(data), complaints.bugs)
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         except* Exception as errors:
@@ -94,15 +103,14 @@ class Connection:
             self._guests.leave(guest)
             self._stream.socket.close()
 
-    async def _serve(self, guest: Guest, protocol: Protocol, bugs: Limit) -> None:
+    async def _serve(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
         self._protocol = protocol
         server = self._stream.socket.getsockname()[:2]
         state = ConnectionState(LifespanState({"guest": guest}))
         async with trio.open_nursery() as nursery:
-            protocol.begin(Tasks(nursery, bugs), state, self.client, server, self.send)
-            self._note_idle(True)
+            protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, server, self.send)
             try:
-                await self._receive(guest)
+                await self._receive(guest, data)
             finally:
                 # Tasks of hypercorn can wait for what will never come.
                 self._is_gone = True
@@ -110,15 +118,13 @@ class Connection:
             await protocol.handle(Closed())
         await self._close()
 
-    async def _receive(self, guest: Guest) -> None:
-        """Handle what arrives until nothing more comes."""
+    async def _receive(self, guest: Guest, data: bytes) -> None:
+        """Handle what has arrived, and what arrives until nothing more comes."""
         waiting = 0
         while True:
-            try:
-                data = await self._stream.receive_some(RECEIVE_SIZE)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return
-            await self._protocol.handle(RawData(bytes(data)))
+            if data and not self._intake.is_for_page(data):
+                await self._intake.enter(guest.address)
+            await self._protocol.handle(RawData(data))
             if not data:
                 return
             held = self._protocol.waiting_size
@@ -127,6 +133,10 @@ class Connection:
             if held < waiting:
                 self._guests.give_back(guest, Kind.BYTES, waiting - held)
             waiting = held
+            try:
+                data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return
 
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
@@ -135,6 +145,8 @@ class Connection:
                 async with self._sending:
                     await self._send(event.data)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
+                # Whatever else it has asked for, nobody waits for the answers.
+                self.scope.cancel()
                 await self._protocol.handle(Closed())
         elif isinstance(event, Closed):
             await self._close()

@@ -14,6 +14,7 @@ from hypercorn.utils import repr_socket_addr, wrap_app
 
 from rpc.service.transport.connection import Complaints, Connection
 from rpc.service.transport.guests import Guests
+from rpc.service.transport.intake import Intake
 
 # How many connections are accepted before everything else has its turn.
 ACCEPTED_AT_ONCE_MAX = 64
@@ -35,6 +36,7 @@ async def listen(
     app: ASGIFramework,
     config: Config,
     guests: Guests,
+    intake: Intake,
     *,
     is_http2: bool = False,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
@@ -61,7 +63,7 @@ async def listen(
     async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
 
         def take(accepted: socket.socket, peer: Any) -> None:
-            connection = Connection(accepted, peer, config, guests)
+            connection = Connection(accepted, peer, config, guests, intake)
             guest = guests.enter(connection.client[0], connection.cut)
             if guest is None:
                 connection.cut()

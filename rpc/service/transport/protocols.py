@@ -23,9 +23,10 @@ from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 
-# A stream is cheap to open and to reset; what the node does for each is not.
-RESETS_MAX = 500
-FRAMES_SIZE = 1 << 12
+# A stream is cheap to open and to reset; what the node does for each is not. So many more may be reset than are not.
+RESETS_MAX = 50
+# What is handled at once, in bytes. Frames of HTTP/2 can be requests.
+FRAMES_SIZE, FRAMES_SIZE_HTTP2 = 1 << 11, 1 << 9
 HANDSHAKE_TURNS_MAX = 1000
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
@@ -36,6 +37,9 @@ _BODY = frozenset({b"content-length", b"transfer-encoding"})
 _DROPPED = frozenset({b"sec-websocket-extensions"})
 
 
+Turn = Callable[[], Awaitable[None]]
+
+
 class Ended(Exception):
     """The connection has to end, for a reason that is the client's."""
 
@@ -43,8 +47,9 @@ class Ended(Exception):
 class Protocol:
     """What a connection speaks: HTTP/1.1, in which a WebSocket can be opened, or, where it is served, HTTP/2."""
 
-    def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, *, is_http2: bool) -> None:
+    def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, turn: Turn, *, is_http2: bool) -> None:
         self._app, self._config, self._context = app, config, context
+        self._turn = turn
         self._is_http2 = is_http2
         self._given: tuple[Any, ...] = ()
         self._spoken: H11Protocol | H2Protocol
@@ -86,11 +91,21 @@ class Protocol:
 
     async def _handle_frames(self, data: bytes) -> None:
         """Handle frames in pieces, since they can be tiny: what one piece makes the node do must not hold up others."""
-        for start in range(0, len(data) or 1, FRAMES_SIZE):
+        size = FRAMES_SIZE_HTTP2 if isinstance(self._spoken, H2Protocol) else FRAMES_SIZE
+        for start in range(0, len(data) or 1, size):
             if start:
                 await trio.lowlevel.checkpoint()
-            await self._spoken.handle(RawData(data[start : start + FRAMES_SIZE]))
+                await self._turn()
+            if self._is_refused:
+                break
+            await self._spoken.handle(RawData(data[start : start + size]))
             await self._after_frames()
+
+    @property
+    def _is_refused(self) -> bool:
+        """Whether a WebSocket was refused by an answer that may still be on its way: a second one must not come in between."""
+        stream = self._spoken.stream if isinstance(self._spoken, H11Protocol) else None
+        return isinstance(stream, WSStream) and stream.state is ASGIWebsocketState.HTTPCLOSED
 
     async def _after_frames(self) -> None:
         if isinstance(self._spoken, H2Protocol):
@@ -189,7 +204,7 @@ class _Frames:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.resets: list[int] = []
-        self._resets_seen = 0
+        self._resets_seen = self._requests_seen = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -199,13 +214,14 @@ class _Frames:
 
     def _is_passed_on(self, event: h2.events.Event) -> bool:
         if isinstance(event, h2.events.RequestReceived):
+            self._requests_seen += 1
             if event.stream_id is None or _is_request(event.headers):
                 return True
             self._connection.reset_stream(event.stream_id, ErrorCodes.PROTOCOL_ERROR)
             return False
         if isinstance(event, h2.events.StreamReset):
             self._resets_seen += 1
-            if self._resets_seen > RESETS_MAX:
+            if 2 * self._resets_seen > self._requests_seen + RESETS_MAX:
                 raise Ended("too many streams were reset")
             if event.stream_id is not None:
                 self.resets.append(event.stream_id)

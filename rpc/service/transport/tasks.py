@@ -12,6 +12,8 @@ import trio
 from hypercorn.config import Config
 from hypercorn.typing import AppWrapper
 
+from rpc.service.transport.intake import Intake
+
 # Pieces of a body that have arrived and that the request has not taken yet; a WebSocket's message is handed over one at a time.
 EVENTS_MAX = 10
 # Bugs of ours are logged with their traceback, up to so many a minute: whoever has found one can repeat it.
@@ -86,8 +88,8 @@ class Inbox:
 class Tasks:
     """What hypercorn calls a task group."""
 
-    def __init__(self, nursery: trio.Nursery, bugs: Limit) -> None:
-        self._nursery, self._bugs = nursery, bugs
+    def __init__(self, nursery: trio.Nursery, address: str, intake: Intake, bugs: Limit) -> None:
+        self._nursery, self._address, self._intake, self._bugs = nursery, address, intake, bugs
 
     def spawn(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
         """Start a task of a protocol."""
@@ -104,6 +106,8 @@ class Tasks:
     async def _run(self, app: AppWrapper, scope: Any, inbox: Inbox, send: Callable[[Any], Awaitable[None]]) -> None:
         """Run a request to its end. What it raises is a bug of ours, and ends this request only."""
         try:
+            if not self._intake.is_page(scope["path"]):
+                await self._intake.enter(self._address)
             await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
         except* Exception as errors:
             if self._bugs.lets_through():

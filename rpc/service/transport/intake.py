@@ -1,0 +1,81 @@
+"""Whose input is worked on next. However many connections send however much, a turn of the event loop stays short, so that
+whoever waits for a page or a block waits for a few short turns. It knows no protocol.
+"""
+
+import time
+from collections import deque
+from collections.abc import Collection
+
+import trio
+
+# How long input may be worked on in one turn of the event loop.
+SLICE_SECONDS = 0.005
+RELEASED_MAX = 64
+
+
+class Intake(trio.abc.Instrument):
+    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns. Requests for pages never wait.
+
+    It watches the loop as an instrument of trio: `after_io_wait` begins a turn.
+    """
+
+    def __init__(self, pages: Collection[str] = ()) -> None:
+        self._pages = frozenset(pages)
+        self._starts = tuple(f"{verb} {path} ".encode() for path in pages for verb in ("GET", "HEAD"))
+        self._begun = time.perf_counter()
+        self._waiting: dict[str, deque[trio.Event]] = {}
+        self._is_wanted = trio.Event()
+        self._released = 1
+
+    def after_io_wait(self, timeout: float) -> None:
+        """Begin a turn."""
+        self._begun = time.perf_counter()
+
+    def is_for_page(self, data: bytes) -> bool:
+        """Whether bytes begin with a request for a page."""
+        return data.startswith(self._starts)
+
+    def is_page(self, path: str) -> bool:
+        """Whether a path is that of a page."""
+        return path in self._pages
+
+    async def enter(self, address: str) -> None:
+        """Wait until input of an address may be worked on; not a checkpoint when that is now."""
+        if not self._waiting and time.perf_counter() - self._begun < SLICE_SECONDS:
+            return
+        turn = trio.Event()
+        self._waiting.setdefault(address, deque()).append(turn)
+        self._is_wanted.set()
+        try:
+            await turn.wait()
+        except trio.Cancelled:
+            turn.set()  # so that it is passed over
+            raise
+
+    async def run(self) -> None:
+        """Let in what waits: in each turn of the loop as much as the turn before had time for."""
+        trio.lowlevel.add_instrument(self)
+        try:
+            while True:
+                await self._is_wanted.wait()
+                seconds = time.perf_counter()
+                await trio.lowlevel.checkpoint()
+                seconds = time.perf_counter() - seconds
+                self._released = max(1, self._released // 2) if seconds > SLICE_SECONDS else min(RELEASED_MAX, self._released + 1)
+                self._release(self._released)
+                if not self._waiting:
+                    self._is_wanted = trio.Event()
+        finally:
+            trio.lowlevel.remove_instrument(self)
+
+    def _release(self, count: int) -> None:
+        """Let in so many, one of each address after another."""
+        while count and self._waiting:
+            address = next(iter(self._waiting))
+            turns = self._waiting.pop(address)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[address] = turns
+            if not turn.is_set():
+                turn.set()
+                count -= 1
