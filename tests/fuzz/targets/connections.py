@@ -13,6 +13,7 @@ from hypercorn.utils import wrap_app
 from rpc.service.transport.asgi import Gateway, server_config
 from rpc.service.transport.connection import Complaints, Connection
 from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.intake import Intake
 from rpc.service.transport.rights import Access
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
@@ -94,13 +95,17 @@ def connection(prefix: bytes) -> Run:
     async def serve(pieces: list[bytes]) -> None:
         guests = Guests(bounds)
         handle = wrap_app(Gateway(service, {}, guests, Access()), config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
-        served = Connection(unused.dup(), CLIENT, config, guests)
+        intake = Intake()
+        served = Connection(unused.dup(), CLIENT, config, guests, intake)
         served._stream.socket.close()
         served._stream = Stream(pieces)  # type: ignore[assignment]
         guest = guests.enter(CLIENT[0], served.cut)
         assert guest is not None
         with trio.fail_after(SECONDS_MAX):
-            await served.run(guest, handle, WorkerContext(None), Complaints(), is_http2=True)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(intake.run)
+                await served.run(guest, handle, WorkerContext(None), Complaints(), is_http2=True)
+                nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:
         pieces = [piece for piece in data.split(SPLIT) if piece]
