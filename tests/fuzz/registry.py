@@ -19,6 +19,7 @@ TARGETS: dict[str, Target] = {
         Target("block_file", "files", 80, FILES, 8192),
         Target("block_log", "files", 50, FILES, 8192),
         Target("specs", "files", 30, ("node.specs",)),
+        Target("snapshots", "snapshots", 20, ("node.snapshots.file",), 8192),
         Target("keys", "texts", 80, ("state.protocol.keys", "state.protocol.values"), 512),
         Target("signatures", "texts", 30, ("state.protocol.keys",), 128),
         Target("edits", "texts", 40, ("state.effects.edits",)),

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import zstandard
+
 from node.specs import SPEC_FOLDER, load_spec
 from state.protocol.keys.keys import public_key, public_key_text, secret_from_seed, wif_from_secret
 from state.protocol.keys.signatures import Canonical, sign
@@ -30,7 +32,14 @@ def main() -> int:
     write("blocks", [wire.pack_block(block) for block in blocks])
     write("blocks_json", [as_json(wire.block_to_json(block, i % 2 == 0)) for i, block in enumerate(blocks)])
     write("rpc", [*requests(), *(request_of(wire.transaction_to_json(trx)) for trx in transactions[::3])])
-    others = {"block_file": block_files(), "block_log": block_logs(), "specs": specs(), "keys": keys(), "edits": edits()}
+    others = {
+        "block_file": block_files(),
+        "block_log": block_logs(),
+        "snapshots": snapshots(),
+        "specs": specs(),
+        "keys": keys(),
+        "edits": edits(),
+    }
     for name, seeds in others.items():
         write(name, list(seeds))
     write(
@@ -121,6 +130,29 @@ def block_logs() -> Iterator[bytes]:
         index = b"".join(OFFSET.pack(start) for start, _ in frames(log_bytes(indexed))) if indexed else b""
         data = data[: len(data) - cut]
         yield len(data).to_bytes(4, "little") + data + index
+
+
+def snapshots() -> Iterator[bytes]:
+    """Whole files: without sections, and with some of no, one and two chunks."""
+    yield snapshot({})
+    yield snapshot({"rows": [b"abc" * 50], "none": []})
+    yield snapshot({"a": [b"x" * 2000, b"y"], "b": [bytes(range(256))], "c": [b""]})
+
+
+def snapshot(sections: dict[str, list[bytes]]) -> bytes:
+    """A snapshot file of format version 1 (node/snapshots/file.py), its digests still to be set."""
+    data, index = b"COINSNAP" + (1).to_bytes(4, "little") + bytes(4), []
+    for name, chunks in sections.items():
+        packed = [zstandard.compress(chunk, 1) for chunk in chunks]
+        framed = b"".join(
+            len(each).to_bytes(4, "little") + len(chunk).to_bytes(4, "little") + each for each, chunk in zip(packed, chunks, strict=True)
+        )
+        index.append({"name": name, "schema": "", "start": len(data), "size": len(framed), "digest": ""})
+        data += framed
+    chain = {"name": "dev", "chain_id": "00" * 32, "genesis": "00" * 32}
+    head = {"number": 1, "block_id": "00" * 20, "time": 1, "digest": "", "block": "", "hardfork_times": [1], "is_changed_by_hand": False}
+    end = as_json({"program": "coind", "chain": chain, "head": {**head, "plugins": []}, "sections": index})
+    return data + end + len(data).to_bytes(8, "little") + bytes(32)
 
 
 def specs() -> Iterator[bytes]:
