@@ -1,4 +1,4 @@
-# Sourced by the launchers, which set `root` and `profile` (run or test): sets `python`, a Python that has the pins of pyproject.toml.
+# Sourced by the launchers, which set `root` and `profile` (run, test or fuzz): sets `python`, a Python that has the pins of pyproject.toml.
 # A usual start only compares two small files: it starts no Python and no pip. bin/setup.py writes what is compared here.
 python=$root/.venv/bin/python
 notes=$root/.venv/lib/coind

@@ -26,8 +26,8 @@ UNFINISHED = VENV / "unfinished"
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# What is ready once a profile has been installed: the pins of "test" contain those of "run".
-INCLUDES = {"run": ("run",), "test": ("run", "test")}
+# What is ready once a profile has been installed: each of them contains the pins of those before it.
+INCLUDES = {"run": ("run",), "test": ("run", "test"), "fuzz": ("run", "test", "fuzz")}
 
 # Settings of the caller that would send packages elsewhere.
 MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
@@ -78,8 +78,8 @@ def pins_of(project: bytes, profile: str) -> Pins:
     """The pins of a profile, from the text of pyproject.toml: the only place where they stand."""
     content = tomllib.loads(project.decode())
     packages = list(content["project"]["dependencies"])
-    if profile != "run":
-        packages += content["project"]["optional-dependencies"][profile]
+    for included in INCLUDES[profile]:
+        packages += content["project"]["optional-dependencies"].get(included, [])
     return Pins(packages, content["tool"]["coind"]["constraints"])
 
 

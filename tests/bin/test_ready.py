@@ -33,7 +33,7 @@ def checkout(tmp_path: Path) -> Path:
     """A checkout that is set up, below a path with blanks; its Python tells how it was called, the system's fails."""
     root = tmp_path / "a check out"
     (root / "bin").mkdir(parents=True)
-    for name in ("coind", "ready.sh"):
+    for name in ("coind", "test", "ready.sh"):
         shutil.copy(ROOT / "bin" / name, root / "bin" / name)
     (root / "pyproject.toml").write_text("pins")
     script(root / ".venv/bin/python", 'printf "%s|" "$PYTHONPATH" "$PWD" "$@"')
@@ -74,6 +74,15 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
+@pytest.mark.parametrize("name", ["clients", "attack", "simulate", "fuzz"])
+def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
+    needed = "fuzz" if name == "fuzz" else "test"
+    assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
+    (checkout / f".venv/lib/coind/{needed}.toml").write_text("pins")
+    module = "simulation" if name == "simulate" else name
+    assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (0, f"|{checkout}|-m|tests.{module}|--count|1|")
+
+
 def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> None:
     moved = checkout.rename(tmp_path / "moved")
     assert start(moved / "bin/coind", "run", folder=tmp_path) == (SETUP_STATUS, f"-I {moved}/bin/setup.py run\n")
@@ -81,7 +90,7 @@ def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> Non
 
 def pins() -> setup.Pins:
     """Everything that is pinned."""
-    return setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "test")
+    return setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "fuzz")
 
 
 def name_of(requirement: str) -> str:
@@ -95,9 +104,10 @@ def test_versions_are_exact() -> None:
     assert len({name_of(pin) for pin in every}) == len(every)
 
 
-def test_run_needs_no_more_than_test() -> None:
+def test_run_needs_no_more_than_test_and_that_no_more_than_fuzz() -> None:
     run = setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "run")
-    assert set(run.packages) < set(pins().packages)
+    test = setup.pins_of((ROOT / "pyproject.toml").read_bytes(), "test")
+    assert set(run.packages) < set(test.packages) < set(pins().packages)
 
 
 def test_everything_that_is_pulled_in_is_pinned() -> None:

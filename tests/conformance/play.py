@@ -39,7 +39,7 @@ SERVED_HERE = ("account_history_api.enum_virtual_ops",)
 class Player:
     """A chain at genesis, with the named plugins, and the events of a case, in the order of their steps."""
 
-    def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS) -> None:
+    def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS, processor: type[DirectProcessor] = DirectProcessor) -> None:
         self.folder = folder
         self.chain = Chain(new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, plugins)))
         self.wire = self.chain.state.wire
@@ -53,7 +53,7 @@ class Player:
             plugins=None if plugins is PLUGINS else tuple(plugins),
             state=self.chain.state,
             chain=self.chain,
-            processor=DirectProcessor(self.chain),
+            processor=processor(self.chain),
         )
         self.served = set(self.service.method_names)
 

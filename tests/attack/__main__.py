@@ -1,0 +1,72 @@
+"""Attacks real nodes: `bin/test attack [NAME]... [--count N] [--seed S]`. Takes long with the full counts, and is not part of the tests.
+
+A part is a module of this folder with `run(count, seed) -> dict[str, int]`, which returns what it has counted and raises for whatever
+a node must not do. What the counts are of, and the full ones, stand in PARTS.
+"""
+
+import argparse
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+
+from msgspec import Struct
+
+SEED_MAX = 2**31 - 1
+
+
+class Part(Struct, frozen=True):
+    """A part of the attack: the number of what it does in full, and the word for it."""
+
+    count: int
+    of: str
+
+
+PARTS = {
+    "kills": Part(1000, "kills"),
+    "power": Part(10_000, "power cuts"),
+    "damage": Part(10_000, "damaged files"),
+    "hostile": Part(20_000, "hostile requests"),
+    "lockout": Part(120, "seconds of attack"),
+    "soak": Part(3600, "seconds of load"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named parts, or all that are there; the status is 0 when none failed."""
+    known = [name for name in PARTS if find_spec(f"tests.attack.{name}") is not None]
+    parser = argparse.ArgumentParser(prog="bin/test attack", description="Attack real nodes.")
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(f'{name} ({PARTS[name].of})' for name in known)}; all by default")
+    parser.add_argument("--count", type=int, default=0, help="instead of the full count")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random; another one each time by default")
+    chosen = parser.parse_args(arguments)
+    unknown = set(chosen.name) - set(known)
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    seed = chosen.seed or secrets.randbelow(SEED_MAX) + 1
+    failed = [name for name in chosen.name or known if not succeeds(name, chosen.count or PARTS[name].count, seed)]
+    for name in failed:
+        print(f"again: bin/test attack {name} --count {chosen.count or PARTS[name].count} --seed {seed}")
+    return 1 if failed else 0
+
+
+def succeeds(name: str, count: int, seed: int) -> bool:
+    """Run a part and print its line of the table."""
+    run: Callable[[int, int], dict[str, int]] = import_module(f"tests.attack.{name}").run
+    start = time.monotonic()
+    try:
+        counted, problem = run(count, seed), ""
+    except Exception as error:
+        traceback.print_exc()
+        counted, problem = {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    seconds = time.monotonic() - start
+    said = problem or ", ".join(f"{value:,} {key.replace('_', ' ')}" for key, value in counted.items())
+    print(f"{name:9} {count:>7,} {PARTS[name].of:18} {seconds:7.0f} s  {'FAILED' if problem else 'good'}  {said}", flush=True)
+    return not problem
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

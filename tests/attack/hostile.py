@@ -1,0 +1,183 @@
+"""Hostile requests over every lane: HTTP/1.1, HTTP/2 (prior knowledge), WebSockets, each with and without an end of the client's side.
+
+After each of them the node answers GET /health; at the end it is still the same process, it stops in order, and its log has no traceback.
+"""
+
+import contextlib
+import json
+import socket
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.attack.nodes import Client, Gone, Node, running, supported
+from tests.fuzz.registry import TARGETS
+from tests.fuzz.target import kept_inputs
+from tests.helpers.attackers import CALL, ONE_SHOT, Target, h2_call, h2_start, head, shoot, upgrade, ws_frame
+from tests.helpers.mutations import JUNK, damaged
+
+ANSWER_SECONDS_MAX = 5.0
+HEALTH_SECONDS_MAX = 5.0
+LOOK_SECONDS = 0.15  # how long an answer to a broken request is waited for
+SIZES = (10, 100, 1000, 100_000)
+HTTP2_OPTION = "--http2"
+# Long tasks of a program with local rights are no attack.
+LOCAL_GROUPS = ("debug_node_api", "dev_api")
+
+Lane = Callable[[bytes], bytes]
+
+
+def run(count: int, seed: int) -> dict[str, int]:
+    """Send so many hostile requests, half of them to a node with HTTP/2 where that is an option."""
+    options = [[], [HTTP2_OPTION]] if supported(HTTP2_OPTION) else [[]]
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="coind-hostile-") as place:
+        for number, each in enumerate(options):
+            with running(Path(place) / str(number), "--no-produce", *each) as node:
+                attacker = Attacker(node, Random(f"{seed}/{number}"))
+                attacker.attack(count // len(options))
+                attacker.end()
+            total += attacker.counts
+            total["slowest_health_ms"] = max(total["slowest_health_ms"], round(attacker.slowest * 1000))
+    return dict(total)
+
+
+class Attacker:
+    """Sends to one node what it must survive."""
+
+    def __init__(self, node: Node, random: Random) -> None:
+        self.counts: Counter[str] = Counter()
+        self.slowest = 0.0
+        self._node, self._random = node, random
+        self._target = Target(node.port)
+        self._ordinary = Client(node, HEALTH_SECONDS_MAX)
+        self._requests = [request for path in kept_inputs(TARGETS["rpc"]) if is_remote(request := read(path))]
+        assert len(self._requests) > 100
+
+    def attack(self, count: int) -> None:
+        """Everything that is prepared once, then what is made at random."""
+        for name, request in ONE_SHOT.items():
+            shoot(self._target, request, LOOK_SECONDS)
+            self._check("prepared", f"{name}")
+            self._exchange(request)
+            self._check("prepared", f"{name}, and the end")
+        while sum(self.counts.values()) < count:
+            name, request = self._made()
+            self._exchange(request)
+            self._check(name, repr(request[:1000]))
+
+    def end(self) -> None:
+        """Stop the node, and look at what it has written."""
+        status = self._node.stop()
+        words = self._node.errors.read_text("utf-8", "replace")
+        assert status == 0, f"the node ended with status {status}: {words[-1000:]}"
+        assert "Traceback" not in words, f"a traceback: {words[words.index('Traceback') :][:3000]}"
+
+    def _made(self) -> tuple[str, bytes]:
+        """A request that is wrong in a random way, on a random lane."""
+        random = self._random
+        kind = random.choice(("confused", "confused", "confused", "batch", "deep", "number", "bytes", "bytes"))
+        if kind == "bytes":
+            return kind, mutated(random, random.choice(list(ONE_SHOT.values())))
+        if kind == "confused":
+            body = damaged(random, random.choice(self._requests))
+        elif kind == "batch":
+            body = b"[" + b",".join(damaged(random, random.choice(self._requests)) for _ in range(random.randint(0, 20))) + b"]"
+        elif kind == "deep":
+            body = random.choice((b"[", b'{"a":', b'[{"params":')) * random.choice(SIZES)
+        else:
+            number = random.choice((b"9", b"1e", b"-", b"0.")) + b"9" * random.choice(SIZES)
+            body = b'{"jsonrpc":"2.0","id":%s,"method":"condenser_api.get_block","params":[%s]}' % (number, number)
+        lane = random.choice(("http", "http", "chunked", "websocket", "http2"))
+        return f"over {lane}", LANES[lane](body)
+
+    def _exchange(self, request: bytes) -> bytes:
+        """Send bytes, end the client's side, and take what comes until the node ends its side."""
+        answer = b""
+        with contextlib.suppress(OSError), self._target.connect() as line:
+            line.settimeout(ANSWER_SECONDS_MAX)
+            with contextlib.suppress(OSError):
+                line.sendall(request)
+                line.shutdown(socket.SHUT_WR)
+            while data := line.recv(65536):
+                answer += data
+        return answer
+
+    def _check(self, kind: str, request: str) -> None:
+        """See whether an ordinary client is answered."""
+        self.counts[kind] += 1
+        start = time.monotonic()
+        try:
+            shown = self._ordinary.health()
+        except (Gone, ValueError):
+            # The kept connection may have been ended in order.
+            shown = self._again(request)
+        self.slowest = max(self.slowest, time.monotonic() - start)
+        assert "head_block_number" in shown, shown
+        assert self._node.is_running, f"{request} has ended the node: {self._node.words()}"
+
+    def _again(self, request: str) -> dict[str, Any]:
+        try:
+            return self._ordinary.health()
+        except (Gone, ValueError) as error:
+            state = "runs" if self._node.is_running else f"has ended with status {self._node.process.poll()}"
+            raise AssertionError(f"after {request}: /health isn't answered ({error}); the node {state}: {self._node.words()}") from None
+
+
+def read(path: Path) -> Any:
+    """A seed as a value; None where it is none."""
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError:
+        return None
+
+
+def is_remote(request: Any) -> bool:
+    """Whether a request is for everybody."""
+    return isinstance(request, dict) and not any(group in json.dumps(request) for group in LOCAL_GROUPS)
+
+
+def mutated(random: Random, data: bytes) -> bytes:
+    """Bytes with some of them changed, removed or doubled."""
+    changed = bytearray(data)
+    for _ in range(random.choice((1, 1, 2, 5, 20))):
+        place = random.randrange(len(changed) + 1)
+        how = random.randrange(4)
+        if how == 0:
+            changed[place : place + 1] = bytes([random.randrange(256)])
+        elif how == 1:
+            del changed[place : place + random.choice((1, 2, 9, 100))]
+        elif how == 2:
+            changed[place:place] = changed[place : place + random.choice((1, 9, 100))]
+        else:
+            changed[place:place] = str(random.choice(JUNK)).encode("utf-8", "replace")
+    return bytes(changed)
+
+
+def over_http(body: bytes) -> bytes:
+    """A request with a length."""
+    return head("POST / HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", "Connection: close") + body
+
+
+def over_chunks(body: bytes) -> bytes:
+    """A request in two chunks."""
+    middle = len(body) // 2
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:middle], body[middle:]) if part)
+    return head("POST / HTTP/1.1", "Host: localhost", "Transfer-Encoding: chunked", "Connection: close") + chunks + b"0\r\n\r\n"
+
+
+def over_websocket(body: bytes) -> bytes:
+    """Messages over a WebSocket, the last of them good, and its end."""
+    return upgrade() + ws_frame(body) + ws_frame(body, 2) + ws_frame(CALL) + ws_frame(b"\x03\xe8", 8)
+
+
+def over_http2(body: bytes) -> bytes:
+    """Two requests over HTTP/2, the second of them good."""
+    return h2_start() + b"".join(h2_call(stream, piece) for stream, piece in ((1, body[:16_000]), (3, CALL)))
+
+
+LANES: dict[str, Lane] = {"http": over_http, "chunked": over_chunks, "websocket": over_websocket, "http2": over_http2}

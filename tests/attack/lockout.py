@@ -1,0 +1,212 @@
+"""Every attack that is to keep others out, all of them at once, while an ordinary client asks for /health and blocks are produced.
+
+The attackers run in processes of their own and come from several addresses. Measured are the waits of the client, from its own address
+and from one that an attacker uses as well, and how long after its slot a block is seen. They need a machine without other work.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import Wire
+from state.protocol.values.text import time_text
+from tests.attack.nodes import Client, Gone, Node, running, supported
+from tests.conftest import ROOT
+from tests.helpers.attackers import FLOODS, HOLDING, Target, hold
+from tests.helpers.nodes import DEV
+
+HEALTH_SECONDS_MAX = 0.5
+BLOCK_SECONDS_MAX = 0.5
+ASK_SECONDS = 0.05
+WARM_UP_SECONDS = 5
+ASK_TIMEOUT = 30.0
+# Attackers are elsewhere in truth: here they get what the node leaves of the processors.
+NICE = 10
+PROCESSES = 1
+HELD_PER_KIND = 150
+HOLD_AGAIN_SECONDS = 5
+EDIT_SECONDS = 3.5
+EDIT_SIZE, HUNKS, HUNK_SIZE = 58_000, 28, 2000
+ORDINARY, CROWDED = "127.0.0.1", "127.0.0.77"
+
+
+def run(count: int, seed: int) -> dict[str, int]:
+    """Attack for so many seconds."""
+    options = ["--http2"] if supported("--http2") else []
+    folder = tempfile.TemporaryDirectory(prefix="coind-lockout-")
+    with folder as place, running(Path(place), "--data", Path(place) / "data", *options) as node:
+        watcher = Watcher(node)
+        command = [sys.executable, "-m", "tests.attack.lockout", str(node.port)]
+        attackers = [subprocess.Popen([*command, f"{seed}/{number}"], cwd=ROOT) for number in range(PROCESSES)]
+        try:
+            watcher.watch(WARM_UP_SECONDS + count)
+        finally:
+            for each in attackers:
+                each.kill()
+                each.wait()
+        assert node.is_running, f"the node has ended: {node.words()}"
+        assert "Traceback" not in node.words(), node.words()
+    return watcher.judged()
+
+
+class Watcher:
+    """An ordinary client who asks for /health again and again, over a new connection each time."""
+
+    def __init__(self, node: Node) -> None:
+        self.waits: dict[str, list[float]] = {ORDINARY: [], CROWDED: []}
+        self.late: list[float] = []
+        self.refused: Counter[str] = Counter()
+        self._node = node
+        self._head = 0
+        self._starved = 0.0
+        self._lock = threading.Lock()
+
+    def watch(self, seconds: float) -> None:
+        """Ask from two addresses for some time."""
+        threads = [threading.Thread(target=self._watch, args=(source, time.monotonic() + seconds)) for source in self.waits]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self._starved = self._node.starved_seconds()
+
+    def judged(self) -> dict[str, int]:
+        """The figures in milliseconds; raises AssertionError where they are too large."""
+        figures = {"blocks": len(self.late), "latest_block_ms": milliseconds(max(self.late, default=0.0))}
+        figures["ms_without_a_processor"] = milliseconds(self._starved)
+        for source, name in ((ORDINARY, "health"), (CROWDED, "health_from_an_attacker's_address")):
+            waits = sorted(self.waits[source])
+            assert waits, f"nobody was answered at {source}"
+            figures[f"{name}_max_ms"] = milliseconds(waits[-1])
+            figures[f"{name}_p99_ms"] = milliseconds(waits[len(waits) * 99 // 100])
+            figures[f"{name}_asked"] = len(waits)
+            figures[f"{name}_not_answered"] = self.refused[source]
+        assert len(self.late) > 1, f"no blocks were seen: {figures}"
+        assert figures["health_max_ms"] <= HEALTH_SECONDS_MAX * 1000, f"an ordinary client waited for /health: {figures}"
+        assert not self.refused[ORDINARY], f"an ordinary client was turned away from /health: {figures}"
+        assert figures["latest_block_ms"] <= BLOCK_SECONDS_MAX * 1000, f"a block was late: {figures}"
+        return figures
+
+    def _watch(self, source: str, until: float) -> None:
+        warm = time.monotonic() + WARM_UP_SECONDS
+        while time.monotonic() < until:
+            start = time.monotonic()
+            shown = self._health(source)
+            waited = time.monotonic() - start
+            if start >= warm:
+                if shown is None:
+                    self.refused[source] += 1
+                self.waits[source].append(waited)
+            if shown is not None:
+                self._note_head(shown, is_counted=start >= warm)
+            time.sleep(ASK_SECONDS)
+
+    def _health(self, source: str) -> dict[str, Any] | None:
+        connection = http.client.HTTPConnection(self._node.host, self._node.port, ASK_TIMEOUT, (source, 0))
+        try:
+            connection.request("GET", "/health")
+            shown: dict[str, Any] = json.loads(connection.getresponse().read())
+            return shown
+        except (OSError, http.client.HTTPException, ValueError):
+            return None
+        finally:
+            connection.close()
+
+    def _note_head(self, shown: dict[str, Any], is_counted: bool) -> None:
+        """Note how late a block is that is seen for the first time."""
+        now = time.time()
+        with self._lock:
+            if shown["head_block_number"] > self._head:
+                slot = datetime.fromisoformat(shown["head_block_time"]).replace(tzinfo=UTC).timestamp()
+                if self._head and is_counted:
+                    self.late.append(now - slot)
+                self._head = shown["head_block_number"]
+
+
+def milliseconds(seconds: float) -> int:
+    """Seconds in milliseconds."""
+    return round(seconds * 1000)
+
+
+# ------------------------------------------------------------------ the attackers' process
+
+
+def attack(port: int, seed: str, only: str = "") -> None:
+    """Attack in every way, or in one, each in a thread of its own, until killed."""
+    random = Random(seed)
+    stop = threading.Event()
+    os.nice(NICE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    for number, flood in enumerate(FLOODS.values()):
+        source = f"127.0.0.{random.randint(2, 60)}" if number % 4 else CROWDED
+        threading.Thread(target=flood, args=(Target(port, source=source), stop), daemon=True).start()
+    threading.Thread(target=hold_for_ever, args=(port, random), daemon=True).start()
+    # One process edits: both would only contradict each other.
+    if seed.endswith("/0"):
+        threading.Thread(target=edit_for_ever, args=(port,), daemon=True).start()
+    stop.wait()
+
+
+def hold_for_ever(port: int, random: Random) -> None:
+    """Hold connections of every kind from changing addresses; those that the node has ended are opened again."""
+    while True:
+        lines = []
+        for holder in HOLDING.values():
+            target = Target(port, source=f"127.0.0.{random.randint(2, 250)}")
+            lines += hold(holder, target, HELD_PER_KIND)
+        time.sleep(HOLD_AGAIN_SECONDS)
+        for line in lines:
+            line.close()
+
+
+def edit_for_ever(port: int) -> None:
+    """Post a large text, and edit it in the way that takes longest: hunks that fit nearly, far from where they say."""
+    node = Node.__new__(Node)
+    node.host, node.port = "127.0.0.1", port
+    body = "".join(chr(97 + i * 7 % 26) for i in range(EDIT_SIZE))
+    hunks = "".join(f"@@ -{1 + i * HUNK_SIZE},{HUNK_SIZE} +{1 + i * HUNK_SIZE},0 @@\n-{wrong(body, i)}\n" for i in range(HUNKS))
+    wire = Wire(DEV)
+    for number in range(10_000):
+        with contextlib.suppress(Gone, KeyError, ValueError):
+            send_comment(Client(node), wire, f"post{number // 2}", hunks if number % 2 else body)
+        time.sleep(EDIT_SECONDS)
+
+
+def wrong(body: str, hunk: int) -> str:
+    """The text of a hunk that differs in its middle."""
+    text = body[hunk * HUNK_SIZE : (hunk + 1) * HUNK_SIZE]
+    return text[: HUNK_SIZE // 2 - 50] + "Z" * 100 + text[HUNK_SIZE // 2 + 50 :]
+
+
+def send_comment(client: Client, wire: Wire, permlink: str, body: str) -> None:
+    """Broadcast a post of alice."""
+    head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
+    fields = {"parent_author": "", "parent_permlink": "x", "author": "alice", "permlink": permlink, "title": "", "json_metadata": ""}
+    shown = {
+        "ref_block_num": head["head_block_number"] & 0xFFFF,
+        "ref_block_prefix": int.from_bytes(bytes.fromhex(head["head_block_id"])[4:8], "little"),
+        "expiration": time_text(int(datetime.fromisoformat(head["time"]).replace(tzinfo=UTC).timestamp()) + 60),
+        "operations": [["comment", {**fields, "body": body}]],
+    }
+    trx = wire.transaction_from_json(shown, legacy=True)
+    trx.signatures = (sign(derive_secret("alice", "posting", "dev"), wire.signature_digest(trx), Canonical.bip_0062),)
+    client.call("condenser_api.broadcast_transaction", [wire.transaction_to_json(wire.seal(trx), legacy=True)])
+    client.close()
+
+
+if __name__ == "__main__":
+    attack(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,177 @@
+"""Nodes in processes of their own, and plain clients of them, for the attacks. It knows no single attack."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import ROOT
+
+START_SECONDS_MAX = 60
+END_SECONDS_MAX = 30
+CALL_SECONDS_MAX = 30
+ADDRESS = re.compile(r"http://([0-9.]+):(\d+)")
+
+
+class Gone(Exception):
+    """The node doesn't answer (any more)."""
+
+
+class Node:
+    """A node that has been started. Its output goes into files, so that nobody has to read it while it runs."""
+
+    def __init__(self, folder: Path, *arguments: str | Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.output, self.errors = folder / "stdout", folder / "stderr"
+        command = [sys.executable, "-P", "-m", "node", "run", "--http", "127.0.0.1:0", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        with self.output.open("wb") as out, self.errors.open("wb") as err:
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder, env=environment)
+        self.host, self.port = "", 0
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self.process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process lives."""
+        return self.process.poll() is None
+
+    def wait(self) -> "Node":
+        """Wait until it has printed its address; raises Gone with its last words when it ends before."""
+        latest = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < latest:
+            found = ADDRESS.search(self.output.read_text("utf-8", "replace"))
+            if found is not None:
+                self.host, self.port = found[1], int(found[2])
+                return self
+            if not self.is_running:
+                break
+            time.sleep(0.005)
+        raise Gone(f"the node didn't start (status {self.process.poll()}): {self.words()}")
+
+    def words(self) -> str:
+        """What it has written on stderr, the last of it."""
+        return self.errors.read_text("utf-8", "replace")[-2000:]
+
+    def kill(self) -> None:
+        """End it as the system does, at once."""
+        if self.is_running:
+            self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """End it in order; returns its status."""
+        if self.is_running:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(END_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def memory_kb(self) -> int:
+        """The memory that it has in use."""
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text("ascii"))
+        assert found is not None
+        return int(found[1])
+
+    def starved_seconds(self) -> float:
+        """How long it has been ready to run while others had the processors: the fault of the machine, not of the node."""
+        return int(Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+
+    def descriptors(self) -> int:
+        """The number of files and sockets that it has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+class Client:
+    """A client over one HTTP connection, which is kept; not for several threads at once. Raises Gone when nobody answers."""
+
+    def __init__(self, node: Node, seconds: float = CALL_SECONDS_MAX) -> None:
+        self._connection = http.client.HTTPConnection(node.host, node.port, timeout=seconds)
+
+    def ask(self, verb: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """Status and body of the answer to a request."""
+        try:
+            self._connection.request(verb, path, body)
+            reply = self._connection.getresponse()
+            return reply.status, reply.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise Gone(repr(error)) from None
+
+    def call(self, method: str, params: Any) -> Any:
+        """The answer to a call, as an object."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        return json.loads(self.ask("POST", "/", body)[1])
+
+    def health(self) -> dict[str, Any]:
+        """What /health shows."""
+        shown: dict[str, Any] = json.loads(self.ask("GET", "/health")[1])
+        return shown
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+@contextmanager
+def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
+    """A node that answers, and is ended at the end."""
+    node = Node(folder, *arguments)
+    try:
+        yield node.wait()
+    finally:
+        node.kill()
+
+
+class Crowd:
+    """Threads that do something again and again until it is over; an unexpected error of one is raised at the end."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._errors: list[BaseException] = []
+
+    def start(self, work: Any, *arguments: Any) -> None:
+        """Call a function until it raises Gone or it is over."""
+
+        def repeat() -> None:
+            try:
+                while not self.over.is_set():
+                    work(*arguments)
+            except Gone:
+                pass
+            except BaseException as error:
+                self._errors.append(error)
+
+        self._threads.append(threading.Thread(target=repeat, daemon=True))
+        self._threads[-1].start()
+
+    def end(self) -> None:
+        """Wait for all, and raise what one has raised."""
+        self.over.set()
+        for thread in self._threads:
+            thread.join()
+        if self._errors:
+            raise self._errors[0]
+
+
+def supported(option: str) -> bool:
+    """Whether `coind run` has an option."""
+    command = [sys.executable, "-P", "-m", "node", "run", "--help"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=False).stdout
+    return re.search(rf"(^|\s){re.escape(option)}\b", shown) is not None

@@ -1,0 +1,118 @@
+"""Targets for what a client sends: the bytes of a connection, and frames over a WebSocket, through the whole transport over a stream in
+memory. Whatever comes, only the connection may end, in bounded time.
+"""
+
+import socket
+
+import structlog.testing
+import trio
+import trio.testing
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.utils import wrap_app
+
+from rpc.service.transport.asgi import Gateway, server_config
+from rpc.service.transport.connection import Complaints, Connection
+from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.intake import Intake
+from rpc.service.transport.rights import Access
+from tests.fuzz.target import Run
+from tests.helpers.fakes import Results, fake_service
+
+SECONDS_MAX = 3600  # on trio's clock, which leaps: whoever waits longer waits for ever
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SPLIT = b"\0\xff\0\xff"  # in an input: what follows arrives by itself
+CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
+
+
+class FakeSocket:
+    """The node's address of a connection."""
+
+    def getsockname(self) -> tuple[str, int]:
+        """Return it."""
+        return SERVER
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Stream:
+    """A connection whose client sends some pieces of bytes and then no more, and takes everything."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.socket = FakeSocket()
+        self._pieces = pieces[::-1]
+        self._closed = False
+
+    async def receive_some(self, size: int) -> bytes:
+        """Return the next piece; nothing at the end."""
+        await self._turn()
+        return self._pieces.pop() if self._pieces else b""
+
+    async def send_all(self, data: bytes) -> None:
+        """Take it."""
+        await self._turn()
+
+    async def send_eof(self) -> None:
+        """Take note that nothing more comes."""
+
+    async def aclose(self) -> None:
+        """Close."""
+        self._closed = True
+
+    async def _turn(self) -> None:
+        await trio.lowlevel.checkpoint()
+        if self._closed:
+            raise trio.ClosedResourceError
+
+
+def http() -> Run:
+    """Serve a connection."""
+    return connection(b"")
+
+
+def http2() -> Run:
+    """Serve a connection that has begun with the preface of HTTP/2."""
+    return connection(PREFACE)
+
+
+def websocket() -> Run:
+    """Serve a connection that has asked for a WebSocket."""
+    return connection(UPGRADE)
+
+
+def connection(prefix: bytes) -> Run:
+    """Serve a connection that begins with some bytes and goes on with an input."""
+    service = fake_service(Results())
+    config = server_config(*SERVER)
+    bounds = bounds_for()
+    # Only the place of a socket is needed: the bytes go through a Stream.
+    unused = socket.socket()
+
+    async def serve(pieces: list[bytes]) -> None:
+        guests = Guests(bounds)
+        handle = wrap_app(Gateway(service, {}, guests, Access()), config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
+        intake = Intake()
+        served = Connection(unused.dup(), CLIENT, config, guests, intake)
+        served._stream.socket.close()
+        served._stream = Stream(pieces)  # type: ignore[assignment]
+        guest = guests.enter(CLIENT[0], served.cut)
+        assert guest is not None
+        with trio.fail_after(SECONDS_MAX):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(intake.run)
+                await served.run(guest, handle, WorkerContext(None), Complaints(), is_http2=True)
+                nursery.cancel_scope.cancel()
+
+    def run(data: bytes) -> None:
+        pieces = [piece for piece in data.split(SPLIT) if piece]
+        with structlog.testing.capture_logs() as logs:
+            trio.run(serve, [prefix, *pieces] if prefix else pieces, clock=trio.testing.MockClock(autojump_threshold=0))
+        for entry in logs:
+            if entry["log_level"] == "error":
+                raise entry["exc_info"]
+
+    return run

@@ -1,0 +1,62 @@
+"""The target for snapshot files. Everything in them is under a digest, so the digests of an input are set right first: what is fuzzed is
+what a whole file may hold.
+"""
+
+import contextlib
+import json
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+from node.failures import FileError
+from node.storage.disk import SystemDisk
+from tests.fuzz.target import Run
+from tests.fuzz.targets.files import scratch, write
+
+START_SIZE, PLACE_SIZE, DIGEST_SIZE = 16, 8, 32
+CHUNKS_SIZE_MAX = 1 << 24  # read of one input
+
+
+def snapshots() -> Run:
+    """Open a snapshot, check it, and unpack its sections."""
+    # By name, so that this module can be loaded where there are no snapshots yet.
+    opened: Any = import_module("node.snapshots.file").Snapshot
+    path, disk = scratch() / "0000000001.snapshot", SystemDisk()
+
+    def run(data: bytes) -> None:
+        write(path, with_digests(data))
+        with contextlib.suppress(FileError):
+            snapshot = opened(path, disk)
+            try:
+                snapshot.check()
+                for section in snapshot.index.sections:
+                    size = 0
+                    for chunk in snapshot.chunks(section.name):
+                        size += len(chunk)
+                        if size > CHUNKS_SIZE_MAX:
+                            break
+            finally:
+                snapshot.close()
+
+    return run
+
+
+def with_digests(data: bytes) -> bytes:
+    """A file whose digests fit what it holds, as far as its index can be found."""
+    tail = PLACE_SIZE + DIGEST_SIZE
+    begin = int.from_bytes(data[-tail:-DIGEST_SIZE], "little")
+    if not START_SIZE <= begin <= len(data) - tail:
+        return data
+    index = data[begin:-tail]
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        value = json.loads(index)
+        for section in value["sections"]:
+            section["digest"] = digest(data[section["start"] : section["start"] + section["size"]]).hex()
+        index = json.dumps(value).encode()
+    end = index + begin.to_bytes(PLACE_SIZE, "little")
+    return data[:begin] + end + digest(data[:START_SIZE] + end)
+
+
+def digest(data: bytes) -> bytes:
+    """The digest of the format."""
+    return blake2b(data, digest_size=DIGEST_SIZE).digest()

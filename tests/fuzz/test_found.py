@@ -1,0 +1,35 @@
+"""All seeds, and everything that fuzzing has ever found, through their targets once more: without atheris, in every run of the tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.registry import TARGETS
+from tests.fuzz.target import Keeper, Target, kept_inputs, kind_of, name_of
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
+def test_what_was_found_is_taken(target: Target) -> None:
+    run = target.make()
+    kept = list(kept_inputs(target))
+    assert len(kept) >= 3
+    for path in kept:
+        assert path.name == name_of(path.read_bytes()), "the name of an input is the beginning of its SHA-256"
+        try:
+            run(path.read_bytes())
+        except Exception as error:
+            raise AssertionError(f"{path}: {kind_of(error)}") from error
+
+
+def test_a_finding_is_kept_once_and_shortest(tmp_path: Path) -> None:
+    def run(data: bytes) -> None:
+        assert len(data) < 4, "too long"
+        if data == b"x":
+            raise KeyError("x")
+
+    keep = Keeper(TARGETS["keys"], run, tmp_path)
+    for data in (b"good", b"longer", b"abcde", b"x", b"ok"):
+        keep(data)
+    assert sorted(path.read_bytes() for path in (tmp_path / "keys").iterdir()) == [b"good", b"x"]
+    assert keep.count == 5
+    assert len(keep.kinds) == 2
