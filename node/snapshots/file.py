@@ -192,7 +192,7 @@ class Snapshot:
             raise Broken(f"{self.path}: damaged, or not written to its end")
         try:
             index = msgspec.json.decode(end[:-tail], type=Index)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Unfit(f"{self.path}: its index has another form: {error}") from None
         at = START.size
         for section in index.sections:

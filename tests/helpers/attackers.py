@@ -110,8 +110,15 @@ ONE_SHOT: dict[str, bytes] = {
         HEADERS,
         1,
         Encoder().encode(
-            {":method": "CONNECT", ":protocol": "websocket", ":scheme": "http", ":path": "/", ":authority": "x"}
-            | {"sec-websocket-version": "13", "sec-websocket-protocol": "é"}
+            [
+                (":method", "CONNECT"),
+                (":protocol", "websocket"),
+                (":scheme", "http"),
+                (":path", "/"),
+                (":authority", "x"),
+                ("sec-websocket-version", "13"),
+                ("sec-websocket-protocol", "é"),
+            ]
         ),
         END_HEADERS,
     )

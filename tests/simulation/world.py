@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import trio
 
+from node.ending import first_of
 from node.failures import NodeError
-from node.node import Address, Settings, Site, first_of, run_site
+from node.node import Address, Settings, Site, run_site
 from node.processor import Processor
 from node.storage.syncing import SyncPolicy
 from state.chain.chain import Move

@@ -1,10 +1,8 @@
 """Targets for short texts: keys, signatures, names, amounts and times, and the edits of a post."""
 
-from collections.abc import Callable
-from typing import Any
-
 import state.operations  # noqa: F401 - fills the registry
-from state.effects.edits import edited
+from state.effects.edits import Steps, edited
+from state.protocol.constants import EDIT_STEPS_MAX
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import (
     KEY_SIZE,
@@ -64,7 +62,9 @@ def signatures() -> Run:
 
 def edits() -> Run:
     """Edit a text."""
-    edit: Callable[[str, str], Any] = edited
+
+    def edit(old: str, body: str) -> str:
+        return edited(old, body, Steps(EDIT_STEPS_MAX))
 
     def run(data: bytes) -> None:
         size = int.from_bytes(data[:LENGTH_BYTES], "little")
