@@ -22,7 +22,7 @@ from node.memory import keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
 from node.progress import Progress
-from node.replay import TRUST_OWN, replay
+from node.replay import TRUST_OWN, BlockRefused, replay
 from node.service import new_service
 from node.storage.blockfile import BlockFile
 from node.storage.datafolder import DataFolder
@@ -182,10 +182,11 @@ async def load(site: Site, folder: DataFolder) -> None:
     # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
-        if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
+        # Without a mark nothing else vouches for the last block's signature.
+        if not await replay(site.chain, blocks, progress, skip=skip, signed=0 if log.is_marked else len(log), stop=site.stop):
             return
-    except NodeError as error:
-        raise FileError(f"{log.path}: {error}") from error
+    except BlockRefused as error:
+        raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
     folder.adopt()
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
 

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from node.failures import NodeError
 from node.specs import load_spec
 from node.storage.blockfile import SYSTEM
+from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import mark_of, read_chain, require_chain
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
@@ -58,6 +59,8 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
         mark = read_chain(SYSTEM, folder)
     except OSError as error:
         raise NodeError(f"{error.filename or folder}: {error.strerror}; name the data folder of a node") from None
+    if not SYSTEM.exists(folder / LOG_NAME):
+        raise NodeError(f"{folder} has no {LOG_NAME}; name the data folder of a node")
     if chain is None and mark is None:
         raise NodeError(f"{folder} doesn't name its chain; name it by --chain")
     spec = load_spec(chain or (mark.name if mark is not None else ""))

@@ -49,6 +49,8 @@ class BlockLog:
         self.notes: list[str] = []
         self.torn = 0
         self._folder, self._wire, self._disk = folder, wire, disk
+        self._head = Head()
+        self._starts, self._sums = array("Q"), array("I")
         self._mark: Mark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None
@@ -79,11 +81,16 @@ class BlockLog:
         return self._head
 
     @property
+    def is_marked(self) -> bool:
+        """Whether the folder knows its blocks, so that not one bit of them differs."""
+        return self._mark is not None
+
+    @property
     def is_synced(self) -> bool:
         """Whether everything that was written survives a loss of power."""
-        return self._is_marked(self._head)
+        return self._has_mark_of(self._head)
 
-    def _is_marked(self, head: Head) -> bool:
+    def _has_mark_of(self, head: Head) -> bool:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, head.sums)
 
     # -------------------------------------------------------------- writing
@@ -151,7 +158,7 @@ class BlockLog:
         """
         with self._marking:
             head = self._head
-            if not self._is_marked(head):
+            if not self._has_mark_of(head):
                 self._log.sync()
                 if self._mark is not None:
                     self._write_mark(head)
@@ -267,9 +274,10 @@ class BlockLog:
     def _write_index(self) -> None:
         """Make the index say what the log says; a damaged one is never believed."""
         data = packed_entries(self._starts)
-        if self._index.size() != len(data) or self._index.read(len(data), 0) != data:
-            # After a kill one entry may be missing; more is damage.
-            if abs(self._index.size() - len(data)) > OFFSET.size or self._index.read(len(data), 0)[: len(data) - 8] != data[:-8]:
+        found = self._index.read(self._index.size(), 0)
+        if found != data:
+            # An interruption only leaves it shorter or longer.
+            if not (data.startswith(found) or found.startswith(data)):
                 self.notes.append(f"{self._folder / INDEX_NAME} didn't agree with the log, and is made anew")
             self._index.truncate(0)
             self._index.write(data, 0)

@@ -155,6 +155,8 @@ def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: M
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)
+    if kept is not None and len(good_part(log, wire, None)) > good:
+        return Damaged(path, f"block {good + 1}, at byte {end}, isn't the one that was written; {known}", good, end)
     if end == size:
         return Damaged(path, f"holds {good} blocks, and {known}", good, end)
     return Damaged(path, f"damaged at byte {end}, after block {good}; {known}", good, end)

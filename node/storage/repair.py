@@ -10,6 +10,7 @@ from msgspec import Struct
 from node.failures import NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
+from node.storage.datafolder import VERSION, read_chain
 from node.storage.disk import Disk, File
 from node.storage.examine import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.frames import entries, packed_entries
@@ -115,7 +116,9 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
             layout = lay_out_known(log, wire, path, mark, kept, is_strict=is_strict)
         else:
             layout = lay_out_unknown(log, wire, path)
-            if len(layout) and layout.sums != kept:
+            chain = read_chain(disk, folder)
+            # The folder of a former version gets its mark when it is next started from.
+            if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != kept):
                 reason = f"{MARK_NAME} is missing"
         whole = good_part(log, wire, layout.sums)
         good, end = len(whole), whole.end
