@@ -173,8 +173,7 @@ async def run_site(site: Site) -> int:
                     nursery.start_soon(complete, loaded)
                 await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
-        site.require_sound()
-        if saver is not None:
+        if saver is not None and site.failure is None and not site.is_interrupted:
             saver.save_at_stop()
     finally:
         if folder is not None:
