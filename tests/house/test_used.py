@@ -13,10 +13,9 @@ USERS = (*PRODUCT, "bin", "bench")
 KEPT = {
     "Chain.clear_pending": "the counterpart of push_transaction, for whoever holds a chain in this process",
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
-    "Line.aclose": "called by hypercorn",
-    "Line.receive_some": "called by hypercorn",
-    "Line.send_all": "called by hypercorn",
-    "Line.send_eof": "called by hypercorn",
+    "Tasks.spawn": "called by hypercorn",
+    "Tasks.spawn_app": "called by hypercorn",
+    "Intake.after_io_wait": "called by trio",
     "ZstdStream.readable": "called by io.BufferedReader",
     "ZstdStream.readinto": "called by io.BufferedReader",
 }
