@@ -171,7 +171,7 @@ async def test_a_page_with_a_bug_is_an_internal_error() -> None:
     scope: dict[str, Any] = {
         "type": "http", "method": "GET", "path": "/health", "raw_path": b"/health", "query_string": b"", "headers": [],
         "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {}, "client": None, "server": None,
-        "state": {"guest": Guest("", False, bool)},
+        "state": {"guest": Guest("", False, lambda: None)},
     }  # fmt: skip
     await Gateway(service(), {"/health": broken}, Guests(bounds_for()), Access())(scope, receive, send)
     assert status[0] == 500
