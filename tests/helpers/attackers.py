@@ -111,13 +111,13 @@ ONE_SHOT: dict[str, bytes] = {
         1,
         Encoder().encode(
             [
-                (":method", "CONNECT"),
-                (":protocol", "websocket"),
-                (":scheme", "http"),
-                (":path", "/"),
-                (":authority", "x"),
-                ("sec-websocket-version", "13"),
-                ("sec-websocket-protocol", "é"),
+                (b":method", b"CONNECT"),
+                (b":protocol", b"websocket"),
+                (b":scheme", b"http"),
+                (b":path", b"/"),
+                (b":authority", b"x"),
+                (b"sec-websocket-version", b"13"),
+                (b"sec-websocket-protocol", "é".encode()),
             ]
         ),
         END_HEADERS,

@@ -16,10 +16,9 @@ KEPT = {
     "FileStream.readable": "called by io.BufferedReader",
     "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",
-    "Line.aclose": "called by hypercorn",
-    "Line.receive_some": "called by hypercorn",
-    "Line.send_all": "called by hypercorn",
-    "Line.send_eof": "called by hypercorn",
+    "Intake.after_io_wait": "called by trio",
+    "Tasks.spawn": "called by hypercorn",
+    "Tasks.spawn_app": "called by hypercorn",
     "ZstdStream.readable": "called by io.BufferedReader",
     "ZstdStream.readinto": "called by io.BufferedReader",
 }

@@ -244,10 +244,29 @@ def test_where_others_can_ask_nobody_makes_blocks_by_hand() -> None:
         assert running.head()[0] == 0
         told = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": 1})
         assert told["error"]["data"]["stack"][0]["data"]["api"] == "debug_node_api"
+        assert "--allow-debug" in told["error"]["data"]["hint"]
         assert running.end(signal.SIGINT)[0] == 0
     finally:
         if running.process.poll() is None:
             running.process.kill()
+
+
+def test_where_others_can_ask_debug_methods_can_be_allowed() -> None:
+    running = Running("run", "--http", "0.0.0.0:0", "--no-produce", "--allow-debug")
+    try:
+        told = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": 1})
+        assert told["result"] == {"blocks": 1}
+        assert running.end(signal.SIGINT)[0] == 0
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+
+
+@pytest.mark.parametrize("origin", ["x", "http://x/y", "http://é"])
+def test_what_is_no_origin_is_said(origin: str) -> None:
+    told = coind("run", "--cors", origin)
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"coind: --cors {origin} is no origin; expected SCHEME://HOST or ")
 
 
 @pytest.mark.parametrize(

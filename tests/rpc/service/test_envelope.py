@@ -324,6 +324,32 @@ async def test_loopback_methods_are_not_there_for_others() -> None:
     error = (await call(service, "debug_node_api.push", local=False))["error"]
     assert error["message"].endswith("Could not find API debug_node_api")
     assert "closest" not in error["data"]
+    assert "hint" not in error["data"]
+    said = json.loads(service.answer(b'{"jsonrpc":"2.0","method":"debug_node_api.push"}', False, "because"))  # type: ignore[arg-type]
+    assert said["error"]["data"]["hint"] == "because"
+
+
+async def test_methods_that_are_withheld_say_why() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("debug_node_api.push", loopback_only=True, registry=registry)
+    def push(state: str) -> str:
+        """Change the chain."""
+        return state
+
+    @method("a_api.block", needs_local=True, registry=registry)
+    def block(state: str) -> str:
+        """Change the chain, too."""
+        return state
+
+    service = Service(registry.values(), wire=fake_wire(), state="the state", withheld="start it with --allow-debug")
+    for local in (True, False):
+        error = (await call(service, "debug_node_api.push", local=local))["error"]
+        assert error["message"].endswith("Could not find API debug_node_api")
+        assert error["data"]["hint"] == "start it with --allow-debug"
+    assert service.method_names == ["a_api.block"]
+    assert "result" in await call(service, "a_api.block", local=True)
+    assert (await call(service, "a_api.block", local=False))["error"]["message"].endswith("Could not find method block")
 
 
 # ------------------------------------------------------------------ errors
