@@ -12,6 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION, apply_block
+from state.chain.branches import Signers, keys_given
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.producing import assemble_block
@@ -43,6 +44,14 @@ class Move(Struct, frozen=True):
 MoveListener = Callable[[Move], None]
 
 
+class _Undone(Struct, frozen=True):
+    """A block that was the head, the flags with which it was applied, and the signing keys that it gave to witnesses."""
+
+    block: SignedBlock
+    skip: int
+    keys: tuple[tuple[str, bytes], ...]
+
+
 class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
@@ -55,7 +64,7 @@ class Chain:
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
         self.state = state
-        self.forks = ForkTree()
+        self.forks = ForkTree(state.wire)
         self.pending: list[SignedTransaction] = []
         self.on_moved: list[MoveListener] = []
         self._out_of_time = out_of_time
@@ -73,6 +82,7 @@ class Chain:
         self.is_changed_by_hand = False
         # Changes of the state by debug_update, by the id of the block that they belong to.
         self._updates: dict[bytes, list[Callable[[State], None]]] = {}
+        self._signers = Signers(state)
         state.listeners.after_block.append(self._apply_debug_updates)
         state.time_of_block = self._time_of_block
         install_soft_rules(state)
@@ -99,8 +109,9 @@ class Chain:
         """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
         here = self.state.here
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = block.number, NO_TRANSACTION, 0, 0
-        self.forks = ForkTree()
-        self.forks.plant(block)
+        self.forks, self._signers = ForkTree(self.state.wire), Signers(self.state)
+        self.forks.extend(block)
+        self.forks.settle(block.number)
         self.pending, self._popped, self._pending_mark = [], deque(), None
         self._marks.clear()
         self._updates.clear()
@@ -148,29 +159,53 @@ class Chain:
     def _push_block(self, block: SignedBlock, skip: int) -> bool:
         limit = self.state.spec.block_limit
         require(not limit or block.number < limit, "Testnet block limit exceeded", condition="new_block.block_num() < TESTNET_BLOCK_LIMIT")
-        if skip & Skip.FORK_DB:
-            self._apply(block, skip)
-            self._finish(Move((), (block,)), skip)
+        if block.previous == self.state.props.head_block_id:
+            self._extend(block, skip)
             return False
-        new_head = self.forks.push(block)
-        if new_head.previous != self.state.props.head_block_id:
-            if new_head.number > self.state.props.head_block_number:
-                self._switch_to(new_head, skip)
-                return True
-            return False
-        try:
-            self._apply(new_head, skip)
-        except BaseException:
-            self.forks.remove(block.id)
-            self._restore_fork_head()
-            raise
-        self._finish(Move((), (new_head,)), skip)
-        return False
+        require(not skip & Skip.FORK_DB, condition="head_block_id() == next_block.previous")
+        return self._take_aside(block, skip)
 
-    def _restore_fork_head(self) -> None:
-        head = self.head
-        if head is not None:
-            self.forks.set_head(head)
+    def _extend(self, block: SignedBlock, skip: int) -> None:
+        """Apply a block that follows the head."""
+        # It is the head of the tree while it is applied: rules ask for the times of blocks.
+        self.forks.extend(block)
+        try:
+            self._apply(block, skip)
+        except BaseException:
+            self.forks.retreat()
+            # It may have been the head before, and popped.
+            self._forget_updates(self.forks.drop(block.id))
+            raise
+        self.forks.release(block.id)
+        self._finish(Move((), (block,)))
+
+    def _take_aside(self, block: SignedBlock, skip: int) -> bool:
+        """Keep a block of another branch, or switch to it when it is longer; returns whether it is the main branch now.
+
+        A block that is known changes nothing, unless blocks of the main branch have been popped since.
+        """
+        forks, props = self.forks, self.state.props
+        if not forks.is_known(block):
+            if skip == Skip.NOTHING:
+                forks.require_not_refused(block.id)
+            self._require_signed(block, skip)
+            forks.require_room(block, is_kept=block.number <= props.head_block_number)
+            forks.keep(block, keys_given(block, self.state.wire.codecs))
+        if block.number <= props.head_block_number or forks.get(block.id) is not None:
+            return False
+        self._switch_to(block.id, skip)
+        return True
+
+    def _require_signed(self, block: SignedBlock, skip: int) -> None:
+        """Refuse a block of another branch that a witness can't have signed, or whose branch can't become the main one any more."""
+        branch = self.forks.path(block.previous)
+        before = block.number - 1 - len(branch)  # the block of the main branch that the other one begins after
+        last = self.state.props.last_irreversible_block_num
+        require(before >= last, "the branch begins before the last irreversible block ${last}", condition="branch >= last", last=last)
+        parent = branch[-1] if branch else self.forks.on_main_branch(before)
+        index = before - self._marks[0][0] + 1 if self._marks else 0
+        mark = self._marks[index][1] if index < len(self._marks) else self.state.journal.mark()
+        self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, bool(self._updates))
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
         """Apply a block on top of the head as one session.
@@ -192,18 +227,18 @@ class Chain:
             raise
         self._marks.append((block.number, mark, skip))
 
-    def _finish(self, move: Move, skip: int) -> None:
+    def _finish(self, move: Move) -> None:
         """Make irreversible what has become so, and tell the listeners that the head has moved.
 
         Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
         """
         try:
-            self._keep_irreversible(move.applied[-1], skip)
+            self._keep_irreversible()
         finally:
             for listener in self.on_moved:
                 listener(move)
 
-    def _keep_irreversible(self, head: SignedBlock, skip: int) -> None:
+    def _keep_irreversible(self) -> None:
         """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
 
         Its blocks are kept as bytes, their marks and the front of the journal are dropped, and the fork tree forgets all other
@@ -213,58 +248,71 @@ class Chain:
         pack = self.state.wire.pack_block
         while self.irreversible < last:
             number = self.irreversible + 1
-            block = head if skip & Skip.FORK_DB and number == head.number else self.forks.on_main_branch(number)
+            block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))
             self._updates.pop(block.id, None)
-        self.forks.limit(head.number - last + 1)
+        self._forget_updates(self.forks.settle(last))
         while self._marks and self._marks[0][0] <= last:
             self._marks.popleft()
         journal = self.state.journal
         journal.cut(self._marks[0][1] if self._marks else journal.mark())
 
-    def _switch_to(self, new_head: SignedBlock, skip: int) -> None:
+    def _switch_to(self, block_id: bytes, skip: int) -> None:
         """Undo the blocks back to the common parent and apply the longer branch; if that fails, restore the old branch.
 
         The refused block and those after it are removed from the fork tree, since they can never be applied.
         """
-        news, olds = self.forks.branches(new_head.id, self.state.props.head_block_id)
-        news.reverse()
-        flags: list[int] = []
-        done = 0
+        forks, props = self.forks, self.state.props
+        path = forks.path(block_id)
+        head_id, parent = props.head_block_id, path[0].previous
+        olds: list[_Undone] = []
+        news: list[SignedBlock] = []
         try:
-            for _ in olds:
-                flags.append(self._undo_head())
-            for block in news:
-                self.forks.set_head(block)
+            while props.head_block_id != parent:
+                olds.append(self._undo_head())
+            for kept in path:
+                block = self.state.wire.unpack_block(kept.packed)[0]
+                assert block.id == kept.id, "a block is the same after packing and unpacking"
+                forks.extend(block)
                 self._apply(block, skip)
-                done += 1
-        except BaseException:
-            for bad in news[done:]:
-                self.forks.remove(bad.id)
-            self._return_to(olds, flags)
+                news.append(block)
+        except BaseException as error:
+            if forks.head is not None and forks.head.id != props.head_block_id:
+                forks.retreat()
+            # An error of our own, too, must not come again with each block that is pushed on top.
+            bad = path[min(len(news), len(path) - 1)]
+            self._forget_updates(forks.drop(bad.id))
+            if isinstance(error, ChainError) and skip == Skip.NOTHING:
+                forks.refuse(bad, error)
+            self._return_to(olds[-1].block.previous if olds else head_id, olds)
             raise
-        self._finish(Move(tuple(olds), tuple(news)), skip)
+        for block in news:
+            forks.release(block.id)
+        for old in olds:
+            forks.keep(old.block, old.keys)
+        self._finish(Move(tuple(old.block for old in olds), tuple(news)))
 
-    def _return_to(self, olds: list[SignedBlock], flags: list[int]) -> None:
-        """Apply the branch again that was left, newest block first, as far as it has been undone; `flags` are those of its undone blocks.
+    def _return_to(self, parent: bytes, olds: list[_Undone]) -> None:
+        """Undo what stands on the block before the undone ones, and apply these again; the newest is the first of them.
 
         All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
         """
-        undone = olds[: len(flags)]
+        waiting = list(olds)
         try:
-            self._pop_to(olds[len(flags) - 1].previous if flags else olds[0].id)
-            for old, skip in zip(reversed(undone), reversed(flags), strict=True):
-                self.forks.set_head(old)
-                self._apply(old, skip | TRUSTED)
+            self._pop_to(parent)
+            while waiting:
+                old = waiting[-1]
+                self.forks.extend(old.block)
+                self._apply(old.block, old.skip | TRUSTED)
+                waiting.pop()
         except BaseException:
             # An error of our own. What follows the chain has to know where it stands, whatever comes after.
-            head_number = self.state.props.head_block_number
+            if self.forks.head is not None and self.forks.head.id != self.state.props.head_block_id:
+                self.forks.retreat()
             for listener in self.on_moved:
-                listener(Move(tuple(old for old in olds if old.number > head_number), ()))
+                listener(Move(tuple(old.block for old in waiting), ()))
             raise
-        finally:
-            self._restore_fork_head()
 
     def _pop_to(self, block_id: bytes) -> None:
         while self.state.props.head_block_id != block_id:
@@ -273,29 +321,37 @@ class Chain:
     def pop_block(self) -> None:
         """Undo the head block; its transactions are applied again after the next block, unless that contains them."""
         head = self.head
-        waiting = self._set_pending_aside()
-        try:
-            self._undo_head()
-        finally:
-            self.pending = waiting
-        assert head is not None
-        for listener in self.on_moved:
-            listener(Move((head,), ()))
-
-    def _undo_head(self) -> int:
-        """Undo the head block; returns the flags with which it was applied."""
-        head = self.head
         require(head is not None, "there is no block to pop", condition="head_block.valid()")
         assert head is not None
         self._require_reversible()
-        if self.forks.head is head:
-            self.forks.pop()
-        number, mark, skip = self._marks.pop()
+        require(self.forks.get(head.previous) is not None, "popping block would leave head block null", condition="prev")
+        waiting = self._set_pending_aside()
+        try:
+            popped = self._undo_head()
+            self.forks.keep(popped.block, popped.keys)
+        finally:
+            self.pending = waiting
+        for listener in self.on_moved:
+            listener(Move((head,), ()))
+
+    def _undo_head(self) -> _Undone:
+        """Undo the head block, and take it off the fork tree."""
+        head = self.head
+        assert head is not None, "there is a block to undo"
+        self._require_reversible()
+        number, mark, skip = self._marks[-1]
         assert number == head.number
+        # What a change by debug_update has done is not seen in the block.
+        keys = set(keys_given(head, self.state.wire.codecs))
+        if head.id in self._updates:
+            keys.update(self._signers.keys_since(mark))
+        self._marks.pop()
         self.state.journal.undo(mark)
+        self._signers.undone(mark)
+        self.forks.retreat()
         # Blocks are popped newest first: putting each in front keeps the transactions in the order of the chain.
         self._popped.extendleft(reversed(head.transactions))
-        return skip
+        return _Undone(head, skip, tuple(keys))
 
     def _require_reversible(self) -> None:
         """Refuse unless the head block can be undone."""
@@ -349,12 +405,15 @@ class Chain:
 
         A transaction that the new head contains is known, and skipped without an attempt. After a long wait or a large block
         this can take long, while other requests wait: when time is up, the rest joins the pending list without being applied.
-        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one.
+        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one. A long branch
+        that was undone can hold more than may wait: then the newest of all are dropped.
         """
         known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()
         late = False
         for trx in (*popped, *waiting):
+            if len(self.pending) >= PENDING_MAX:
+                break
             if late or self._out_of_time():
                 late = True
                 self.pending.append(trx)
@@ -391,20 +450,29 @@ class Chain:
         self._require_reversible()
         updates = self._updates.setdefault(head.id, [])
         updates.append(change)
+        # Which blocks can be applied may depend on the change.
+        self.forks.forgive()
         waiting = self._set_pending_aside()
         try:
-            flags = self._undo_head()
-            self.forks.set_head(head)
+            flags = self._undo_head().skip | TRUSTED
+            self.forks.extend(head)
             try:
-                self._apply(head, flags | skip | TRUSTED)
+                self._apply(head, flags | skip)
             except BaseException:
                 updates.remove(change)
-                self._apply(head, flags | TRUSTED)
+                if not updates:
+                    del self._updates[head.id]
+                self._apply(head, flags)
                 raise
             self.is_changed_by_hand = True
-            self._keep_irreversible(head, skip)
+            self._keep_irreversible()
         finally:
             self._apply_pending(waiting, skip)
+
+    def _forget_updates(self, block_ids: list[bytes]) -> None:
+        """Forget the changes of blocks that can't be applied again."""
+        for block_id in block_ids:
+            self._updates.pop(block_id, None)
 
     def _apply_debug_updates(self, state: State, block: SignedBlock) -> None:
         for change in self._updates.get(block.id, ()):

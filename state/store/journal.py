@@ -1,6 +1,6 @@
 """The undo journal: one flat list of what was written to all tables, newest last. It knows neither rows nor rules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Undo = Callable[[Any, Any], None]
@@ -28,6 +28,12 @@ class Journal:
     def mark(self) -> int:
         """The position after the newest write: what `undo` and `cut` take."""
         return self._cut + len(self._records)
+
+    def since(self, mark: int) -> Iterator[tuple[int, Record]]:
+        """Yield the writes since `mark` with their positions, oldest first; what is cut by then is left out."""
+        records, cut = self._records, self._cut
+        for i in range(max(mark - cut, 0), len(records)):
+            yield cut + i, records[i]
 
     def undo(self, mark: int) -> None:
         """Take back all writes since `mark`, newest first: values, indices and id counters are exactly as they were then."""

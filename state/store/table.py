@@ -60,6 +60,7 @@ class Table(Deferrable, Generic[RowT]):
         # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
+        self.journal = journal
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
@@ -160,6 +161,15 @@ class Table(Deferrable, Generic[RowT]):
             order.restore(rows)
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
+
+    def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
+        """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that
+        were replaced; None for a row that was inserted. Removals are left out.
+        """
+        for position, (undo, row, old) in self.journal.since(mark):
+            # Bound methods are compared by identity: the table has one object of each, and all its records hold that.
+            if undo is self._undo_modify or undo is self._undo_insert:
+                yield position, row, old
 
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests, changes nothing."""

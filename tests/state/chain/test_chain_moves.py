@@ -88,7 +88,9 @@ def test_a_switch_is_one_move() -> None:
         assert not chain.push_block(block)
     assert moves == []
     assert chain.push_block(second[-1])
-    assert moves == [Move((first[1], first[0]), tuple(second))]
+    [move] = moves
+    assert [block.id for block in move.popped] == [first[1].id, first[0].id]
+    assert [block.id for block in move.applied] == [block.id for block in second]
 
 
 def test_a_branch_that_is_refused_moves_nothing() -> None:
@@ -145,7 +147,7 @@ def test_a_bug_in_a_switch_leaves_the_chain_as_it_was(error: type[BaseException]
 
     def bug(state: State, block: SignedBlock, skip: int) -> None:
         apply_block(state, block, skip)
-        if block is second[1]:
+        if block.id == second[1].id:
             raise error
 
     with monkeypatch.context() as patched:
@@ -163,7 +165,7 @@ def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come
         chain.push_block(block)
 
     def bug(state: State, block: SignedBlock, skip: int) -> None:
-        if block in (second[1], first[1]):
+        if block.id in (second[1].id, first[1].id):
             raise ZeroDivisionError
         apply_block(state, block, skip)
 
@@ -195,7 +197,7 @@ def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_
     chain, first, second = branches()
     # The first block of the branch confirms itself, the last is refused.
     chain.state.listeners.after_block.append(
-        lambda state, block: state.set_props(last_irreversible_block_num=block.number) if block is second[0] else None
+        lambda state, block: state.set_props(last_irreversible_block_num=block.number) if block.id == second[0].id else None
     )
     before = seen(chain)
     second[-1] = spoiled(chain, second[-1])
@@ -206,3 +208,31 @@ def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_
     assert seen(chain) == before
     assert chain.head is first[-1]
     chain.pop_block()
+
+
+def test_a_branch_on_top_of_popped_blocks_that_is_refused_leaves_them_popped() -> None:
+    chain, first, _ = branches()
+    chain.pop_block()
+    chain.clear_pending()
+    moves, before = moves_of(chain), seen(chain)
+    bad = SignedBlock(previous=first[1].id, timestamp=first[1].timestamp + 3, witness="initminer")
+    with pytest.raises(ChainError, match="expiration"):
+        chain.push_block(spoiled(chain, bad))
+    assert seen(chain) == before
+    assert moves == []
+    assert chain.push_block(first[1]) is False
+    assert len(moves) == 1
+
+
+def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, _, second = branches(first=0, second=2)
+    trxs = [transfer(chain, str(i)) for i in range(5)]
+    for trx in trxs[:3]:
+        chain.push_transaction(trx)
+    make_block(chain)
+    for trx in trxs[3:]:
+        chain.push_transaction(trx)
+    monkeypatch.setattr(state.chain.chain, "PENDING_MAX", 4)
+    chain.push_block(second[0])
+    assert chain.push_block(second[1])
+    assert [trx.id for trx in chain.pending] == [trx.id for trx in trxs[:4]]

@@ -1,0 +1,303 @@
+"""Which blocks of other branches are kept: those that a witness can have signed, and every one that could be applied."""
+
+from collections.abc import Callable
+
+import pytest
+from msgspec import structs
+
+from state.chain.branches import keys_given
+from state.chain.chain import Chain
+from state.chain.debug import give_key
+from state.chain.digest import state_digest
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.operations.chain_properties import LegacyChainProperties
+from state.operations.mining import Pow, Pow2, Pow2Input, Pow2Work, PowWork
+from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
+from state.protocol.codec.kinds import CoinFee
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import CURVE_ORDER, derive_secret, public_key, secret_from_seed
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
+from tests.helpers.nodes import SECRET, dev_chain, make_block
+from tests.helpers.sources import sources
+
+NEW_SECRET = secret_from_seed("new")
+NEW_KEY = public_key(NEW_SECRET)
+OTHER_SECRET = secret_from_seed("other")
+
+
+def signed(chain: Chain, block: SignedBlock, secret: bytes) -> SignedBlock:
+    """The block with its merkle root and signature, sealed."""
+    wire = chain.state.wire
+    block.transaction_merkle_root = merkle_root(block.transactions)
+    wire.seal_block(block)
+    block.witness_signature = sign(secret, block.digest, Canonical.bip_0062)
+    return wire.seal_block(block)
+
+
+def copied(block: SignedBlock) -> SignedBlock:
+    """A block of its own with the same fields."""
+    return structs.replace(block)
+
+
+def transaction(chain: Chain, operation: Operation, secret: bytes) -> SignedTransaction:
+    """A signed transaction that is valid on the chain."""
+    props, wire = chain.state.props, chain.state.wire
+    trx = SignedTransaction(
+        ref_block_num=props.head_block_number & 0xFFFF,
+        ref_block_prefix=int.from_bytes(props.head_block_id[4:8], "little"),
+        expiration=props.time + 600,
+        operations=(operation,),
+    )
+    trx.signatures = (sign(secret, wire.signature_digest(wire.seal(trx)), Canonical.bip_0062),)
+    return wire.seal(trx)
+
+
+def rekey(chain: Chain, key: bytes = NEW_KEY, owner: str = "initminer") -> SignedTransaction:
+    """A transaction by which a witness gets another key, or an account becomes a witness."""
+    props = LegacyChainProperties(account_creation_fee=CoinFee(3000), maximum_block_size=131072)
+    operation = WitnessUpdate(owner=owner, url="https://example.org", block_signing_key=key, props=props)
+    return transaction(chain, operation, SECRET if owner == "initminer" else derive_secret(owner, "active", "dev"))
+
+
+def twins(blocks: int = 3) -> tuple[Chain, Chain]:
+    """Two chains with the same blocks."""
+    one, other = dev_chain(), dev_chain()
+    for _ in range(blocks):
+        other.push_block(copied(make_block(one)))
+    return one, other
+
+
+def made_by(chain: Chain, secret: bytes, missed: int = 0) -> SignedBlock:
+    """The next block of a chain whose scheduled witness signs with a secret."""
+    state = chain.state
+    return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), secret)
+
+
+def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
+    """The text with which a block is refused; nothing may have changed."""
+    forks = chain.forks
+    before = state_digest(chain.state), chain.head, len(forks), forks.bytes_taken
+    with pytest.raises(ChainError) as caught:
+        chain.push_block(block, skip)
+    assert (state_digest(chain.state), chain.head, len(forks), forks.bytes_taken) == before
+    return caught.value.message()
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def unsigned(block: SignedBlock) -> None:
+    block.witness_signature = bytes(65)
+
+
+def wrong_root(block: SignedBlock) -> None:
+    block.transaction_merkle_root = bytes(range(20))
+
+
+def wrong_witness(block: SignedBlock) -> None:
+    block.witness = "alice"
+
+
+def early(block: SignedBlock) -> None:
+    block.timestamp -= 60
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (unsigned, "unable to reconstruct public key from signature"),
+        (wrong_root, "Merkle check failed"),
+        (wrong_witness, "unknown key"),
+        (early, "head_block_time() < next_block.timestamp"),
+    ],
+)
+def test_what_no_witness_can_have_signed_is_not_kept(spoil: Callable[[SignedBlock], None], text: str) -> None:
+    chain, other = twins()
+    make_block(chain)
+    block = copied(make_block(other, 1))
+    spoil(block)
+    chain.state.wire.seal_block(block)
+    assert text in text_of(chain, block)
+    # Where it follows the head it is refused in the same words.
+    twin = dev_chain()
+    for number in range(1, 4):
+        common = chain.block_by_number(number)
+        assert common is not None
+        twin.push_block(common)
+    assert text in text_of(twin, block)
+
+
+def test_a_signature_by_another_key_is_refused() -> None:
+    chain, other = twins()
+    make_block(chain)
+    block = signed(chain, copied(make_block(other, 1)), OTHER_SECRET)
+    assert "validate_signee" in text_of(chain, block)
+    assert not chain.push_block(block, Skip.WITNESS_SIGNATURE)
+
+
+def test_a_witness_outside_of_its_slot_is_refused() -> None:
+    chain, other = twins()
+    trx = rekey(chain, NEW_KEY, "alice")
+    for each in (chain, other):
+        each.push_transaction(trx)
+    other.push_block(copied(make_block(chain)))
+    make_block(chain)
+    # Anybody can be a witness, but only the round's witnesses make blocks.
+    block = copied(make_block(other, 1))
+    block.witness = "alice"
+    assert "Witness produced block at wrong time" in text_of(chain, signed(chain, block, NEW_SECRET))
+    assert not chain.push_block(block, Skip.WITNESS_SCHEDULE_CHECK)
+
+
+def test_an_unsigned_branch_starts_no_switch() -> None:
+    chain, other = twins()
+    head = make_block(chain)
+    moves: list[object] = []
+    chain.on_moved.append(moves.append)
+    first = copied(make_block(other, 1))
+    first.witness_signature = bytes(65)
+    chain.state.wire.seal_block(first)
+    second = signed(chain, structs.replace(copied(make_block(other)), previous=first.id), SECRET)
+    text_of(chain, first)
+    assert "does not link" in text_of(chain, second)
+    assert chain.head is head
+    assert moves == []
+
+
+# ------------------------------------------------------------------ what must be kept
+
+
+def switched(chain: Chain, blocks: list[SignedBlock]) -> None:
+    """Push blocks of another branch; the last must switch to it."""
+    assert [chain.push_block(copied(block)) for block in blocks] == [False] * (len(blocks) - 1) + [True]
+    assert chain.state.props.head_block_id == blocks[-1].id
+
+
+def test_a_key_that_was_changed_on_the_main_branch_still_signs_the_other() -> None:
+    chain, other = twins()
+    chain.push_transaction(rekey(chain))
+    make_block(chain)
+    made_by(chain, NEW_SECRET)
+    switched(chain, [make_block(other, 1), make_block(other), make_block(other)])
+    chain.clear_pending()  # the change of the key waits for a block now
+    assert chain.state.witness("initminer").signing_key == public_key(SECRET)
+
+
+def test_a_key_that_the_branch_itself_gives_signs_it() -> None:
+    chain, other = twins()
+    make_block(chain)
+    make_block(chain)
+    other.push_transaction(rekey(other))
+    branch = [make_block(other, 1), made_by(other, NEW_SECRET), made_by(other, NEW_SECRET)]
+    wrong = signed(chain, copied(branch[2]), OTHER_SECRET)
+    for block in branch[:2]:
+        assert not chain.push_block(copied(block))
+    assert "validate_signee" in text_of(chain, wrong)
+    assert chain.push_block(branch[2])
+
+
+def test_keys_given_by_properties_and_by_mining_count() -> None:
+    chain = dev_chain()
+    codecs = chain.state.wire.codecs
+    operations = (
+        WitnessSetProperties(owner="alice", props=(("key", NEW_KEY), ("new_signing_key", NEW_KEY))),
+        WitnessSetProperties(owner="bob", props=(("key", NEW_KEY), ("new_signing_key", b"short"))),
+        WitnessSetProperties(owner="carol", props=(("key", NEW_KEY),)),
+        Pow(worker_account="dave", work=PowWork(worker=NEW_KEY)),
+        Pow2(work=Pow2Work(input=Pow2Input(worker_account="erin")), new_owner_key=NEW_KEY),
+        Pow2(work=Pow2Work(input=Pow2Input(worker_account="frank"))),
+    )
+    block = SignedBlock(transactions=(SignedTransaction(operations=operations),))
+    assert list(keys_given(block, codecs)) == [("alice", NEW_KEY), ("dave", NEW_KEY), ("erin", NEW_KEY)]
+
+
+def test_every_operation_that_sets_a_signing_key_is_known() -> None:
+    """Whoever writes a signing key somewhere else has to tell state/chain/branches.py."""
+    writers = {
+        source.path.removeprefix("state/")
+        for source in sources("state")
+        if "signing_key=" in source.text.replace("new_signing_key=", "").replace("block_signing_key=", "")
+        or 'changes["signing_key"]' in source.text
+    }
+    assert writers == {
+        "chain/genesis.py",  # before every branch
+        "chain/steps/heads.py",  # the key of nobody
+        "chain/debug.py",  # read back from the journal
+        "operations/witnesses.py",
+        "operations/mining.py",
+    }
+
+
+def test_a_key_given_by_debug_update_signs_on_both_sides() -> None:
+    chain, other = twins()
+    give_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
+    first = [made_by(chain, NEW_SECRET) for _ in range(2)]
+    # The other branch begins where the key was given, the next after a block of the first.
+    third = chain.head
+    assert third is not None
+    other.pop_block()
+    other.clear_pending()
+    old = [make_block(other, 1), make_block(other), make_block(other), make_block(other)]
+    switched(chain, old)
+    # The first branch, set aside with its change, comes back: its blocks are signed with the given key.
+    common = chain.block_by_number(2)
+    assert common is not None
+    back = first[-1]
+    more = []
+    for missed in (0, 0, 0):
+        block = SignedBlock(previous=back.id, timestamp=back.timestamp + 3 + missed, witness="initminer")
+        back = signed(chain, block, NEW_SECRET)
+        more.append(back)
+    switched(chain, more[:2])
+    assert chain.state.witness("initminer").signing_key == NEW_KEY
+    chain.push_block(more[2])
+
+
+def test_a_branch_may_go_through_the_end_of_a_round() -> None:
+    chain, other = twins(18)
+    for _ in range(5):
+        make_block(chain)
+    other.push_transaction(rekey(other, NEW_KEY, "alice"))
+    # With block 21 alice, who has just become a witness, is in the round.
+    branch = [make_block(other, 1)]
+    while other.state.props.head_block_number < 25:
+        scheduled = scheduled_witness(other.state, 1)
+        branch.append(made_by(other, NEW_SECRET if scheduled == "alice" else SECRET))
+    assert {block.witness for block in branch} == {"alice", "initminer"}
+    for block in branch:
+        chain.push_block(copied(block))
+    assert chain.state.props.head_block_id == branch[-1].id
+    assert state_digest(chain.state) == state_digest(other.state)
+    # Now the main branch's round has two, and that of the old branch one.
+    old = chain.block_by_number(18)
+    assert old is not None
+    late = SignedBlock(previous=old.id, timestamp=old.timestamp + 60, witness="initminer")
+    assert not chain.push_block(signed(chain, late, SECRET))
+
+
+def test_branches_of_the_first_block() -> None:
+    chain, other = dev_chain(), dev_chain()
+    make_block(chain)
+    switched(chain, [make_block(other, 1), make_block(other)])
+    assert state_digest(chain.state) == state_digest(other.state)
+
+
+def test_a_signature_can_be_written_in_four_ways() -> None:
+    """Whoever knows one of them knows all, so that a bound for each witness must leave room for them."""
+    chain, other = twins()
+    make_block(chain)
+    block = make_block(other, 1)
+    s = int.from_bytes(block.witness_signature[33:], "big")
+    recovery = (block.witness_signature[0] - 27) & 3
+    spellings: list[SignedBlock] = []
+    for which, number in ((recovery, s), (recovery ^ 1, CURVE_ORDER - s)) * 2:
+        header = which + (27 if len(spellings) < 2 else 31)
+        twin = copied(block)
+        twin.witness_signature = bytes((header,)) + block.witness_signature[1:33] + number.to_bytes(32, "big")
+        spellings.append(chain.state.wire.seal_block(twin))
+    assert len({twin.id for twin in spellings}) == 4
+    for twin in spellings:
+        assert not chain.push_block(twin)

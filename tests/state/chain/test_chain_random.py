@@ -1,0 +1,277 @@
+"""Random walks of a chain among branches, good and bad: after each step the state is that of a fresh chain with the same main branch.
+
+A walk is its seed: `python -m tests.state.chain.test_chain_random FIRST COUNT` walks more of them.
+"""
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from msgspec import structs
+
+from state.chain.chain import Chain, Move
+from state.chain.debug import give_key
+from state.chain.digest import state_digest
+from state.chain.forks import SIBLINGS_MAX
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import public_key, secret_from_seed
+from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
+from state.tables import State
+from tests.helpers.nodes import SECRET, dev_chain, transfer
+from tests.state.chain.test_branches import rekey, signed
+from tests.state.chain.test_chain_moves import spoiled
+
+SECRETS = [SECRET, *(secret_from_seed(f"walk {i}") for i in range(4))]
+BY_KEY = {public_key(secret): secret for secret in SECRETS}
+COMMON = 22  # blocks that all branches begin with; from block 21 on there are two witnesses
+STEPS = 40
+
+
+class Walk:
+    """A chain, and beside it all blocks that were ever made for it: by id, with their parents and the changes by debug_update."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.chain = dev_chain()
+        self.blocks: dict[bytes, SignedBlock] = {}
+        self.children: dict[bytes, list[bytes]] = defaultdict(list)
+        self.changes: dict[bytes, list[Callable[[Chain], None]]] = defaultdict(list)
+        self.siblings: Counter[tuple[int, str]] = Counter()
+        self.digests: dict[tuple[bytes, int], str] = {}
+        self.log: list[bytes] = []
+        self.switches = self.refusals = 0
+        self.chain.on_moved.append(self._moved)
+        for number in range(1, COMMON + 1):
+            if number == 3:
+                self.chain.push_transaction(rekey(self.chain, public_key(SECRETS[1]), "alice"))
+            self._make(self.chain, 0)
+            assert self.chain.head is not None
+            self._know(self.chain.head)
+
+    def _moved(self, move: Move) -> None:
+        """Follow the chain as the block log does."""
+        for block in move.popped:
+            assert self.log.pop() == block.id
+        for block in move.applied:
+            assert block.previous == (self.log[-1] if self.log else ZERO_ID)
+            self.log.append(block.id)
+
+    def _know(self, block: SignedBlock) -> None:
+        self.blocks[block.id] = block
+        self.children[block.previous].append(block.id)
+        self.siblings[block.number, block.witness] += 1
+
+    def _make(self, chain: Chain, missed: int) -> SignedBlock:
+        """Let a chain make a block with the key that its scheduled witness has."""
+        state = chain.state
+        # Pending transactions may hold a new key, which counts only after the block.
+        waiting = chain._set_pending_aside()
+        name = scheduled_witness(state, missed + 1)
+        secret = BY_KEY[state.witness(name).signing_key]
+        chain._apply_pending(waiting, Skip.NOTHING)
+        return chain.generate_block(slot_time(state, missed + 1), name, secret)
+
+    def path(self, block_id: bytes) -> list[SignedBlock]:
+        """The blocks from the first to this one."""
+        found = []
+        while block_id != ZERO_ID:
+            found.append(self.blocks[block_id])
+            block_id = found[-1].previous
+        return found[::-1]
+
+    def fresh(self, block_id: bytes) -> Chain:
+        """A chain that knows nothing but the blocks up to this one."""
+        chain = dev_chain()
+        for block in self.path(block_id):
+            chain.push_block(structs.replace(block))
+            for change in self.changes[block.id]:
+                change(chain)
+        return chain
+
+    def is_open(self, block_id: bytes) -> bool:
+        """Whether a branch on top of a block can still become the main one."""
+        last = self.chain.state.props.last_irreversible_block_num
+        return self.path(block_id)[last - 1].id == self.log[last - 1] if len(self.path(block_id)) >= last else False
+
+    # -------------------------------------------------------------- steps
+
+    def new_block(self, parent: bytes) -> SignedBlock:
+        """A good block after a known one, perhaps with transactions: payments, and new keys of witnesses."""
+        chain = self.fresh(parent)
+        for i in range(self.random.randrange(3)):
+            chain.push_transaction(transfer(chain, str(self.random.random()) + str(i)))
+        if self.random.random() < 0.2:
+            owner = self.random.choice(["initminer", "alice"])
+            chain.push_transaction(rekey(chain, public_key(self.random.choice(SECRETS)), owner))
+        return self._make(chain, self.random.choice([0, 0, 1, 2, 5]))
+
+    def parent(self) -> bytes:
+        """A block to build on: the head, the longest other branch, or any block since a while."""
+        others = [block for block in self.blocks.values() if block.id not in self.log[-40:]]
+        longest = max(others, key=lambda block: block.number, default=self.blocks[self.log[-1]])
+        return self.random.choice([self.log[-1], longest.id, longest.id, self.random.choice(list(self.blocks.values())[COMMON - 6 :]).id])
+
+    def push_good(self) -> None:
+        parent = self.parent()
+        block = self.new_block(parent)
+        if block.id in self.blocks or self.siblings[block.number, block.witness] >= SIBLINGS_MAX:
+            return
+        props = self.chain.state.props
+        is_longer, follows, is_open = block.number > props.head_block_number, parent == self.log[-1], self.is_open(parent)
+        if not is_open:
+            with pytest.raises(ChainError):
+                self.chain.push_block(structs.replace(block))
+            self.refusals += 1
+            return
+        self._know(block)
+        # A good block is never refused, and what is longer is the main branch.
+        assert self.chain.push_block(structs.replace(block)) == (is_longer and not follows)
+        assert (props.head_block_id == block.id) == is_longer
+        self.switches += is_longer and not follows
+
+    def push_bad(self) -> None:
+        parent = self.parent()
+        block = structs.replace(self.new_block(parent))
+        if self.siblings[block.number, block.witness] >= SIBLINGS_MAX or not self.is_open(parent):
+            return
+        wire, head = self.chain.state.wire, self.log[-1]
+        kind = self.random.randrange(5)
+        if kind == 0:
+            block.witness_signature = bytes(65)
+        elif kind == 1:
+            block = signed(self.chain, block, secret_from_seed("nobody"))
+        elif kind == 2:
+            block.transaction_merkle_root = bytes(range(20))
+        elif kind == 3:
+            block.witness = "bob"
+        else:
+            block = spoiled(self.chain, block)
+            block = signed(self.chain, block, BY_KEY[self.fresh(parent).state.witness(block.witness).signing_key])
+        wire.seal_block(block)
+        try:
+            assert not self.chain.push_block(block)
+            # Only what has to be applied to be seen is kept, as long as its branch isn't longer.
+            assert kind == 4
+            self.siblings[block.number, block.witness] += 1
+        except ChainError:
+            self.refusals += 1
+            if kind == 4:
+                self.siblings[block.number, block.witness] += 1
+        assert self.log[-1] == head
+
+    def push_known(self) -> None:
+        block = self.random.choice(list(self.blocks.values())[-8:])
+        before = self.log[-1]
+        if self.is_open(block.id) and block.number >= self.chain.state.props.last_irreversible_block_num:
+            self.chain.push_block(structs.replace(block))
+            # After blocks were popped a known one can be the longest.
+            assert self.log[-1] == (block.id if block.number > self.blocks[before].number else before)
+
+    def push_unlinked(self) -> None:
+        block = SignedBlock(previous=(30).to_bytes(4, "big") + bytes(16), timestamp=self.chain.state.head_time + 3, witness="initminer")
+        with pytest.raises(ChainError):
+            self.chain.push_block(signed(self.chain, block, SECRET))
+
+    def push_transaction(self) -> None:
+        self.chain.push_transaction(transfer(self.chain, str(self.random.random())))
+
+    def change(self) -> None:
+        """Change the head by hand; not when something was built on it before, which could be good no more."""
+        head = self.log[-1]
+        if self.children[head]:
+            return
+        if self.random.random() < 0.5:
+            name, key = self.random.choice(["initminer", "alice"]), public_key(self.random.choice(SECRETS))
+
+            def change(chain: Chain) -> None:
+                give_key(chain, name, key, Skip.NOTHING)
+        else:
+            rate = self.random.randrange(1000)
+
+            def change(chain: Chain) -> None:
+                def set_rate(state: State) -> None:
+                    state.set_props(sbd_interest_rate=rate)
+
+                chain.debug_update(set_rate)
+
+        change(self.chain)
+        self.changes[head].append(change)
+
+    def pop(self) -> None:
+        if self.chain.state.props.head_block_number > COMMON:
+            self.chain.pop_block()
+
+    def produce(self) -> None:
+        chain = self.chain
+        block = self._make(chain, self.random.choice([0, 1]))
+        if block.id not in self.blocks:
+            self._know(block)
+
+    def step(self) -> None:
+        """Take one step."""
+        steps = {
+            self.push_good: 10,
+            self.push_bad: 5,
+            self.push_known: 2,
+            self.push_unlinked: 1,
+            self.push_transaction: 3,
+            self.change: 2,
+            self.pop: 1,
+            self.produce: 3,
+        }
+        self.random.choices(list(steps), list(steps.values()))[0]()
+
+    def check(self) -> None:
+        """Compare the chain with a fresh one, in all tables."""
+        chain = self.chain
+        assert self.log[-1] == chain.state.props.head_block_id
+        waiting: list[SignedTransaction] = chain._set_pending_aside()
+        digest = state_digest(chain.state)
+        for _, table in chain.state.tables():
+            table.check()
+        chain._apply_pending(waiting, Skip.NOTHING)
+        head = self.log[-1]
+        place = head, len(self.changes[head])
+        if place not in self.digests:
+            self.digests[place] = state_digest(self.fresh(head).state)
+        assert digest == self.digests[place]
+        for number, block_id in enumerate(self.log, 1):
+            block = chain.block_by_number(number)
+            assert block is not None
+            assert block.id == block_id
+        taken = sum(len(block.packed) + 1024 for block in chain.forks._others.values())
+        assert chain.forks.bytes_taken == taken + sum(refusal.bytes_taken for refusal in chain.forks._refused.values())
+        assert len(chain.forks._siblings) <= len(chain.forks._others) + len(chain.forks._refused)
+
+
+def walk(seed: int) -> Walk:
+    """Walk from a seed to the end."""
+    walking = Walk(seed)
+    for _ in range(STEPS):
+        walking.step()
+        walking.check()
+    return walking
+
+
+@pytest.mark.parametrize("seed", [4, 9, 12])
+def test_the_state_is_that_of_the_main_branch_whatever_was_pushed(seed: int) -> None:
+    walked = walk(seed)
+    assert walked.refusals
+    assert walked.switches
+
+
+if __name__ == "__main__":
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    done = Counter[str]()
+    for seed in range(first, first + count):
+        try:
+            walked = walk(seed)
+        except BaseException:
+            print(f"seed {seed}")
+            raise
+        done.update(switches=walked.switches, refusals=walked.refusals, heights=len(walked.log))
+    print(count, done)
