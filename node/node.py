@@ -23,7 +23,7 @@ from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
 from node.progress import Progress
-from node.replay import TRUST_OWN, replay
+from node.replay import TRUST_OWN, BlockRefused, replay
 from node.service import health, new_service
 from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
@@ -32,6 +32,7 @@ from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
+from node.storage.syncing import SyncPolicy
 from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
@@ -43,7 +44,6 @@ from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
 GOODBYE_SECONDS_MAX = 1
-SYNC_SECONDS = 5
 INTERRUPTED = 130
 
 Failure = TypeVar("Failure", bound=Exception)
@@ -76,6 +76,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
+    sync: SyncPolicy = SyncPolicy()
     check_invariants: int = 0  # check after every so many blocks; 0: never
 
 
@@ -172,8 +173,8 @@ async def _run(settings: Settings) -> int:
 async def load(site: Site, folder: DataFolder) -> Loaded | None:
     """Take up the newest good snapshot of the data folder, which is returned, and apply the blocks after it."""
     log = folder.log
-    if log.torn:
-        _log.warning("the last block was not whole, and is cut off", file=str(log.path), bytes=log.torn, head_block_number=len(log))
+    for note in log.notes:
+        _log.warning(note, head_block_number=len(log))
     loaded = start_from_snapshot(site.chain, folder, SystemDisk()) if folder.is_verified else None
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
@@ -184,10 +185,11 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     # A block log that a user has put there has not been checked by a node of ours.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
-        if not await replay(site.chain, blocks, progress, skip=skip, stop=site.stop):
+        # Without a mark nothing else vouches for the last block's signature.
+        if not await replay(site.chain, blocks, progress, skip=skip, signed=0 if log.is_marked else len(log), stop=site.stop):
             return loaded
-    except NodeError as error:
-        raise NodeError(f"{log.path}: {error}") from error
+    except BlockRefused as error:
+        raise NodeError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
     folder.adopt()
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
     return loaded
@@ -229,7 +231,7 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
     """
     settings = site.settings
     assert settings.http is not None
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience)
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync)
     service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
@@ -256,8 +258,6 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
             raise NodeError(f"can't listen on {where}: {first_of(errors).strerror}") from None
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, processor)
-        if log is not None:
-            nursery.start_soon(sync_now_and_then, log)
         if settings.is_producing:
             secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
             nursery.start_soon(Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock).run)
@@ -285,13 +285,3 @@ async def end_when_broken(processor: Processor) -> None:
     """End the node when its block log can't be written any more."""
     await processor.broken.wait()
     raise NodeError(processor.failure)
-
-
-async def sync_now_and_then(log: BlockLog) -> None:
-    """Sync the block log every few seconds when it has grown, in a thread, since that can take long."""
-    synced = len(log)
-    while True:
-        await trio.sleep(SYNC_SECONDS)
-        if len(log) != synced:
-            synced = len(log)
-            await trio.to_thread.run_sync(log.sync)

@@ -18,6 +18,7 @@ from node.clock import Clock, Patience, system_clock
 from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
+from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain, Move
@@ -32,6 +33,7 @@ REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the r
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
+BEFORE_ANSWERS = SyncPolicy()
 
 _log = structlog.get_logger("processor")
 
@@ -56,16 +58,27 @@ class _Waiter(Struct, eq=False):
 class Processor:
     """Does jobs in the order of arrival, while `run` runs.
 
-    With a `log`, a block is in it before its sender is answered: an answer means that the block survives. When writing fails, the
-    chain in memory is ahead of the file. Then `broken` is set and `failure` says why, every further job is refused, and the node
+    With a `log`, a block is in it before its sender is answered, and synced as far as `sync` promises it: an answer means that the block
+    survives. Syncs are done `in_thread`, while further jobs are done; who waits for a block waits for its sync too. When writing fails,
+    the chain in memory is ahead of the file. Then `broken` is set and `failure` says why, every further job is refused, and the node
     has to end; a restart goes on from the file.
     """
 
-    def __init__(self, chain: Chain, *, log: BlockLog | None = None, clock: Clock = system_clock, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        log: BlockLog | None = None,
+        clock: Clock = system_clock,
+        patience: Patience | None = None,
+        sync: SyncPolicy = BEFORE_ANSWERS,
+        in_thread: InThread = in_thread,
+    ) -> None:
         self.chain = chain
         self.broken = trio.Event()
         self.failure = ""
         self._log = log
+        self._syncer = None if log is None else Syncer(log, sync, self._fail, in_thread)
         self._clock = clock
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
@@ -73,10 +86,13 @@ class Processor:
         chain.on_moved.append(self._moved)
 
     async def run(self) -> None:
-        """Do jobs until cancelled."""
-        # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each.
-        async for job in self._jobs_out:
-            self._perform(job)
+        """Do jobs, and sync, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            if self._syncer is not None:
+                nursery.start_soon(self._syncer.run)
+            # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each.
+            async for job in self._jobs_out:
+                self._perform(job)
 
     # -------------------------------------------------------------- requests
 
@@ -99,7 +115,7 @@ class Processor:
             require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
             self.chain.push_block(block)
 
-        await self._push(push)
+        await self._push(push, is_synced=True)
 
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
@@ -114,6 +130,7 @@ class Processor:
         try:
             await self.push_transaction(trx)
             await waiter.done.wait()
+            await self._synced()
         finally:
             # A client that disconnects cancels this task; the block then finds no waiter.
             if self._waiters.get(trx.id) is waiter:
@@ -149,6 +166,7 @@ class Processor:
             _log.warning("a file of blocks could not be read on", error=str(error), pushed=pushed)
         except ChainError as error:
             _log.warning("a block of a file was refused", block=first + pushed, reason=error.message(self.chain.state.spec.spell))
+        await self._synced()
         return pushed
 
     async def take_steps(self, steps: Iterator[object]) -> int:
@@ -159,16 +177,20 @@ class Processor:
         taken = 0
         while await self._in_turn(lambda: next(steps, steps)) is not steps:
             taken += 1
+        await self._synced()
         return taken
 
     async def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
-        """Make a block of the pending transactions and apply it. Raises ChainError."""
+        """Make a block of the pending transactions and apply it. Raises ChainError.
+
+        It isn't waited for its sync: a slow disk must not make the producer late for its next slot.
+        """
         block: SignedBlock = await self._in_turn(lambda: self.chain.generate_block(when, witness, secret, skip))
         return block
 
     # -------------------------------------------------------------- the queue
 
-    async def _push(self, work: Callable[[], Any]) -> None:
+    async def _push(self, work: Callable[[], Any], *, is_synced: bool = False) -> None:
         """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
         job = _Job(work, trio.Event())
         try:
@@ -177,6 +199,8 @@ class Processor:
             except trio.WouldBlock:
                 raise Refused("The node is busy, ${n} requests wait already", condition="queue.size() < max", n=QUEUE_SIZE_MAX) from None
             await self._answer(job)
+            if is_synced:
+                await self._synced()
         except ChainError as error:
             raise PushFailed(error) from error
 
@@ -191,6 +215,12 @@ class Processor:
         if job.error is not None:
             raise job.error
         return job.result
+
+    async def _synced(self) -> None:
+        """Wait until the log is synced, if the policy says so. Raises Refused when that has failed."""
+        if self._syncer is not None:
+            await self._syncer.synced()
+            self._require_log()
 
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
@@ -210,10 +240,9 @@ class Processor:
         self._patience.renew()
         if self._log is not None and not self.failure:
             try:
-                for block in move.popped:
-                    self._log.pop(block)
-                for block in move.applied:
-                    self._log.append(block)
+                self._log.switch(move.popped, move.applied)
+                assert self._syncer is not None
+                self._syncer.written()
             except OSError as error:
                 self._fail(error)
         if self._waiters and not self.failure:
@@ -234,7 +263,7 @@ class Processor:
             waiter.done.set()
 
     def _fail(self, error: OSError) -> None:
-        self.failure = f"the block log can't be written: {error.strerror}"
+        self.failure = self.failure or f"the block log can't be written: {error.strerror}"
         self.broken.set()
 
     def _require_log(self) -> None:

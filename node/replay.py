@@ -34,10 +34,12 @@ async def replay(
     *,
     skip: int = Skip.NOTHING,
     until: int | None = None,
+    signed: int = 0,
     stop: trio.Event | None = None,
 ) -> bool:
     """Apply blocks up to number `until`; returns whether it got there, False when `stop` was set. Raises BlockRefused.
 
+    The signature of block `signed` is checked whatever `skip` says: no later block confirms that of the last one.
     Other tasks get their turn every SLICE_SECONDS. The file is closed in every case.
     """
     pause = trio.current_time() + SLICE_SECONDS
@@ -45,7 +47,7 @@ async def replay(
         for block in blocks:
             if until is not None and block.number > until:
                 break
-            apply(chain, block, skip)
+            apply(chain, block, skip & ~Skip.WITNESS_SIGNATURE if block.number == signed else skip)
             progress.count(block.number, len(block.transactions), blocks.position)
             if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
                 keep_what_is_loaded()

@@ -5,25 +5,22 @@ It must not know any state. Source: wire-format.md §7.
 """
 
 import io
-import os
-import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import msgspec
 
 from node.failures import FileError
-from state.protocol.codec.codecs import past_end
-from state.protocol.constants import COIN_MAX_BLOCK_SIZE
+from node.storage.disk import Disk, File, SystemDisk
+from node.storage.frames import CHUNK_SIZE, FRAME_SIZE_MAX, frame_start, last_number, whole_frame
 from state.protocol.errors import ChainError, ParseError
-from state.protocol.transaction import OFFSET, SignedBlock, Wire, block_number
+from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
-CHUNK_SIZE = 1 << 20
 ZSTD_CHUNK_SIZE = 1 << 14
-FRAME_SIZE_MAX = COIN_MAX_BLOCK_SIZE + OFFSET.size
 LINE_SIZE_MAX = 1 << 29
+SYSTEM = SystemDisk()
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -34,24 +31,21 @@ class BlockFile:
     of it. Raises FileError, also for a block log whose blocks or offsets don't follow each other.
     """
 
-    def __init__(self, path: Path, wire: Wire, first: int = 1) -> None:
+    def __init__(self, path: Path, wire: Wire, first: int = 1, disk: Disk = SYSTEM) -> None:
         self.path, self._wire, self._first = path, wire, first
         try:
-            # Opening a pipe would wait for a writer, and a device has no end.
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise FileError(f"{path}: is no regular file")
-            self._raw: BinaryIO = path.open("rb", buffering=0)
-            self.size = os.fstat(self._raw.fileno()).st_size
-            magic = self._raw.read(4)
-            self._raw.seek(0)
+            self._file = disk.open_to_read(path)
+            self.size = self._file.size()
+            magic = self._file.read(4, 0)
         except OSError as error:
             raise FileError(f"{path}: {error.strerror}") from None
         except ValueError as error:  # a NUL in the name
             raise FileError(f"{str(path)!r}: {error}") from None
         self._is_plain = not magic.startswith((GZIP, ZSTD))
+        self._raw = FileStream(self._file)
         self._stream = unpacked(self._raw, magic)
         self._is_log = self._peek()
-        self.last = last_number(self._raw, self.size) if self._is_plain and self._is_log else 0
+        self.last = last_number(self._file, self.size) if self._is_plain and self._is_log else 0
         self._number = 0
 
     @property
@@ -61,7 +55,7 @@ class BlockFile:
 
     def close(self) -> None:
         """Close the file."""
-        self._raw.close()
+        self._file.close()
 
     def __iter__(self) -> Iterator[SignedBlock]:
         blocks = self._from_log() if self._is_log else self._from_lines()
@@ -112,7 +106,7 @@ class BlockFile:
 
     def _seek_first(self) -> int:
         """Go to the first block that is wanted, if the file has it and can be walked, else to its start; returns the place."""
-        start = frame_start(self._raw, self.size, self._first) or 0
+        start = frame_start(self._file, self.size, self._first) or 0
         self._stream.seek(start)
         return start
 
@@ -133,7 +127,7 @@ class BlockFile:
                 raise FileError(f"{self.path}: line {number} is no block: {reason}") from None
 
 
-def unpacked(raw: BinaryIO, magic: bytes) -> io.BufferedReader:
+def unpacked(raw: io.RawIOBase, magic: bytes) -> io.BufferedReader:
     """Return a stream of a file's content, decompressed if its first bytes are those of gzip or zstd."""
     if magic.startswith(GZIP):
         import gzip
@@ -147,7 +141,7 @@ def unpacked(raw: BinaryIO, magic: bytes) -> io.BufferedReader:
 class ZstdStream(io.RawIOBase):
     """The content of zstd frames. Unlike the reader of zstandard it raises EOFError where the last frame ends too early."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.RawIOBase) -> None:
         import zstandard
 
         self._raw = raw
@@ -207,48 +201,33 @@ def listed(value: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-# ------------------------------------------------------------------ frames of a block log
+class FileStream(io.RawIOBase):
+    """A file of a disk as a stream that can be read and sought in."""
 
+    def __init__(self, file: File) -> None:
+        self._file, self._at = file, 0
 
-def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
-    """Return the block that begins at a place and where the offset after it begins; or the reason why it isn't whole (yet)."""
-    try:
-        block, end = wire.unpack_block(data, at)
-    except ChainError as error:
-        return error
-    return past_end(data, end + OFFSET.size) if end + OFFSET.size > len(data) else (block, end)
+    def readable(self) -> bool:
+        """Return True, as io.BufferedReader needs it."""
+        return True
 
+    def seekable(self) -> bool:
+        """Return True, as io.BufferedReader needs it."""
+        return True
 
-def offset_before(raw: BinaryIO, end: int) -> int:
-    """Return the offset that ends at a place: where the block before it begins; raises FileError where it can't be one."""
-    if end > OFFSET.size:
-        start: int = OFFSET.unpack(os.pread(raw.fileno(), OFFSET.size, end - OFFSET.size))[0]
-        if start < end - OFFSET.size:
-            return start
-    raise FileError(f"damaged at byte {end}")
+    def tell(self) -> int:
+        """Return the place in bytes."""
+        return self._at
 
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place; returns it."""
+        assert whence == io.SEEK_SET
+        self._at = place
+        return place
 
-def number_at(raw: BinaryIO, start: int) -> int:
-    """Return the number of the block that begins at a place: the first bytes are the number of the block before it."""
-    return block_number(os.pread(raw.fileno(), 4, start).ljust(4, b"\0")) + 1
-
-
-def last_number(raw: BinaryIO, size: int) -> int:
-    """Return the number of the last block of a block log; 0 if its end is torn."""
-    try:
-        return number_at(raw, offset_before(raw, size)) if size else 0
-    except FileError:
-        return 0
-
-
-def frame_start(raw: BinaryIO, size: int, number: int) -> int | None:
-    """Return where a block begins, found by walking back from the end; None if it isn't found."""
-    end = size
-    try:
-        while end:
-            end = offset_before(raw, end)
-            if number_at(raw, end) <= number:
-                break
-    except FileError:
-        return None
-    return end if end < size and number_at(raw, end) == number else None
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, at least in part; returns the number of bytes, 0 at the end."""
+        data = self._file.read(len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)

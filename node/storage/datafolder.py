@@ -1,35 +1,39 @@
 """The folder in which a node keeps its chain: its lock, the mark of the chain that it belongs to, and the block log.
 
-Only blocks are kept. The state is computed from them at each start, so that there is no second form of it which could disagree
-with the rules of a newer version.
+It must not know how the state follows from the blocks.
 """
 
-import fcntl
 import hashlib
-import io
 import os
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from node.failures import FileError, NodeError
-from node.storage.blocklog import BlockLog, open_file
+from node.storage.blockfile import SYSTEM
+from node.storage.blocklog import BlockLog
+from node.storage.disk import Disk, File
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
 CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
+CHAIN_SIZE_MAX = 4096  # bytes
+# Folders of version 2 keep checksums and a mark of their blocks.
+VERSION = 2
 # The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
 
 
 class ChainMark(Struct, frozen=True):
-    """The chain that a folder belongs to, as its file `chain.json` has it."""
+    """The chain that a folder belongs to, as its file `chain.json` has it. `check` is over the other fields, so that damage is seen."""
 
     name: str
     chain_id: str
     genesis: str  # the SHA-256 of all fields of the spec that decide what blocks do to the state
+    version: int = 1
+    check: str = ""
 
 
 class DataFolder:
@@ -39,76 +43,121 @@ class DataFolder:
     has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
     """
 
-    def __init__(self, path: Path, spec: ChainSpec, wire: Wire) -> None:
+    def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
         self.path = path
         self._mark = mark_of(spec)
+        self._disk = disk
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = lock(path)
+            make_folder(disk, path)
+            self._lock = lock(disk, path)
             try:
-                self.is_verified = self._is_ours()
-                self.log = BlockLog(path, wire)
+                found = read_chain(disk, path)
+                if found is not None:
+                    require_chain(path, found, self._mark)
+                self.is_verified = found is not None
+                self._is_adopted = found is not None and found.version == VERSION
+                self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
             except BaseException:
                 self._lock.close()
                 raise
+            if not len(self.log):
+                self.adopt()
         except OSError as error:
-            raise NodeError(f"{error.filename or path}: {error.strerror}") from None
-        if not len(self.log):
-            self.adopt()
+            raise NodeError(unusable(error, path)) from None
 
     def adopt(self) -> None:
         """Note that the blocks in the folder belong to this chain and have been checked.
 
-        The file is replaced in one step: a half-written mark would shut the node out of its own folder.
+        The file is replaced in one step, after everything that it vouches for is on the disk: a half-written mark would shut the node
+        out of its own folder.
         """
-        if not self.is_verified:
+        if not self._is_adopted:
+            self.log.adopt()
             temporary = self.path / f"{CHAIN_NAME}.new"
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n")
-            temporary.replace(self.path / CHAIN_NAME)
-            self.is_verified = True
+            file = self._disk.open(temporary, create=True)
+            file.truncate(0)
+            file.write(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n", 0)
+            file.sync()
+            file.close()
+            self._disk.replace(temporary, self.path / CHAIN_NAME)
+            self._disk.sync_folder(self.path)
+            self.is_verified = self._is_adopted = True
 
     def close(self) -> None:
-        """Sync and close the block log, and release the lock."""
-        self.log.close()
-        self._lock.close()
-
-    def _is_ours(self) -> bool:
-        """Return whether the folder is marked as this chain's; raises NodeError for one that is another chain's."""
-        file = self.path / CHAIN_NAME
-        if not file.exists():
-            return False
+        """Sync and close the block log, and release the lock. Raises NodeError when the disk doesn't take it."""
         try:
-            found = msgspec.json.decode(file.read_bytes(), type=ChainMark)
-        except msgspec.DecodeError as error:
-            raise FileError(f"{file}: {error}") from None
-        ours = self._mark
-        if found.chain_id != ours.chain_id:
-            raise NodeError(f"{self.path} holds the chain {found.name} ({found.chain_id}), not {ours.name} ({ours.chain_id})")
-        if found.genesis != ours.genesis:
-            raise NodeError(f"{self.path} holds the chain {found.name} with another genesis or other constants than {ours.name} has now")
-        return True
+            self.log.close()
+        except OSError as error:
+            raise NodeError(f"{self.log.path}: {error.strerror}; the last blocks may not survive a loss of power") from None
+        finally:
+            self._lock.close()
+
+
+def make_folder(disk: Disk, path: Path) -> None:
+    """Make a folder, with those above it, unless it is there; its name is synced."""
+    if not disk.exists(path):
+        disk.make_folder(path)
+        disk.sync_folder(path.parent)
+
+
+def unusable(error: OSError, path: Path) -> str:
+    """Return why a folder can't be used, and what to do."""
+    return f"{error.filename or path}: {error.strerror}; the data folder must be a folder that this user can write to, of regular files"
+
+
+def read_chain(disk: Disk, folder: Path) -> ChainMark | None:
+    """Return what a folder's `chain.json` says, None if it has none; raises FileError for a damaged one."""
+    path = folder / CHAIN_NAME
+    if not disk.exists(path):
+        return None
+    file = disk.open_to_read(path)
+    data = file.read(CHAIN_SIZE_MAX, 0)
+    file.close()
+    advice = "put a good copy in its place, or remove it: then the next start checks all blocks"
+    try:
+        found = msgspec.json.decode(data, type=ChainMark)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: damaged: {error}; {advice}") from None
+    if found.version not in (1, VERSION):
+        raise FileError(f"{path}: version {found.version} of the folder is not known; use the version of coind that has made it")
+    if found.version == VERSION and found != checked(found):
+        raise FileError(f"{path}: damaged: the check doesn't fit; {advice}")
+    return found
+
+
+def require_chain(folder: Path, found: ChainMark, ours: ChainMark) -> None:
+    """Raise NodeError for a folder that is another chain's."""
+    if found.chain_id != ours.chain_id:
+        held, wanted = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
+        raise NodeError(f"{folder} holds the chain {held}, not {wanted}; use another folder, or the other chain's spec")
+    if found.genesis != ours.genesis:
+        what = f"holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
+        raise NodeError(f"{folder} {what}; use another folder, or the spec as it was")
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:
     """Return the mark of a chain: its name and id, and the digest of everything that decides what blocks do to its state."""
     decisive = {key: value for key, value in asdict(spec).items() if key not in FREE}
     digest = hashlib.sha256(msgspec.json.encode(decisive, order="sorted")).hexdigest()
-    return ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest)
+    return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest, version=VERSION))
 
 
-def lock(folder: Path) -> io.FileIO:
+def checked(mark: ChainMark) -> ChainMark:
+    """Return a mark with its check."""
+    return replace(mark, check=hashlib.sha256(msgspec.json.encode(replace(mark, check=""))).hexdigest()[:16])
+
+
+def lock(disk: Disk, folder: Path) -> File:
     """Lock a folder; raises NodeError when another process has the lock.
 
     The lock is the system's, on an open file: it ends with the process, however that ends, and never has to be cleaned up. The
-    process id in the file is for the message only.
+    process id in the file is for the message only. The block log has a lock of its own, since anyone may remove this file.
     """
-    file = open_file(folder / LOCK_NAME)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = os.pread(file.fileno(), 20, 0).decode("ascii", "replace").strip()
+    file = disk.open(folder / LOCK_NAME, create=True)
+    if not file.lock():
+        owner = file.read(20, 0).decode("ascii", "replace").strip()
         file.close()
-        raise NodeError(f"{folder} is in use by another node (process {owner})") from None
-    os.ftruncate(file.fileno(), 0)
-    os.pwrite(file.fileno(), b"%d\n" % os.getpid(), 0)
+        raise NodeError(f"{folder} is in use by another node (process {owner}); stop that one, or use another folder")
+    file.truncate(0)
+    file.write(b"%d\n" % os.getpid(), 0)
     return file

@@ -8,7 +8,7 @@ zeros, later ones without earlier ones; each name may be the old or the new one.
 import errno
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SECTOR_SIZE = 512
@@ -32,8 +32,12 @@ class _Node:
         self.changes.append((place, data))
         apply(self.data, place, data)
 
-    def sync(self) -> None:
-        self.synced, self.changes = bytes(self.data), []
+    def sync(self, count: int) -> None:
+        """Let the first changes survive."""
+        synced = bytearray(self.synced)
+        for place, data in self.changes[:count]:
+            apply(synced, place, data)
+        self.synced, self.changes = bytes(synced), self.changes[count:]
 
 
 class SimulatedFile:
@@ -75,7 +79,10 @@ class SimulatedFile:
         """See File."""
         self._disk.syncs += 1
         self._disk.begin_whole()
-        self._node.sync()
+        covered = len(self._node.changes)
+        if self._disk.during_sync is not None:
+            self._disk.during_sync()
+        self._node.sync(covered)
 
     def lock(self) -> bool:
         """See File."""
@@ -99,13 +106,15 @@ class SimulatedFile:
 class SimulatedDisk:
     """A disk whose paths are plain keys: a folder is a set of names, and no folder has to be above it.
 
-    `writes` and `syncs` count operations, `operations` all that change something.
+    `writes` and `syncs` count operations, `operations` all that change something. `during_sync` is called in each sync of a file, which
+    covers what was written before: what other tasks may do meanwhile.
     """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.nodes: dict[Path, _Node] = {}
         self.writes = self.syncs = self.operations = 0
+        self.during_sync: Callable[[], None] | None = None
         self._folders: set[Path] = set()
         self._names: dict[Path, _Node] = {}  # the names that survive a loss of power
         # Changes of names since their folder was synced: a name and its file, or a name and the name that takes its place (None: removed).
@@ -228,6 +237,10 @@ class SimulatedDisk:
         self._fails_at = self.operations + operations if operations >= 0 else -1
         self._error = error
 
+    def set_boot(self, boot: str) -> None:
+        """Let it be the disk of a machine in the boot of that name."""
+        self._boot = boot
+
     def stop_after(self, operations: int) -> None:
         """Raise Stopped at the operation after so many more that change something; `crash` or `kill` then says what is left."""
         self._stops_at = self.operations + operations
@@ -239,13 +252,18 @@ class SimulatedDisk:
         if not self._is_on:
             raise OSError(errno.EIO, "the power is off")
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether an operation has failed by `fail_after`."""
+        return 0 <= self._fails_at < self.operations
+
     def begin(self) -> BaseException | None:
         """Count an operation that changes something; returns what it must raise after having done a part of its work, or None."""
         self.require_power()
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
             return Stopped()
-        if 0 <= self._fails_at < self.operations:
+        if self.is_failing:
             return OSError(self._error, os.strerror(self._error))
         return None
 

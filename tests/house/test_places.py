@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 MIRRORED = ("bench", "bin", "node", "rpc", "state")
 # Tests of no single module: of recordings, of the whole node, and of how the code is written.
-APART = ("clients", "conformance", "house", "whole")
+APART = ("attack", "clients", "conformance", "house", "whole")
 HELPERS = ("helpers",)
 
 

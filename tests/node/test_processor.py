@@ -378,7 +378,7 @@ async def test_a_block_that_cannot_be_kept_is_not_answered_for(
     def full(_file: object, _data: object, _start: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("node.storage.blocklog.write_all", full)
+    monkeypatch.setattr("node.storage.disk.SystemFile.write", full)
     with pytest.raises(PushFailed, match="the block log can't be written: No space left on device"):
         await processor.push_block(blocks[0])
     with pytest.raises(PushFailed, match="the block log can't be written"):

@@ -1,0 +1,175 @@
+"""Finds the frames of a block log, each a block and the place where it begins: forward, backward, and what an interrupted write has left.
+
+It reads only, and knows neither the other files of a folder nor which block is whose. Source: wire-format.md §7.
+"""
+
+import sys
+from array import array
+from collections.abc import Iterator
+from zlib import crc32
+
+from node.failures import FileError
+from node.storage.disk import File
+from state.protocol.codec.codecs import past_end
+from state.protocol.constants import COIN_MAX_BLOCK_SIZE
+from state.protocol.errors import ChainError
+from state.protocol.transaction import OFFSET, SignedBlock, Wire, block_number
+
+CHUNK_SIZE = 1 << 20
+WINDOW_SIZE = 1 << 16
+FRAME_SIZE_MAX = COIN_MAX_BLOCK_SIZE + OFFSET.size
+assert array("Q").itemsize == OFFSET.size
+assert array("I").itemsize == 4
+
+
+def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
+    """Return the block that begins at a place and where the offset after it begins; or the reason why it isn't whole (yet)."""
+    try:
+        block, end = wire.unpack_block(data, at)
+    except ChainError as error:
+        return error
+    return past_end(data, end + OFFSET.size) if end + OFFSET.size > len(data) else (block, end)
+
+
+def offset_before(file: File, end: int) -> int:
+    """Return the offset that ends at a place: where the block before it begins; raises FileError where it can't be one."""
+    if end > OFFSET.size:
+        start: int = OFFSET.unpack(file.read(OFFSET.size, end - OFFSET.size))[0]
+        if start < end - OFFSET.size:
+            return start
+    raise FileError(f"damaged at byte {end}")
+
+
+def number_at(file: File, start: int) -> int:
+    """Return the number of the block that begins at a place: the first bytes are the number of the block before it."""
+    return block_number(file.read(4, start).ljust(4, b"\0")) + 1
+
+
+def last_number(file: File, size: int) -> int:
+    """Return the number of the last block of a block log; 0 if its end is torn."""
+    try:
+        return number_at(file, offset_before(file, size)) if size else 0
+    except FileError:
+        return 0
+
+
+def frame_start(file: File, size: int, number: int) -> int | None:
+    """Return where a block begins, found by walking back from the end; None if it isn't found."""
+    end = size
+    try:
+        while end:
+            end = offset_before(file, end)
+            if number_at(file, end) <= number:
+                break
+    except FileError:
+        return None
+    return end if end < size and number_at(file, end) == number else None
+
+
+def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
+    """Return where each block between two places begins, by the offsets alone; None where they don't lead from `end` to `stop`.
+
+    The file is read in windows: a log of small blocks takes one read for hundreds of them.
+    """
+    starts = array("Q")
+    window, base = b"", end
+    unpack, size = OFFSET.unpack_from, OFFSET.size
+    at = end
+    while at > stop:
+        place = at - size
+        if place < stop:
+            return None
+        if place < base:
+            base = max(stop, at - WINDOW_SIZE)
+            window = file.read(at - base, base)
+            if len(window) < at - base:
+                return None
+        start: int = unpack(window, place - base)[0]
+        if not stop <= start < place:
+            return None
+        starts.append(start)
+        at = start
+    starts.reverse()
+    return starts
+
+
+def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
+    """Return the checksum (CRC-32) of each frame, the offset behind its block included; the last one ends at `end`."""
+    sums = array("I")
+    if not starts:
+        return sums
+    data, base = memoryview(b""), starts[0]
+    ends = starts[1:]
+    ends.append(end)
+    for start, stop in zip(starts, ends, strict=True):
+        if stop - base > len(data):
+            base = start
+            data = memoryview(file.read(min(max(CHUNK_SIZE, stop - start), end - start), start))
+        sums.append(crc32(data[start - base : stop - base]))
+    return sums
+
+
+def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[SignedBlock, int, int]]:
+    """Yield each whole block from a place on, with its place and the size of its frame, up to the first that isn't whole.
+
+    The first must have the number `number`, and each the next one; the offsets are compared.
+    """
+    base, data = at, b""
+    while True:
+        found = whole_frame(wire, data, at - base)
+        if isinstance(found, ChainError):
+            more = file.read(max(CHUNK_SIZE, base + len(data) - at), base + len(data))
+            if not more or base + len(data) - at > FRAME_SIZE_MAX:
+                return
+            data, base = data[at - base :] + more, at
+            continue
+        block, end = found
+        if OFFSET.unpack_from(data, end)[0] != at or block.number != number:
+            return
+        size = base + end + OFFSET.size - at
+        yield block, at, size
+        at, number = at + size, number + 1
+
+
+def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
+    """Return whether what is in a log of `size` bytes from a place on can be one interrupted write of a frame.
+
+    It can't when it is longer than any frame, or when another frame ends in it. Each frame ends with the place where it begins, so
+    that frames are found even where a damaged one stands in front of them.
+    """
+    if size - start > FRAME_SIZE_MAX:
+        return False
+    data = file.read(size - start, start)
+    # The places from `start` to `size` differ in their low bytes only, so that a search for the high bytes finds every offset.
+    for high in range(start >> 16, (size >> 16) + 1):
+        pattern = high.to_bytes(OFFSET.size - 2, "little")
+        at = data.find(pattern, 2)
+        while at >= 0:
+            place = at - 2
+            begin = OFFSET.unpack_from(data, place)[0] - start
+            # Block 1 is full of zeros, which would be its place.
+            if begin == 0 and start and place:
+                return False
+            if 0 < begin < place:
+                found = whole_frame(wire, data, begin)
+                if not isinstance(found, ChainError) and found[1] == place:
+                    return False
+            at = data.find(pattern, at + 1)
+    return True
+
+
+def entries(data: bytes, kind: str) -> "array[int]":
+    """Return the whole entries of an index (`Q`) or of checksums (`I`), which files hold little-endian; a torn last one is left out."""
+    found = array(kind)
+    found.frombytes(data[: len(data) - len(data) % found.itemsize])
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def packed_entries(values: "array[int]") -> bytes:
+    """Return entries as files hold them, little-endian."""
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    return values.tobytes()

@@ -1,0 +1,138 @@
+"""Looks at all blocks of a data folder, and takes a damaged block log back to its good blocks, after a copy.
+
+It must not know any rule: whether blocks can be applied shows at the next start.
+"""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.failures import NodeError
+from node.storage.blockfile import SYSTEM
+from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
+from node.storage.datafolder import VERSION, read_chain
+from node.storage.disk import Disk, File
+from node.storage.examine import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
+from node.storage.frames import entries, packed_entries
+from node.storage.marks import read_mark
+from state.protocol.transaction import Wire
+
+
+class Findings(Struct):
+    """What is in a folder: `known` blocks by its mark (None: it has none), and of them `good` ones, which end at byte `end` of `size`.
+
+    `damage` says what a start would refuse, `mended` what it would mend by itself.
+    """
+
+    good: int
+    end: int
+    size: int
+    head_id: str
+    known: int | None
+    damage: str
+    mended: list[str]
+
+
+def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
+    """Read all blocks of a folder and compare them with everything that it knows of them. Raises NodeError; changes nothing."""
+    log = locked(folder, disk)
+    try:
+        return findings(log, folder, wire, disk)
+    finally:
+        log.close()
+
+
+def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool = False) -> list[str]:
+    """Make a folder fit to start from; returns what was done, in sentences. Raises NodeError.
+
+    Blocks are lost only with `accept_loss`; a copy of the log as it was is kept then.
+    """
+    log = locked(folder, disk)
+    try:
+        found = findings(log, folder, wire, disk)
+        if found.damage and not accept_loss and found.end < found.size:
+            kept = f"blocks 1 to {found.good}" if found.good else "no block"
+            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} and keep a copy of the rest")
+        if not found.damage:
+            return found.mended or ["nothing is damaged"]
+        done = [f"{found.damage}: kept blocks 1 to {found.good}"]
+        copy = copy_of(disk, log, 0, folder, f"{LOG_NAME}.damaged")
+        done.append(f"a copy of the log as it was is {copy}")
+        # The marks go first: without them, an interruption leaves a log that can be repaired again.
+        for name in (MARK_NAME, SUMS_NAME, SWITCH_NAME, INDEX_NAME):
+            if disk.exists(folder / name):
+                disk.replace(folder / name, copy.with_name(f"{name}.{copy.name.removeprefix(f'{LOG_NAME}.')}"))
+        disk.sync_folder(folder)
+        log.truncate(found.end)
+        log.sync()
+    finally:
+        log.close()
+    again = BlockLog(folder, wire, disk)
+    again.adopt()
+    again.close()
+    return done
+
+
+def locked(folder: Path, disk: Disk) -> File:
+    """Open the log of a folder that no node uses. Raises NodeError."""
+    path = folder / LOG_NAME
+    try:
+        log = disk.open(path)
+    except OSError as error:
+        raise NodeError(f"{path}: {error.strerror}; name the data folder of a node") from None
+    except ValueError as error:
+        raise NodeError(f"{str(path)!r}: {error}") from None
+    if not log.lock():
+        log.close()
+        raise NodeError(f"{folder} is in use by a node; stop it first")
+    return log
+
+
+def content(folder: Path, name: str, disk: Disk) -> bytes:
+    """Return what is in a file of the folder, nothing if it isn't there."""
+    if not disk.exists(folder / name):
+        return b""
+    file = disk.open_to_read(folder / name)
+    try:
+        return file.read(file.size(), 0)
+    finally:
+        file.close()
+
+
+def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
+    """Return what is in a folder whose log is open."""
+    path, size = folder / LOG_NAME, log.size()
+    kept = entries(content(folder, SUMS_NAME, disk), "I")
+    mark = None
+    if disk.exists(folder / MARK_NAME):
+        file = disk.open_to_read(folder / MARK_NAME)
+        mark = read_mark(file)
+        file.close()
+    mended: list[str] = []
+    reason = ""
+    try:
+        if mark is not None:
+            is_strict = mark.is_closed or mark.boot in ("", disk.boot())
+            layout = lay_out_known(log, wire, path, mark, kept, is_strict=is_strict)
+        else:
+            layout = lay_out_unknown(log, wire, path)
+            chain = read_chain(disk, folder)
+            # The folder of a former version gets its mark when it is next started from.
+            if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != kept):
+                reason = f"{MARK_NAME} is missing"
+        whole = good_part(log, wire, layout.sums)
+        good, end = len(whole), whole.end
+        if good < len(layout):
+            reason = f"damaged at byte {end}, after block {good}"
+        elif end < size:
+            mended.append(f"{size - end} bytes at the end are not whole, and are cut off at the next start")
+        if content(folder, INDEX_NAME, disk) != packed_entries(layout.starts):
+            mended.append(f"{INDEX_NAME} doesn't agree with the log, and is made anew at the next start")
+    except Damaged as error:
+        reason, good, end = error.reason, error.good, error.end
+        whole = good_part(log, wire, None)
+    if disk.exists(folder / SWITCH_NAME):
+        mended.append("a change to another branch was interrupted, and is finished or dropped at the next start")
+    head_id = block_id(log, wire, whole, good).hex() if 0 < good <= len(whole) else ""
+    known = None if mark is None else mark.number
+    return Findings(good, end, size, head_id, known, reason, mended)

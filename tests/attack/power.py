@@ -1,0 +1,218 @@
+"""Losses of power, kills and failing disks at any operation of the file layer: what `--sync` promises is there after each, without help.
+
+A real data folder, block log, processor and chain run over a simulated disk. Which blocks come, when is synced, at which operation the end
+comes and what it leaves follow from one seed; a run that fails is repeated by `run(1, seed)`.
+"""
+
+import errno
+import random
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.failures import NodeError
+from node.processor import Processor
+from node.replay import TRUST_OWN
+from node.storage.datafolder import DataFolder
+from state.chain.chain import Chain, Move
+from state.chain.digest import state_digest
+from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
+from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.simulated_disk import SimulatedDisk, Stopped
+
+FOLDER = Path("/data")
+HEIGHT = 15  # blocks of dev become irreversible from 21 on; before that, branches may part anywhere
+BRANCHES = ((0, 0, HEIGHT), (5, 1, HEIGHT), (9, 2, HEIGHT), (12, 3, HEIGHT))  # where each parts from the first, slots missed there, height
+LIVES_MAX = 4
+OPERATIONS_MAX = 120
+MOVES_MAX = 30
+
+
+class Tree(Struct, frozen=True):
+    """Branches of one chain, each from block 1 on, and the digest of the state after each block by its id."""
+
+    branches: tuple[tuple[SignedBlock, ...], ...]
+    digests: dict[bytes, str]
+    wire: Wire
+
+
+@cache
+def block_1() -> Chain:
+    """A chain with the first block of all branches."""
+    chain = dev_chain()
+    chain.push_block(tree().branches[0][0])
+    return chain
+
+
+def at_block_1() -> Chain:
+    """The same chain every time, taken back to its first block: making a new one takes longer than all the rest."""
+    chain = block_1()
+    chain.on_moved.clear()
+    while chain.state.props.head_block_number > 1:
+        chain.pop_block()
+    chain.clear_pending()
+    return chain
+
+
+@cache
+def tree() -> Tree:
+    """The blocks that all runs take theirs from: with transactions and without."""
+    digests: dict[bytes, str] = {}
+    branches: list[tuple[SignedBlock, ...]] = []
+    for parting, missed, height in BRANCHES:
+        chain = dev_chain()
+        digests[ZERO_ID] = state_digest(chain.state)
+        for block in branches[0][:parting] if branches else ():
+            chain.push_block(block)
+        while (number := chain.state.props.head_block_number) < height:
+            if number % 4 == 1:
+                for i in range(number // 4 + 1):
+                    chain.push_transaction(transfer(chain, f"{number} {i} {missed} " + "x" * 40 * i))
+            block = make_block(chain, missed if number == parting else 0)
+            digests[block.id] = state_digest(chain.state)
+        found = [chain.block_by_number(number) for number in range(1, height + 1)]
+        branches.append(tuple(block for block in found if block is not None))
+    return Tree(tuple(branches), digests, chain.state.wire)
+
+
+class Node:
+    """One life of a node: a chain, and the data folder that it came from."""
+
+    def __init__(self, disk: SimulatedDisk) -> None:
+        self.folder = DataFolder(FOLDER, DEV, tree().wire, disk)
+        self.chain = at_block_1() if len(self.folder.log) else dev_chain()
+        blocks = self.folder.log.blocks(2)
+        self.known = {tree().branches[0][0].id} if len(self.folder.log) else set()
+        for block in blocks:
+            self.push(block)
+        blocks.close()
+        self.folder.adopt()
+        self.processor = Processor(self.chain, log=self.folder.log)
+
+    def push(self, block: SignedBlock) -> None:
+        """Push a block."""
+        self.known.add(block.id)
+        self.chain.push_block(block, TRUST_OWN)
+
+    @property
+    def head(self) -> bytes:
+        """The id of the head block."""
+        return self.chain.state.props.head_block_id
+
+
+class Story:
+    """What a node's lives have promised: the heads that may be found after a kill, and after a loss of power, oldest first."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.disk = SimulatedDisk(seed)
+        self.disk.make_folder(FOLDER.parent)
+        self.counts: Counter[str] = Counter()
+        self.after_kill = [ZERO_ID]
+        self.after_power = [ZERO_ID]
+        self.policy = self.dice.choice(("block", "seconds", "never"))
+
+    def run(self) -> None:
+        """Let the node live and end some times, then start it once more undisturbed."""
+        for _ in range(self.dice.randrange(1, LIVES_MAX)):
+            self.disk.stop_after(self.dice.randrange(OPERATIONS_MAX))
+            if self.dice.random() < 0.15:
+                self.disk.fail_after(self.dice.randrange(OPERATIONS_MAX), self.dice.choice((errno.ENOSPC, errno.EIO)))
+            try:
+                self.live(self.start())
+            except Stopped:
+                pass
+            except (NodeError, OSError) as error:
+                # A failing disk may end a start or a stop, in order; nothing else may.
+                if not self.disk.is_failing:
+                    raise AssertionError(str(error)) from error
+                self.counts["failures"] += 1
+            self.end()
+        self.start().folder.close()
+
+    def start(self) -> Node:
+        """Start a node, and look whether it has what was promised."""
+        node = Node(self.disk)
+        assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is no head that could be left"
+        assert state_digest(node.chain.state) == tree().digests[node.head]
+        self.counts["starts"] += 1
+        self.after_kill, self.after_power = [node.head], [node.head]
+
+        def begin(move: Move) -> None:
+            """Note what may be found while a move is written: a switch is one step, and blocks are not."""
+            ids = [node.head] if move.popped else [block.id for block in move.applied]
+            self.after_kill += ids
+            self.after_power += ids
+
+        def done(move: Move) -> None:
+            if not node.processor.failure:
+                self.after_kill = [node.head]
+                self.after_power = [node.head] if move.popped else self.after_power
+                self.counts["switches" if move.popped else "blocks"] += 1
+
+        node.chain.on_moved.insert(0, begin)
+        node.chain.on_moved.append(done)
+        return node
+
+    def end(self) -> None:
+        """End a life by a kill or a loss of power."""
+        if self.dice.random() < 0.3:
+            self.disk = self.disk.kill()
+            self.counts["kills"] += 1
+        else:
+            self.disk = self.disk.crash()
+            self.after_kill = self.after_power[:]
+            self.counts["losses of power"] += 1
+
+    def live(self, node: Node) -> None:
+        """Push blocks of branches, with syncs and a clean stop now and then, until the disk ends it."""
+        branch = self.dice.choice(tree().branches)
+        for _ in range(MOVES_MAX):
+            if self.dice.random() < 0.15:
+                branch = self.dice.choice(tree().branches)
+            self.push(node, branch)
+            if node.processor.failure:
+                return
+            if self.policy == "block" or (self.policy == "seconds" and self.dice.random() < 0.2):
+                self.sync(node, branch)
+            if self.dice.random() < 0.03:
+                node.folder.close()
+                return
+
+    def sync(self, node: Node, branch: tuple[SignedBlock, ...]) -> None:
+        """Sync as the node does, in whose loop a block may be pushed meanwhile; what was there before is promised then."""
+        if self.dice.random() < 0.2:
+
+            def push_meanwhile() -> None:
+                self.disk.during_sync = None
+                self.push(node, branch, may_switch=False)
+
+            self.disk.during_sync = push_meanwhile
+        head = node.head
+        node.folder.log.sync()
+        self.disk.during_sync = None
+        self.after_power = self.after_power[self.after_power.index(head) :]
+        self.counts["syncs"] += 1
+
+    def push(self, node: Node, branch: tuple[SignedBlock, ...], *, may_switch: bool = True) -> None:
+        """Push the next block of a branch, or pop one. A switch waits for the sync that runs, which in one thread would be for ever."""
+        fresh = next((block for block in branch if block.id not in node.known), None)
+        if may_switch and node.chain.state.props.head_block_number > 1 and self.dice.random() < 0.05:
+            node.chain.pop_block()
+        elif fresh is not None and (may_switch or fresh.previous == node.head):
+            node.push(fresh)
+
+
+def run(count: int, seed: int) -> dict[str, int]:
+    """Tell so many stories, from one seed on; returns what has happened in them. Raises AssertionError with the seed that failed."""
+    counts: Counter[str] = Counter()
+    for each in range(seed, seed + count):
+        story = Story(each)
+        try:
+            story.run()
+        except Exception as error:  # whatever it is, the seed must be named
+            raise AssertionError(f"python -m tests.attack power --count 1 --seed {each}: {error}") from error
+        counts += story.counts
+    return dict(counts)

@@ -1,0 +1,268 @@
+"""What a start finds out: damage anywhere, missing blocks, other files; what it mends, and what it refuses with the way out."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from node.failures import FileError, NodeError
+from node.storage.blocklog import BlockLog
+from node.storage.datafolder import DataFolder
+from node.storage.repair import check, repair
+from state.protocol.transaction import SignedBlock, Wire
+from tests.helpers.nodes import DEV, dev_chain, empty_blocks, make_block
+from tests.helpers.simulated_disk import SimulatedDisk, Stopped
+
+COUNT = 20
+SIZE = 129  # bytes of the frame of an empty block
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Wire, list[SignedBlock]]:
+    """A wire format and blocks."""
+    return empty_blocks(COUNT)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> Path:
+    """A folder with blocks, closed in order."""
+    wire, blocks = made
+    data = DataFolder(tmp_path / "data", DEV, wire)
+    for block in blocks:
+        data.log.append(block)
+    data.close()
+    return tmp_path / "data"
+
+
+def change(path: Path, at: int) -> None:
+    """Flip a bit."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def refusal(folder: Path, wire: Wire) -> str:
+    """Why a start from a folder is refused; the log is left as it is."""
+    before = (folder / "block_log").read_bytes()
+    with pytest.raises(NodeError) as refused:
+        DataFolder(folder, DEV, wire)
+    assert (folder / "block_log").read_bytes() == before
+    return str(refused.value)
+
+
+def make_former(folder: Path) -> None:
+    """Make a folder what the version before would have left: without checksums and mark."""
+    (folder / "block_log.head").unlink()
+    (folder / "block_log.sums").unlink()
+    mark = json.loads((folder / "chain.json").read_text())
+    (folder / "chain.json").write_text(json.dumps({key: mark[key] for key in ("name", "chain_id", "genesis")}))
+
+
+def test_a_torn_end_and_earlier_damage(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    make_former(folder)
+    log = folder / "block_log"
+    change(log, 5 * SIZE + 40)
+    log.write_bytes(log.read_bytes()[:-30])
+    (folder / "block_log.index").unlink()
+    text = refusal(folder, made[0])
+    assert f"damaged at byte {5 * SIZE}, after block 5" in text
+    assert f"bin/coind blocks repair {folder} --accept-loss" in text
+
+
+def test_a_damaged_index_is_never_believed(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    wire, blocks = made
+    index = folder / "block_log.index"
+    right = index.read_bytes()
+    for at in (0, 8 * 7, 8 * 19 + 1):
+        change(index, at)
+        data = DataFolder(folder, DEV, wire)
+        assert any("made anew" in note for note in data.log.notes)
+        assert [data.log.packed(number) for number in (1, 8, 20)] == [wire.pack_block(blocks[i]) for i in (0, 7, 19)]
+        data.close()
+        assert index.read_bytes() == right
+
+
+def test_fewer_blocks_are_not_taken_for_all(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    log = folder / "block_log"
+    whole = log.read_bytes()
+    for left in (19, 3, 0):
+        log.write_bytes(whole[: left * SIZE])
+        assert f"holds {left} blocks, and the folder knows of 20" in refusal(folder, made[0])
+    log.unlink()
+    with pytest.raises(FileError, match=r"block_log is missing: the folder knows of 20 blocks; put it back"):
+        DataFolder(folder, DEV, made[0])
+    assert not log.exists()
+
+
+def test_another_log_is_not_taken_for_this_one(folder: Path, tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    chain = dev_chain()
+    other = BlockLog(tmp_path, made[0])
+    for missed in range(COUNT):
+        other.append(make_block(chain, missed % 2))
+    other.close()
+    (folder / "block_log").write_bytes((tmp_path / "block_log").read_bytes())
+    assert "block 2, at byte 129, isn't the one that was written; the folder knows of 20" in refusal(folder, made[0])
+    (folder / "block_log.sums").unlink()
+    assert "holds another block 20" in refusal(folder, made[0])
+
+
+def test_a_bit_of_the_last_signature(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    change(folder / "block_log", 20 * SIZE - 20)
+    assert "block 20, at byte 2451, isn't the one" in refusal(folder, made[0])
+    (folder / "block_log.sums").unlink()
+    assert "holds another block 20" in refusal(folder, made[0])
+
+
+def test_blocks_after_a_kill_are_known_as_well(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    wire, blocks = made
+    for size, text in ((19 * SIZE, "ends after block 19, and 20 blocks were written"), (20 * SIZE - 1, "damaged at byte")):
+        disk = SimulatedDisk(1)
+        disk.make_folder(tmp_path)
+        data = DataFolder(tmp_path, DEV, wire, disk)
+        for block in blocks:
+            data.log.append(block)
+        disk = disk.kill()
+        disk.open(tmp_path / "block_log").truncate(size)
+        with pytest.raises(FileError, match=text):
+            DataFolder(tmp_path, DEV, wire, disk)
+
+
+def test_marks_that_are_gone(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    (folder / "block_log.head").unlink()
+    DataFolder(folder, DEV, made[0]).close()
+    (folder / "block_log.sums").unlink()
+    DataFolder(folder, DEV, made[0]).close()
+    (folder / "block_log.head").unlink()
+    (folder / "block_log.sums").unlink()
+    assert "block_log.head: is missing or damaged" in refusal(folder, made[0])
+
+
+def test_the_folder_of_a_former_version(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    make_former(folder)
+    data = DataFolder(folder, DEV, made[0])
+    assert (len(data.log), data.is_verified, data.log.is_marked) == (20, True, False)
+    data.adopt()
+    data.close()
+    assert b'"version": 2' in (folder / "chain.json").read_bytes()
+    (folder / "block_log").write_bytes(b"")
+    assert "holds 0 blocks" in refusal(folder, made[0])
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{", b"[1]", b"{", b'{"name": 1}', b"", b'{"name":"\xc3("}'])
+def test_a_damaged_chain_file(folder: Path, made: tuple[Wire, list[SignedBlock]], content: bytes) -> None:
+    (folder / "chain.json").write_bytes(content)
+    text = refusal(folder, made[0])
+    assert "chain.json: damaged" in text
+    assert "remove it: then the next start checks all blocks" in text
+
+
+def test_a_bit_of_the_chain_file(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    path = folder / "chain.json"
+    path.write_bytes(path.read_bytes().replace(b'"dev"', b'"dew"'))
+    assert "the check doesn't fit" in refusal(folder, made[0])
+
+
+def test_a_removed_lock_file_lets_nobody_in(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    first = DataFolder(folder, DEV, made[0])
+    (folder / "lock").unlink()
+    with pytest.raises(NodeError, match=r"block_log is in use by another node"):
+        DataFolder(folder, DEV, made[0])
+    with pytest.raises(NodeError, match="in use by a node; stop it first"):
+        check(folder, made[0])
+    first.close()
+    DataFolder(folder, DEV, made[0]).close()
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_only_a_file_is_a_log(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], kind: str) -> None:
+    path = tmp_path / "block_log"
+    if kind == "device":
+        path.symlink_to("/dev/null")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(NodeError, match=r"no regular file|Is a directory"):
+        DataFolder(tmp_path, DEV, made[0])
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_log_that_vanishes_is_noticed_and_saved(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], is_replaced: bool) -> None:
+    wire, blocks = made
+    data = DataFolder(tmp_path, DEV, wire)
+    for block in blocks[:10]:
+        data.log.append(block)
+    whole = (tmp_path / "block_log").read_bytes()
+    (tmp_path / "block_log").unlink()
+    if is_replaced:
+        (tmp_path / "block_log").write_bytes(b"")
+    name = "block_log.rescued-1" if is_replaced else "block_log"
+    with pytest.raises(OSError, match=rf"removed or replaced while the node ran; its 10 blocks are in .*/{name} again"):
+        data.log.append(blocks[10])
+    assert (tmp_path / name).read_bytes() == whole
+    data.close()
+    if not is_replaced:
+        again = DataFolder(tmp_path, DEV, wire)
+        assert len(again.log) == 10
+        again.close()
+
+
+# ------------------------------------------------------------------ fork switches
+
+
+@pytest.mark.parametrize("is_power", [False, True])
+def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool) -> None:
+    one, other = dev_chain(), dev_chain()
+    old = [make_block(one) for _ in range(12)]
+    for block in old[:4]:
+        other.push_block(block)
+    new = [make_block(other, 1 if not i else 0) for i in range(9)]
+    found = set()
+    path = Path("/data")
+    for operations in range(24):
+        disk = SimulatedDisk(operations)
+        disk.make_folder(path)
+        data = DataFolder(path, DEV, made[0], disk)
+        for block in old:
+            data.log.append(block)
+        data.log.sync()
+        disk.stop_after(operations)
+        try:
+            data.log.switch(tuple(reversed(old[4:])), tuple(new))
+            disk.stop_after(10**6)
+        except Stopped:
+            pass
+        again = DataFolder(path, DEV, made[0], disk.crash() if is_power else disk.kill())
+        found.add(again.log.head.id)
+    assert found == {old[-1].id, new[-1].id}
+
+
+# ------------------------------------------------------------------ check and repair
+
+
+def test_a_good_folder_needs_nothing(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    found = check(folder, made[0])
+    assert (found.good, found.known, found.damage, found.mended) == (20, 20, "", [])
+    assert found.head_id == made[1][-1].id.hex()
+    assert repair(folder, made[0]) == ["nothing is damaged"]
+
+
+@pytest.mark.parametrize(("at", "good"), [(7 * SIZE + 50, 7), (20 * SIZE - 20, 19), (0, None), (30, 0)])
+def test_a_repair_keeps_the_good_part_and_a_copy(folder: Path, made: tuple[Wire, list[SignedBlock]], at: int, good: int | None) -> None:
+    wire = made[0]
+    log = folder / "block_log"
+    change(log, at)
+    damaged = log.read_bytes()
+    good = good or 0
+    found = check(folder, wire)
+    assert (found.good, found.known) == (good, 20)
+    assert found.damage
+    with pytest.raises(NodeError, match="add --accept-loss"):
+        repair(folder, wire)
+    assert log.read_bytes() == damaged
+    assert any("block_log.damaged-1" in line for line in repair(folder, wire, accept_loss=True))
+    assert (folder / "block_log.damaged-1").read_bytes() == damaged
+    data = DataFolder(folder, DEV, wire)
+    assert len(data.log) == good
+    data.close()

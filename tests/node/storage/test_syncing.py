@@ -1,0 +1,117 @@
+"""When blocks are synced, and who waits for it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from node.failures import NodeError
+from node.processor import Processor
+from node.storage.blocklog import BlockLog
+from node.storage.syncing import SyncPolicy, sync_policy
+from rpc.service.refusal import PushFailed
+from state.chain.debug import generate_blocks
+from tests.helpers.nodes import DEV, dev_chain, make_block
+from tests.helpers.simulated_disk import SimulatedDisk
+
+FOLDER = Path("/data")
+
+
+class SlowDisk:
+    """Syncs end when it is their turn, which the test gives."""
+
+    def __init__(self) -> None:
+        self.syncs = 0
+        self.turn = trio.Event()
+
+    async def in_thread(self, work: Callable[[], object]) -> object:
+        """Do a sync, and end it when it is its turn."""
+        self.syncs += 1
+        done = work()
+        await self.turn.wait()
+        return done
+
+
+def log_on(disk: SimulatedDisk) -> BlockLog:
+    """A new log on a disk."""
+    disk.make_folder(FOLDER)
+    return BlockLog(FOLDER, dev_chain().state.wire, disk)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("block", 0), ("never", None), ("5", 5.0), ("0.5", 0.5)])
+def test_policies(text: str, seconds: float | None) -> None:
+    assert sync_policy(text) == SyncPolicy(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "blocks"])
+def test_what_is_no_policy(text: str) -> None:
+    with pytest.raises(NodeError, match=rf"--sync {text}: expected block, never, or a number of seconds above 0"):
+        sync_policy(text)
+
+
+async def test_an_answer_comes_after_the_sync_and_others_go_on(nursery: trio.Nursery) -> None:
+    maker, chain, slow = dev_chain(), dev_chain(), SlowDisk()
+    log = log_on(SimulatedDisk(1))
+    processor = Processor(chain, log=log, clock=lambda: 2**31 * 1000, in_thread=slow.in_thread)
+    nursery.start_soon(processor.run)
+    answered: list[int] = []
+
+    async def push() -> None:
+        block = make_block(maker)
+        await processor.push_block(block)
+        answered.append(block.number)
+
+    for count in range(1, 4):
+        nursery.start_soon(push)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (chain.state.props.head_block_number, answered) == (count, [])
+    slow.turn.set()
+    await trio.testing.wait_all_tasks_blocked()
+    # The first sync began before the other two were written, and one more served both.
+    assert (sorted(answered), slow.syncs, log.is_synced) == ([1, 2, 3], 2, True)
+
+
+async def test_many_blocks_of_one_call_are_not_synced_one_by_one(nursery: trio.Nursery) -> None:
+    chain, disk = dev_chain(), SimulatedDisk(1)
+    log = log_on(disk)
+    processor = Processor(chain, log=log)
+    nursery.start_soon(processor.run)
+    before = disk.syncs
+    assert await processor.take_steps(generate_blocks(chain, DEV.witness_keys[0], 200)) == 200
+    assert log.is_synced
+    assert disk.syncs - before < 200
+
+
+async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
+    for policy, synced in ((SyncPolicy(5), True), (SyncPolicy(None), False)):
+        maker, log = dev_chain(), log_on(SimulatedDisk(1))
+        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy)
+        nursery.start_soon(processor.run)
+        await processor.push_block(make_block(maker))
+        assert not log.is_synced
+        await trio.sleep(6)
+        assert log.is_synced is synced
+
+
+async def test_a_failed_sync_is_no_answer(nursery: trio.Nursery) -> None:
+    maker, disk = dev_chain(), SimulatedDisk(1)
+    log = log_on(disk)
+    processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000)
+    nursery.start_soon(processor.run)
+    # Three writes for a block, then the sync.
+    disk.fail_after(3, 5)
+    with pytest.raises(PushFailed, match="the block log can't be written: Input/output error"):
+        await processor.push_block(make_block(maker))
+    assert processor.broken.is_set()
+
+
+async def test_a_log_that_is_removed_ends_an_idle_node(autojump_clock: trio.testing.MockClock, nursery: trio.Nursery) -> None:
+    disk = SimulatedDisk(1)
+    processor = Processor(dev_chain(), log=log_on(disk))
+    nursery.start_soon(processor.run)
+    disk.remove(FOLDER / "block_log")
+    with trio.fail_after(10):
+        await processor.broken.wait()
+    assert "removed or replaced while the node ran" in processor.failure
