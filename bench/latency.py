@@ -98,7 +98,7 @@ async def run_node(site: Site, service: Service, processor: Processor, clock: Ca
 
     site.chain.on_moved.append(moved)
     async with trio.open_nursery() as nursery:
-        await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, health=dict, task_status=task_status))
+        await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, task_status=task_status))
         nursery.start_soon(processor.run)
         nursery.start_soon(Producer(processor, [site.secret], is_stale_allowed=True, clock=clock).run)
 

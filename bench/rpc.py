@@ -221,7 +221,7 @@ def served(service: Service) -> Iterator[int]:
 
     async def answer() -> None:
         async with trio.open_nursery() as nursery:
-            await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, health=dict, task_status=task_status))
+            await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, task_status=task_status))
             is_up.set()
 
     process = fork.Process(target=trio.run, args=(answer,), daemon=True)

@@ -1,10 +1,15 @@
-"""Starts the command line: `python -m node`. Knows how a process ends when it is interrupted or its output is closed."""
+"""Starts the command line: `python -m node`. Knows how a process ends that was interrupted, whose output is closed, or that has a bug."""
 
+import errno
 import os
 import sys
+import traceback
 
-INTERRUPTED = 130
-PIPE_CLOSED = 141
+from node.failures import Status, last_line
+
+STREAMS = (0, 1, 2)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above."
 
 
 def main() -> int:
@@ -12,20 +17,72 @@ def main() -> int:
 
     The imports are inside, since they take a moment: Ctrl-C in it should end the process without a traceback as well.
     """
+    open_closed_streams()
     try:
         from node.commands.app import main as command
         from node.logs import configure_logs
 
         configure_logs()
-        return command()
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
+        status = command()
+        sys.stdout.flush()
+        return status
+    except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:
+        return end_of(error)
+
+
+def open_closed_streams() -> None:
+    """Open the null device in place of standard streams that are closed.
+
+    Otherwise the next file or socket that is opened gets such a stream's number, and what a library prints ends up in it: in the
+    block log, if that comes first.
+    """
+    for descriptor in STREAMS:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            assert opened == descriptor, "the lowest free number is taken"
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def end_of(error: BaseException) -> int:
+    """Return the status after an error that no command has expected, and say what is to be said about it."""
+    if has_only(error, KeyboardInterrupt):
+        return Status.INTERRUPTED
+    if has_only(error, BrokenPipeError):
         return leave_quietly()
-    except BaseExceptionGroup as group:
-        if group.split(BrokenPipeError)[1] is not None:
-            raise
-        return leave_quietly()
+    if isinstance(error, OSError) and error.errno in FULL:
+        leave_quietly()
+        last_line(f"coind: {error.filename or 'the output'} can't be written: {error.strerror}")
+        return Status.DISK
+    if has_only(error, MemoryError):
+        last_line("coind: memory is used up. Give the node more, or turn off plugins with --disable")
+        return Status.BUG
+    report(error)
+    inner = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    last_line(f"coind: an internal error ended this ({type(inner).__name__}). {ADVICE}")
+    return Status.BUG
+
+
+def has_only(error: BaseException, kind: type[BaseException]) -> bool:
+    """Return whether an error, or everything in a group of errors, is of a kind."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(kind)[1] is None
+    return isinstance(error, kind)
+
+
+def report(error: BaseException) -> None:
+    """Write the traceback to the log; where even that can't be loaded, as it is."""
+    try:
+        import structlog
+
+        structlog.get_logger("node").critical("internal error", exc_info=error)
+    except Exception:
+        traceback.print_exception(error)
 
 
 def leave_quietly() -> int:
@@ -34,7 +91,7 @@ def leave_quietly() -> int:
     stdout is redirected to nowhere, or Python would write what is buffered when it exits, and fail once more.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return PIPE_CLOSED
+    return Status.PIPE_CLOSED
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The text that a started node prints: where it answers, and on chains for development the accounts with their keys."""
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import TextIO
@@ -11,8 +12,17 @@ KEY_LENGTH = 51
 
 
 def show_banner(spec: ChainSpec, addresses: list[str], *, is_producing: bool, out: TextIO | None = None) -> None:
-    """Print the banner: a table on a terminal, plain lines elsewhere."""
+    """Print the banner: a table on a terminal, plain lines elsewhere. A node runs on when nobody can read it."""
     out = out or sys.stdout
+    try:
+        write_banner(spec, addresses, is_producing, out)
+    except OSError:
+        # What is left in the buffer would fail once more at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
+
+
+def write_banner(spec: ChainSpec, addresses: list[str], is_producing: bool, out: TextIO) -> None:
+    """Write the banner to a file."""
     pairs = list(facts(spec, addresses, is_producing))
     accounts = [(account.name, holdings(spec, account), active_key(account)) for account in spec.genesis.accounts if account.password]
     if out.isatty():
@@ -33,6 +43,7 @@ def facts(spec: ChainSpec, addresses: list[str], is_producing: bool) -> Iterator
     yield "key prefix", spec.key_prefix
     yield "address", ", ".join(addresses)
     yield "blocks", "produced every 3 s" if is_producing else "none produced"
+    yield "pages", "/health, /metrics"
 
 
 def holdings(spec: ChainSpec, account: GenesisAccount) -> str:

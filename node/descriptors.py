@@ -2,7 +2,7 @@
 
 import resource
 
-from rpc.service.transport.listening import CONNECTIONS_MAX
+from rpc.service.transport.guests import CONNECTIONS_MAX
 
 # What the rest of the node may need: its files, its libraries, and connections that are about to be closed.
 KEPT = 64

@@ -3,13 +3,10 @@
 A node is started by `run` (from genesis, or from a data folder) or by `replay_file`; both return the status of the process.
 """
 
-import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeVar
 
 import structlog
 import trio
@@ -18,22 +15,30 @@ from msgspec import Struct
 from node.banner import show_banner
 from node.clock import Clock, Patience, system_clock
 from node.descriptors import room_for_connections
-from node.failures import NodeError
-from node.memory import keep_what_is_loaded, tune_collector
+from node.ending import first_of, run_to_end, watch_signals
+from node.failures import DiskError, FileError, NodeError, StateError, Status
+from node.logs import lines_lost
+from node.memory import keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, BlockRefused, replay
-from node.service import health, new_service
+from node.service import new_service
 from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
 from node.snapshots.starting import complete, start_from_snapshot
 from node.storage.blockfile import BlockFile
-from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
-from node.storage.syncing import SyncPolicy
-from rpc.service.transport.asgi import serve
+from node.storage.syncing import SyncPolicy, in_thread
+from node.version import version
+from node.watch.counters import Counters
+from node.watch.health import Parts, health
+from node.watch.metrics import Metrics
+from node.watch.room import Room
+from rpc.service.transport.asgi import Pages, serve
+from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.rights import Access, is_loopback
 from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -44,9 +49,9 @@ from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
 GOODBYE_SECONDS_MAX = 1
-INTERRUPTED = 130
 
-Failure = TypeVar("Failure", bound=Exception)
+DISK_ADVICE = "Every block that was answered for before is in the data folder; make room or mend the disk, then start the node again"
+BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
 
 _log = structlog.get_logger("node")
 
@@ -60,10 +65,7 @@ class Address(Struct, frozen=True):
     @property
     def is_loopback(self) -> bool:
         """Whether only programs on this machine can connect."""
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -72,6 +74,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     spec: ChainSpec
     plugins: tuple[str, ...]
     http: Address | None = None
+    is_http2: bool = False
+    origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
+    is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
@@ -83,8 +88,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 class Site:
     """A chain at its genesis with its plugins, and the objects that all parts of the node share.
 
-    Setting `stop` ends the node in order. A broken invariant is kept until then: raising inside of the chain would look like a
-    refusal of the block to whoever pushed it.
+    Setting `stop` ends the node in order, and `fail` does so with an error, which is kept until then: raising inside of the chain
+    would look like a refusal of the block to whoever pushed it.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -93,54 +98,49 @@ class Site:
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
         self.stop = trio.Event()
-        self._breach = ""
+        self.is_interrupted = False
+        self.failure: NodeError | None = None
         if settings.check_invariants:
             self.chain.on_moved.append(self._check_invariants)
 
     def _check_invariants(self, move: Move) -> None:
-        """Check the invariants if it is time, and stop the node when one is broken."""
-        if self._breach or all(block.number % self.settings.check_invariants for block in move.applied):
+        """Check the invariants if it is time, and end the node when one is broken."""
+        if self.failure or all(block.number % self.settings.check_invariants for block in move.applied):
             return
         try:
             validate_invariants(self.chain.state)
         except InvariantBroken as error:
-            self._breach = f"after block {move.applied[-1].number} the state doesn't add up: {error}"
-            self.stop.set()
+            number = move.applied[-1].number
+            self.fail(StateError(f"after block {number} the state doesn't add up: {error}. {BREACH_ADVICE}"))
+
+    def fail(self, error: NodeError) -> None:
+        """End the node in order with an error; the first one counts."""
+        self.failure = self.failure or error
+        self.stop.set()
+
+    def ending(self) -> str:
+        """Return why the node is about to end; empty as long as it isn't."""
+        return str(self.failure or "the node is stopping") if self.stop.is_set() else ""
 
     def require_sound(self) -> None:
-        """Raise NodeError if an invariant was broken."""
-        if self._breach:
-            raise NodeError(self._breach)
+        """Raise the error that has ended the node, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def status(self) -> Status:
+        """Return the status of the process after the end; raises the error that has ended the node."""
+        self.require_sound()
+        return Status.INTERRUPTED if self.is_interrupted else Status.DONE
 
 
 def run(settings: Settings) -> int:
     """Run a node until a signal stops it."""
-    return start(partial(_run, settings))
+    return run_to_end(partial(_run, settings))
 
 
 def replay_file(settings: Settings, file: Path, *, until: int | None = None, skip: int = Skip.NOTHING) -> int:
     """Apply a file of blocks; then answer requests if the settings have an address."""
-    return start(partial(_replay_file, settings, file, until, skip))
-
-
-def start(main: Callable[[], Awaitable[int]]) -> int:
-    """Run an async function in trio. Of a group of errors that are all for the user, the first is raised alone."""
-    tune_collector()
-    try:
-        return trio.run(main)
-    except BaseExceptionGroup as group:
-        expected, other = group.split(NodeError)
-        if other is not None or expected is None:
-            raise
-        raise first_of(expected) from None
-
-
-def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
-    """Return the first of the errors in a group of errors and groups."""
-    error: BaseExceptionGroup[Failure] | Failure = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    return run_to_end(partial(_replay_file, settings, file, until, skip))
 
 
 # ------------------------------------------------------------------ the two kinds of start
@@ -152,22 +152,32 @@ async def _run(settings: Settings) -> int:
     saver = None if settings.data is None else Saver(site.chain, settings.data, SystemDisk(), settings.snapshot_every)
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
+            await nursery.start(watch_signals, site, nursery.cancel_scope)
             loaded = None if folder is None else await load(site, folder)
             if not site.stop.is_set():
                 if saver is not None:
                     nursery.start_soon(saver.run)
                 if loaded is not None:
                     nursery.start_soon(complete, loaded)
-                await serve_chain(site, None if folder is None else folder.log)
+                await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
-        site.require_sound()
-        if saver is not None:
+        if saver is not None and site.failure is None and not site.is_interrupted:
             saver.save_at_stop()
     finally:
         if folder is not None:
-            folder.close()
-    return 0
+            close(site, folder)
+    status = site.status()
+    props = site.chain.state.props
+    _log.info("stopped", head_block_number=props.head_block_number, head_block_id=props.head_block_id.hex())
+    return status
+
+
+def close(site: Site, folder: DataFolder) -> None:
+    """Close the data folder; that the last sync failed is an error of its own, unless another one ended the node."""
+    try:
+        folder.close()
+    except DiskError as error:
+        site.fail(DiskError(f"{error}. {DISK_ADVICE}"))
 
 
 async def load(site: Site, folder: DataFolder) -> Loaded | None:
@@ -189,7 +199,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
         if not await replay(site.chain, blocks, progress, skip=skip, signed=0 if log.is_marked else len(log), stop=site.stop):
             return loaded
     except BlockRefused as error:
-        raise NodeError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
+        raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
     folder.adopt()
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
     return loaded
@@ -197,10 +207,13 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
 
 async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:
     site = Site(settings)
-    blocks = BlockFile(file, site.chain.state.wire)
+    try:
+        blocks = BlockFile(file, site.chain.state.wire)
+    except FileError as error:  # no damage, but no such file, or not one of blocks
+        raise NodeError(str(error)) from None
     progress = Progress(blocks.size, blocks.last)
     async with trio.open_nursery() as nursery:
-        await nursery.start(watch_signals, site.stop, nursery.cancel_scope)
+        await nursery.start(watch_signals, site, nursery.cancel_scope)
         try:
             is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop)
         finally:
@@ -208,8 +221,8 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
         if is_done and settings.http is not None:
             await serve_chain(site)
         nursery.cancel_scope.cancel()
-    site.require_sound()
-    return 0 if is_done else INTERRUPTED
+    status = site.status()
+    return status if is_done else Status.INTERRUPTED
 
 
 def show_result(chain: Chain, progress: Progress) -> None:
@@ -224,44 +237,48 @@ def show_result(chain: Chain, progress: Progress) -> None:
 # ------------------------------------------------------------------ the tasks
 
 
-async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
+async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     """Answer, produce and write until the node is stopped, or until the block log can't be written.
 
     The service starts first: when its address can't be had, nothing else has begun.
     """
-    settings = site.settings
-    assert settings.http is not None
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync)
-    service = new_service(site.chain, processor, settings.plugins, settings.clock, is_loopback=settings.http.is_loopback)
-    # Blocks that were loaded, the methods and their compiled functions stay.
-    keep_what_is_loaded()
+    settings, log = site.settings, None if folder is None else folder.log
+    counters = Counters(site.chain, settings.clock)
+
+    async def synced(work: Callable[[], object]) -> None:
+        start = trio.current_time()
+        await in_thread(work)
+        counters.sync_seconds.add(trio.current_time() - start)
+
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=synced)
+    counters.attach()
+    processor.on_pushed.append(counters.pushed)
+    parts = Parts(
+        chain=site.chain,
+        clock=settings.clock,
+        counters=counters,
+        processor=processor,
+        guests=Guests(bounds_for(room_for_connections())),
+        ending=site.ending,
+        log=log,
+    )
+    if settings.is_producing:
+        secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
+        parts.producer = Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock)
+    if folder is not None:
+        parts.room = Room(folder.path, SystemDisk())
     served = trio.Event()
-
-    async def answer(address: Address, *, task_status: trio.TaskStatus[list[str]]) -> None:
-        shown = partial(health, site.chain)
-        await serve(
-            service,
-            address.host,
-            address.port,
-            health=shown,
-            shutdown=site.stop.wait,
-            connections_max=room_for_connections(),
-            task_status=task_status,
-        )
-        served.set()
-
     async with trio.open_nursery() as nursery:
-        try:
-            addresses: list[str] = await nursery.start(answer, settings.http)
-        except* OSError as errors:
-            where = f"{settings.http.host}:{settings.http.port}"
-            raise NodeError(f"can't listen on {where}: {first_of(errors).strerror}") from None
+        addresses = await open_service(site, parts, nursery, served)
         nursery.start_soon(processor.run)
-        nursery.start_soon(end_when_broken, processor)
-        if settings.is_producing:
-            secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
-            nursery.start_soon(Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock).run)
+        nursery.start_soon(end_when_broken, site, processor)
+        if parts.room is not None:
+            nursery.start_soon(parts.room.watch)
+        if parts.producer is not None:
+            nursery.start_soon(parts.producer.run)
         show_banner(settings.spec, addresses, is_producing=settings.is_producing)
+        head = site.chain.state.props.head_block_number
+        _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await site.stop.wait()
         # Open requests get a moment to end.
         with trio.move_on_after(GOODBYE_SECONDS_MAX):
@@ -269,19 +286,42 @@ async def serve_chain(site: Site, log: BlockLog | None = None) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def watch_signals(
-    stop: trio.Event, everything: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    """Set `stop` at the first SIGINT or SIGTERM, and cancel everything at the second."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            if stop.is_set():
-                everything.cancel()
-            stop.set()
+async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
+    """Start to answer requests; returns the addresses. `served` is set when the last request has been answered after a stop."""
+    settings = site.settings
+    assert settings.http is not None
+    where = settings.http
+    access = Access(where.host, settings.origins, settings.is_debug_allowed)
+    service = new_service(
+        site.chain, parts.processor, settings.plugins, settings.clock, withheld=access.withheld, observe=parts.counters.observe
+    )
+    pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    # Blocks that were loaded, the methods and their compiled functions stay.
+    keep_what_is_loaded()
+
+    async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
+        await serve(
+            service,
+            where.host,
+            where.port,
+            pages=pages,
+            shutdown=site.stop.wait,
+            access=access,
+            is_http2=settings.is_http2,
+            guests=parts.guests,
+            task_status=task_status,
+        )
+        served.set()
+
+    try:
+        addresses: list[str] = await nursery.start(answer)
+    except* OSError as errors:
+        reason = first_of(errors).strerror
+        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}; choose another address with --http") from None
+    return addresses
 
 
-async def end_when_broken(processor: Processor) -> None:
+async def end_when_broken(site: Site, processor: Processor) -> None:
     """End the node when its block log can't be written any more."""
     await processor.broken.wait()
-    raise NodeError(processor.failure)
+    site.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))

@@ -77,6 +77,8 @@ class Processor:
         self.chain = chain
         self.broken = trio.Event()
         self.failure = ""
+        # Called with each transaction and block of a client, and its refusal.
+        self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
         self._log = log
         self._syncer = None if log is None else Syncer(log, sync, self._fail, in_thread)
         self._clock = clock
@@ -84,6 +86,16 @@ class Processor:
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
         chain.on_moved.append(self._moved)
+
+    @property
+    def queue_length(self) -> int:
+        """The number of jobs that wait."""
+        return self._jobs_in.statistics().current_buffer_used
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for their transaction to be in a block."""
+        return len(self._waiters)
 
     async def run(self) -> None:
         """Do jobs, and sync, until cancelled."""
@@ -105,7 +117,7 @@ class Processor:
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
             self.chain.push_transaction(trx)
 
-        await self._push(push)
+        await self._push(push, trx)
 
     async def push_block(self, block: SignedBlock) -> None:
         """Take a block from outside; one from the future is refused. Raises PushFailed."""
@@ -115,7 +127,7 @@ class Processor:
             require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
             self.chain.push_block(block)
 
-        await self._push(push, is_synced=True)
+        await self._push(push, block, is_synced=True)
 
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
@@ -190,7 +202,7 @@ class Processor:
 
     # -------------------------------------------------------------- the queue
 
-    async def _push(self, work: Callable[[], Any], *, is_synced: bool = False) -> None:
+    async def _push(self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, *, is_synced: bool = False) -> None:
         """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
         job = _Job(work, trio.Event())
         try:
@@ -202,7 +214,11 @@ class Processor:
             if is_synced:
                 await self._synced()
         except ChainError as error:
+            for listener in self.on_pushed:
+                listener(item, error)
             raise PushFailed(error) from error
+        for listener in self.on_pushed:
+            listener(item, None)
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""

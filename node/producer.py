@@ -22,6 +22,7 @@ from state.tables import State
 
 ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
 SLOTS_COUNTED = 128  # slots that participation is counted over
+SLOTS_MISSED_MAX = 2  # own slots in a row, and slots that the head may be ahead or the task behind, before that counts as trouble
 
 _log = structlog.get_logger("producer")
 
@@ -39,6 +40,16 @@ class Outcome(enum.Enum):
     EXCEPTION = 9
 
 
+# Why an own slot had no block. Of NOT_TIME_YET the producer isn't to blame: the slot has a block, or the head is ahead of the clock.
+WORDS = {
+    Outcome.NOT_SYNCED: "the chain is behind the clock, and waits for blocks from elsewhere",
+    Outcome.NO_PRIVATE_KEY: "no witness of this round signs with a key of this node",
+    Outcome.LOW_PARTICIPATION: "too few of the last slots had a block",
+    Outcome.LAG: "the node is too busy: its slots are over before it comes to them",
+    Outcome.EXCEPTION: "the block could not be made",
+}
+
+
 class Turn(Struct, frozen=True):
     """A block that is to be made now."""
 
@@ -53,6 +64,8 @@ class Producer:
     Without `is_stale_allowed` it waits until the chain has reached the present, so that a node which is catching up doesn't make a
     fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
     (UNDO_HISTORY_CHECK) is lifted too.
+
+    `outcomes` counts the slots since the start by their outcome.
     """
 
     def __init__(
@@ -65,15 +78,19 @@ class Producer:
         self._skip = Skip.UNDO_HISTORY_CHECK if is_stale_allowed else Skip.NOTHING
         self._clock = clock
         self.outcome = Outcome.WAIT_FOR_GENESIS
+        self.outcomes = dict.fromkeys(Outcome, 0)
+        self._reason = ""  # of the last failure
+        self._missed = 0  # own slots without a block since the last one with
+        self._missed_why = ""
+        self._looked = clock()
+        self._is_in_trouble = False
 
     async def run(self) -> None:
         """Produce until cancelled."""
+        self._looked = self._clock()
         while True:
             await trio.sleep(self.milliseconds_to_wait() / 1000)
-            outcome = await self.produce()
-            if outcome is not self.outcome:
-                _log.info("producing" if outcome is Outcome.PRODUCED else "not producing", outcome=outcome.name.lower())
-            self.outcome = outcome
+            self.note(await self.produce())
 
     def milliseconds_to_wait(self) -> int:
         """Return the time until the next slot begins; never longer than a slot, in case the clock or the chain jumps."""
@@ -81,21 +98,71 @@ class Producer:
         slot = slot_at_time(self._state, now // 1000)
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
+    def note(self, outcome: Outcome) -> None:
+        """Count a slot, and log a missed one, and when trouble begins or ends."""
+        self.outcome = outcome
+        self.outcomes[outcome] += 1
+        self._looked = self._clock()
+        if outcome is Outcome.PRODUCED:
+            self._missed = 0
+        elif outcome in WORDS and (outcome is not Outcome.NO_PRIVATE_KEY or not self.has_turns()):
+            self._missed += 1
+            self._missed_why = f"{WORDS[outcome]}: {self._reason}" if outcome is Outcome.EXCEPTION else WORDS[outcome]
+        if outcome is Outcome.LAG:
+            _log.warning("slot missed", why=WORDS[outcome], head_block_number=self._state.props.head_block_number)
+        trouble = self.trouble()
+        if trouble and not self._is_in_trouble:
+            _log.warning("not producing", why=trouble, head_block_number=self._state.props.head_block_number)
+        elif self._is_in_trouble and not trouble:
+            _log.info("producing again", head_block_number=self._state.props.head_block_number)
+        self._is_in_trouble = bool(trouble)
+
+    # -------------------------------------------------------------- what others see of it
+
+    def trouble(self) -> str:
+        """Return why no block is produced although it should be, as a clause; empty when all is well."""
+        state = self._state
+        now = self._clock() // 1000
+        ahead = self.seconds_until_next()
+        if now < state.spec.constants.COIN_GENESIS_TIME:
+            return f"the chain begins in {ahead} s"
+        if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
+            lead = state.props.time - now
+            return f"the head's time is {lead} s ahead of the clock, as debug calls leave it; blocks are produced again in {ahead} s"
+        if self._missed > SLOTS_MISSED_MAX:
+            return self._missed_why
+        idle = now - self._looked // 1000
+        if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
+            return f"the last slot was done with {idle} s ago, and the block of the next one is still being made"
+        return ""
+
+    def seconds_until_next(self) -> int:
+        """Return the time until the next slot that can get a block; 0 when it has begun."""
+        return max(0, slot_time(self._state, 1) - self._clock() // 1000)
+
+    def has_turns(self) -> bool:
+        """Return whether a witness of this round signs with a key of this node."""
+        schedule = self._state.schedule
+        names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
+        return any(self._state.witness(name).signing_key in self._secrets for name in names if name)
+
+    # -------------------------------------------------------------- a slot
+
     async def produce(self) -> Outcome:
         """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
         turn = self.turn((self._clock() + ROUNDING_MILLISECONDS) // 1000)
         if isinstance(turn, Outcome):
             return turn
         try:
-            block = await self._processor.generate_block(turn.when, turn.witness, turn.secret, self._skip)
+            await self._processor.generate_block(turn.when, turn.witness, turn.secret, self._skip)
         except ChainError as error:
-            _log.error("a block could not be produced", reason=error.message(self._state.spec.spell))
+            self._reason = error.message(self._state.spec.spell)
+            _log.error("a block could not be produced", reason=self._reason)
             return Outcome.EXCEPTION
-        except Exception:
+        except Exception as error:
+            self._reason = f"an internal error ({type(error).__name__}), see the log"
             _log.exception("a block could not be produced")
             return Outcome.EXCEPTION
-        log = _log.info if block.transactions else _log.debug
-        log("block", number=block.number, witness=block.witness, transactions=len(block.transactions))
         return Outcome.PRODUCED
 
     def turn(self, now: int) -> Turn | Outcome:

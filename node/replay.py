@@ -2,7 +2,7 @@
 
 import trio
 
-from node.failures import FileError, NodeError
+from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
 from node.progress import Progress
 from node.storage.blockfile import BlockFile
@@ -21,6 +21,8 @@ TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 
 class BlockRefused(NodeError):
     """A block of a file can't be applied: its `number`, and the `reason` in the chain's spelling."""
+
+    STATUS = Status.DAMAGED
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(f"block {number}: {reason}")

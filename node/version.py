@@ -1,4 +1,4 @@
-"""The version of this program, which stands in pyproject.toml."""
+"""The version of this program, as pyproject.toml has it. It knows nothing else."""
 
 import tomllib
 from functools import cache
@@ -7,6 +7,6 @@ from pathlib import Path
 
 @cache
 def version() -> str:
-    """Return the version of this program."""
-    found: str = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    return found
+    """Return it."""
+    pins = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    return str(pins["project"]["version"])

@@ -9,13 +9,15 @@ from cyclopts import App, Parameter, validators
 
 from node.commands.blocks import blocks
 from node.commands.snapshot import snapshot
-from node.failures import NodeError
+from node.failures import NodeError, Status, last_line
+from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
 from node.snapshots.saving import EVERY
 from node.specs import ROLES, SpecError, load_spec, spec_names
 from node.storage.syncing import sync_policy
 from node.version import version
+from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
@@ -30,7 +32,17 @@ app.command(snapshot)
 
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
+LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]
 Repeated = Parameter(negative=(), consume_multiple=False)
+Cors = Annotated[
+    tuple[str, ...],
+    Repeated,
+    Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated."),
+]
+Http2 = Annotated[bool, Parameter(negative=(), help="Speak HTTP/2 as well, with clients that begin with it.")]
+AllowDebug = Annotated[
+    bool, Parameter(negative=(), help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
+]
 
 
 @app.command(name="run")
@@ -51,8 +63,13 @@ def run_command(
         ),
     ] = EVERY,
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
+    log_level: LogLevel = "info",
 ) -> int:
     """Start a node."""
+    configure_logs(log_level)
     spec = load_spec(chain)
     if produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
@@ -65,6 +82,9 @@ def run_command(
         sync=sync_policy(sync),
         snapshot_every=snapshot_every,
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return run(settings)
 
@@ -79,14 +99,22 @@ def replay_command(
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.")] = None,
     check_invariants: Every = 0,
+    cors: Cors = (),
+    http2: Http2 = False,
+    allow_debug: AllowDebug = False,
+    log_level: LogLevel = "info",
 ) -> int:
     """Apply a file of blocks."""
+    configure_logs(log_level)
     spec = load_spec(chain)
     settings = Settings(
         spec=spec,
         plugins=chosen_plugins(spec),
         http=None if serve is None else address(serve),
         check_invariants=check_invariants,
+        origins=origins(cors),
+        is_http2=http2,
+        is_debug_allowed=allow_debug,
     )
     return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
 
@@ -125,9 +153,9 @@ def main() -> int:
     try:
         status = app(result_action="return_value")
     except (NodeError, SpecError) as error:
-        sys.stderr.write(f"coind: {error}\n")
-        return 1
-    return status if isinstance(status, int) else 0
+        last_line(f"coind: {error}")
+        return error.STATUS if isinstance(error, NodeError) else Status.REFUSED
+    return status if isinstance(status, int) else Status.DONE
 
 
 def address(text: str) -> Address:
@@ -137,6 +165,14 @@ def address(text: str) -> Address:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
         raise NodeError(f"{text} is no address; expected HOST:PORT, as {DEFAULT_HTTP}")
     return Address(host, int(port))
+
+
+def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the origins whose pages are let in; None for all."""
+    try:
+        return read_origins(texts)
+    except ValueError as error:
+        raise NodeError(f"--cors {error}") from None
 
 
 def folder(text: str) -> Path:

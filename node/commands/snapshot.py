@@ -10,8 +10,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from msgspec import MsgspecError
 
+from node.ending import run_to_end
 from node.failures import NodeError
-from node.node import Settings, Site, load, start
+from node.node import Settings, Site, load
 from node.plugins import chosen_plugins
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
@@ -49,7 +50,7 @@ def save_command(
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)
     settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing(data))
-    return start(partial(_save, settings, to, with_blocks))
+    return run_to_end(partial(_save, settings, to, with_blocks))
 
 
 @snapshot.command(name="list")
@@ -93,7 +94,7 @@ def verify_command(
         try:
             verify(path, spec)
             if replay and folder is not None:
-                start(partial(_compare, path, spec, folder))
+                run_to_end(partial(_compare, path, spec, folder))
             show(path)
         except SnapshotError as error:
             bad += 1

@@ -49,6 +49,8 @@ class BlockLog:
         self.notes: list[str] = []
         self.torn = 0
         self._folder, self._wire, self._disk = folder, wire, disk
+        self._head = Head()
+        self._starts, self._sums = array("Q"), array("I")
         self._mark: Mark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None
@@ -92,6 +94,11 @@ class BlockLog:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, head.sums)
 
     # -------------------------------------------------------------- writing
+
+    @property
+    def size(self) -> int:
+        """The bytes in the log, without the index."""
+        return self.head.end
 
     def append(self, block: SignedBlock) -> None:
         """Add the block that follows the last one; when this fails, the files are as before."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from node.failures import FileError, NodeError
+from node.failures import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
 from node.storage.disk import Disk, File
@@ -63,7 +63,7 @@ class DataFolder:
             if not len(self.log):
                 self.adopt()
         except OSError as error:
-            raise NodeError(unusable(error, path)) from None
+            raise DiskError(unusable(error, path)) from None
 
     def adopt(self) -> None:
         """Note that the blocks in the folder belong to this chain and have been checked.
@@ -88,7 +88,7 @@ class DataFolder:
         try:
             self.log.close()
         except OSError as error:
-            raise NodeError(f"{self.log.path}: {error.strerror}; the last blocks may not survive a loss of power") from None
+            raise DiskError(f"{self.log.path}: {error.strerror}; the last blocks may not survive a loss of power") from None
         finally:
             self._lock.close()
 

@@ -16,8 +16,8 @@ InclusionJson = Annotated[Json, Of(InclusionRecord)]
 ANY_AGE = -1
 
 
-@method("condenser_api.broadcast_block")
-@method("network_broadcast_api.broadcast_block")
+@method("condenser_api.broadcast_block", needs_local=True)
+@method("network_broadcast_api.broadcast_block", needs_local=True)
 async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
     """Push a block. An empty object means that it was accepted, be it on a branch that is not the main one."""
     await processor.push_block(block)

@@ -5,7 +5,7 @@ A call runs from reading the state to the encoded reply without a checkpoint, so
 
 import re
 import time
-from collections.abc import Awaitable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any
@@ -27,6 +27,7 @@ from rpc.service.refusal import (
     BadArgument,
     Clock,
     InvalidParameters,
+    InvalidRequest,
     NotEnabled,
     NotServed,
     PushFailed,
@@ -49,9 +50,16 @@ GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
 
 Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
+# Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
+Observe = Callable[[str, float, Exception | None], None]
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_REQUEST = InvalidRequest()
 _encode = msgspec.json.Encoder().encode
 _log = structlog.get_logger("rpc")
+
+
+def unobserved(name: str, seconds: float, error: Exception | None) -> None:
+    """Observe nothing."""
 
 
 class Bound(Struct, frozen=True):
@@ -60,13 +68,16 @@ class Bound(Struct, frozen=True):
     method: Method
     call: Call
     waits: bool
-    loopback_only: bool
+    needs_local: bool
+    name: str
 
 
 class Service:
     """Serves methods over the objects that they work on (`state`, `processor`, ..., passed by name), in the dialect of one chain.
 
-    `plugins` are the enabled ones; None stands for all. Methods may also work on `service` itself, on `wire` and on `spec`.
+    `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
+    at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
+    `observe` is called after each request.
     """
 
     def __init__(
@@ -76,24 +87,31 @@ class Service:
         wire: Wire,
         plugins: Collection[str] | None = None,
         clock: Clock = time.time,
+        withheld: str = "",
+        observe: Observe = unobserved,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
+        self._observe = observe
         self._turns = Turns()
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
+        self._withheld: dict[Path, str] = {}
         for method in methods:
             enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
             path = tuple(method.name.split("."))
-            if enabled:
+            needs_local = method.loopback_only or method.needs_local
+            if withheld and method.loopback_only:
+                self._withheld[path] = withheld
+            elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
-                served[path] = Bound(method, call, method.waits, method.loopback_only)
+                served[path] = Bound(method, call, method.waits, needs_local, method.name)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, method.loopback_only)
+                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, method.name)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served = served
-        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.loopback_only)}
+        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.method.loopback_only)}
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
     # -------------------------------------------------------------- what jsonrpc.* shows
@@ -116,32 +134,35 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
-    async def answer_in_turn(self, body: bytes, local: bool = False) -> Reply:
+    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
         """Return `answer`, once it is this request's turn among all others."""
-        return await self._turns.take(partial(self.answer, body, local))
+        return await self._turns.take(partial(self.answer, body, local, why_not_local))
 
-    def answer(self, body: bytes, local: bool = False) -> Reply:
+    def answer(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
-        `local`: the request comes from a program on this machine, which may call every method.
+        `local`: the request comes from a program on this machine, which may call every method;
+        `why_not_local` tells the others why they may not.
         """
         try:
             request = read_json(body)
         except ChainError as error:
+            self._observe("", 0.0, error)
             return self._refused(None, error, SERVER_ERROR)
         except Exception as error:
+            self._observe("", 0.0, error)
             return self._bug(None, error, body)
         if type(request) is not list:
-            return self._one(request, local)
+            return self._one(request, local, why_not_local)
         if not request:
-            return _error(None, plain_error(SERVER_ERROR, "Array is invalid"))
-        return self._batch(request, local)
+            return self._malformed(None, SERVER_ERROR, "Array is invalid")
+        return self._batch(request, local, why_not_local)
 
-    async def _batch(self, requests: list[Any], local: bool) -> bytes:
+    async def _batch(self, requests: list[Any], local: bool, why_not_local: str) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
-            reply = await self._turns.take(partial(self._one, request, local))
+            reply = await self._turns.take(partial(self._one, request, local, why_not_local))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -151,7 +172,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool) -> Reply:
+    def _one(self, request: Any, local: bool, why_not_local: str) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -160,39 +181,54 @@ class Service:
             if type(request_id) is int:
                 request_id = json_int(request_id)
             elif request_id is not None or "id" in request:
-                return _error(None, plain_error(INVALID_REQUEST, 'Only integer value or string is allowed for member "id"'))
+                return self._malformed(None, INVALID_REQUEST, 'Only integer value or string is allowed for member "id"')
         if request.get("jsonrpc") != "2.0":
-            return _error(request_id, plain_error(INVALID_REQUEST, 'jsonrpc value is not "2.0"'))
+            return self._malformed(request_id, INVALID_REQUEST, 'jsonrpc value is not "2.0"')
         name = request.get("method")
         if type(name) is not str:
-            return _error(request_id, plain_error(INVALID_REQUEST, 'A member "method" does not exist'))
+            return self._malformed(request_id, INVALID_REQUEST, 'A member "method" does not exist')
         params = request.get("params", {})
         path: Path
         if name != "call":
             path = tuple(name.split("."))
         else:
             if "params" not in request:
-                return _error(request_id, plain_error(NO_PARAMS, 'A member "params" does not exist'))
+                return self._malformed(request_id, NO_PARAMS, 'A member "params" does not exist')
             try:
                 path, params = called(params)
             except ChainError as error:
+                self._observe("", 0.0, error)
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
         bound = self._served.get(path)
-        if bound is None or (bound.loopback_only and not local):
+        if bound is None:
             return self._not_found(request_id, path, local)
+        if bound.needs_local and not local:
+            hidden = not_found(path, self._groups[False])
+            self._observe(bound.name, 0.0, hidden)
+            return self._refused_with_hint(request_id, hidden, DISPATCH_ERROR, why_not_local)
         if bound.waits:
             return self._wait(bound, params, request_id, request)
+        start = time.perf_counter()
         try:
-            return _result(request_id, bound.call(params))
+            reply = _result(request_id, bound.call(params))
         except Exception as error:
-            return self._failed(request_id, error, request)
+            reply = self._failed(request_id, error, request)
+            self._observe(bound.name, time.perf_counter() - start, error)
+        else:
+            self._observe(bound.name, time.perf_counter() - start, None)
+        return reply
 
     async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
+        start = time.perf_counter()
         try:
-            return _result(request_id, await bound.call(params))
+            reply = _result(request_id, await bound.call(params))
         except Exception as error:
-            return self._failed(request_id, error, request)
+            reply = self._failed(request_id, error, request)
+            self._observe(bound.name, time.perf_counter() - start, error)
+        else:
+            self._observe(bound.name, time.perf_counter() - start, None)
+        return reply
 
     # -------------------------------------------------------------- errors
 
@@ -214,13 +250,22 @@ class Service:
             return _error(request_id, said)
         return self._bug(request_id, error, request)
 
+    def _malformed(self, request_id: int | str | None, code: int, message: str) -> bytes:
+        """Return the answer to what is no request."""
+        self._observe("", 0.0, _NO_REQUEST)
+        return _error(request_id, plain_error(code, message))
+
     def _refused(self, request_id: int | str | None, error: ChainError, code: int) -> bytes:
         return _error(request_id, error_object(error, code, self.wire, self.clock))
 
     def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
         """Return the answer to a call of a method whose plugins are off, with a hint how to turn them on."""
+        return self._refused_with_hint(request_id, error, code, hint(plugins))
+
+    def _refused_with_hint(self, request_id: int | str | None, error: ChainError, code: int, text: str) -> bytes:
         said = error_object(error, code, self.wire, self.clock)
-        said["data"]["hint"] = hint(plugins)
+        if text:
+            said["data"]["hint"] = text
         return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
@@ -233,14 +278,18 @@ class Service:
         try:
             to_object(request)
         except ChainError as error:
+            self._observe("", 0.0, error)
             return self._refused(None, error, PARSE_ERROR)
         raise AssertionError("only objects are objects")
 
     def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
         """Return the answer to an unknown name, with the closest known ones."""
         error = not_found(path, self._groups[local])
+        self._observe("", 0.0, error)
         if path in self._off:
             return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
+        if path in self._withheld:
+            return self._refused_with_hint(request_id, error, DISPATCH_ERROR, self._withheld[path])
         said = error_object(error, DISPATCH_ERROR, self.wire, self.clock)
         closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
         if closest:

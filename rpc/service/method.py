@@ -52,6 +52,7 @@ class Method(Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...]
     not_enabled: Refused | None
     loopback_only: bool
+    needs_local: bool
     context: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     returns: Any
@@ -82,6 +83,7 @@ def method(
     plugin: Switch | tuple[Switch, ...] = (),
     not_enabled: tuple[str, str] | None = None,
     loopback_only: bool = False,
+    needs_local: bool = False,
     registry: dict[str, Method] = METHODS,
 ) -> Callable[[Function], Function]:
     """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
@@ -94,7 +96,7 @@ def method(
     `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
     `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
     `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
-    `loopback_only`: only programs on the same machine see it.
+    `loopback_only`: only programs on the same machine see it. `needs_local`: everybody sees it, and only they may call it.
     """
 
     def declare(function: Function) -> Function:
@@ -109,6 +111,7 @@ def method(
             plugins=names_of(plugin),
             not_enabled=None if not_enabled is None else Refused(not_enabled[1], condition=not_enabled[0]),
             loopback_only=loopback_only,
+            needs_local=needs_local,
             waits=inspect.iscoroutinefunction(function),
             description=inspect.getdoc(function) or "",
             **_signature(function),

@@ -43,6 +43,10 @@ class NotServed(Exception):
         self.error = error
 
 
+class InvalidRequest(Exception):
+    """What has come is no request of JSON-RPC."""
+
+
 class InvalidParameters(Exception):
     """Arguments that a method of `bridge` refuses, in the words that its clients know (social.md §3.1)."""
 

@@ -1,7 +1,7 @@
 """`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
@@ -79,6 +79,15 @@ class Table(Deferrable, Generic[RowT]):
             return self._rows[row_id]
         except KeyError:
             raise UnknownKey from None
+
+    @property
+    def index_count(self) -> int:
+        """How many indices a row is in."""
+        return len(self._keys) + len(self._orders) + len(self._lazy)
+
+    def sample(self, count: int) -> list[RowT]:
+        """Up to `count` rows, in no order that means anything; it takes the same time however many there are."""
+        return list(islice(self._rows.values(), count))
 
     def insert(self, row: RowT) -> RowT:
         """Give a new row its id, enter it into all indices and return it; refuses one that clashes in a unique index."""

@@ -1,15 +1,19 @@
 """The producer's timetable, under trio's mock clock: when it wakes, what it makes, and why it keeps still."""
 
+from typing import Any
+
 import msgspec
 import pytest
+import structlog
 import trio
 from trio.testing import MockClock
 
 from node.processor import Processor
-from node.producer import Outcome, Producer, Turn
+from node.producer import SLOTS_MISSED_MAX, Outcome, Producer, Turn
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import Skip
+from state.protocol.errors import Refused
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.spec import ChainSpec
 from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_clock
@@ -171,3 +175,105 @@ async def test_a_stale_chain_needs_no_undo_history(
     yard.start(nursery)
     await trio.sleep(4)
     assert skips == [Skip.UNDO_HISTORY_CHECK]
+
+
+# ------------------------------------------------------------------ what others see of it
+
+
+def events(lines: list[Any], *names: str) -> list[Any]:
+    """The lines of these events."""
+    return [line for line in lines if line["event"] in names]
+
+
+async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    producer = yard.producer
+    with structlog.testing.capture_logs() as lines:
+        yard.start(nursery)
+        await trio.sleep(4)
+        assert producer.trouble() == ""
+        make_block(yard.chain, 20)
+        assert producer.trouble() == (
+            "the head's time is 62 s ahead of the clock, as debug calls leave it; blocks are produced again in 65 s"
+        )
+        assert producer.seconds_until_next() == 65
+        await trio.sleep(56)
+        await trio.sleep(13)
+        assert producer.trouble() == ""
+    assert [line["event"] for line in events(lines, "not producing", "producing again")] == ["not producing", "producing again"]
+    assert events(lines, "not producing")[0]["why"].endswith("blocks are produced again in 63 s")
+    assert [(line["log_level"], line["head_block_number"]) for line in events(lines, "not producing")] == [("warning", 2)]
+    assert [when for _, when in yard.made[-2:]] == [69, 72]
+
+
+async def test_a_chain_that_has_not_begun_says_when(autojump_clock: MockClock) -> None:
+    genesis = DEV.constants.COIN_GENESIS_TIME
+    yard = Yard(autojump_clock)
+    producer = Producer(yard.processor, [SECRET], is_stale_allowed=True, clock=lambda: (genesis - 60) * 1000)
+    assert producer.trouble() == "the chain begins in 63 s"
+
+
+async def test_three_failures_in_a_row_are_trouble(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    yard = Yard(autojump_clock)
+
+    def refuse(*_: object) -> None:
+        raise Refused("no blocks today")
+
+    seen = []
+    with monkeypatch.context() as patched, structlog.testing.capture_logs() as lines:
+        patched.setattr(yard.chain, "generate_block", refuse)
+        yard.start(nursery)
+        for _ in range(3):
+            await trio.sleep(3.1)
+            seen.append(yard.producer.trouble())
+    assert seen == ["", "", "the block could not be made: Assert Exception:no blocks today"]
+    assert len(events(lines, "not producing")) == 1
+    await trio.sleep(3)
+    assert yard.producer.trouble() == ""
+    assert yard.producer.outcomes[Outcome.EXCEPTION] == 3
+    assert yard.producer.outcomes[Outcome.PRODUCED] == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome.LAG, "the node is too busy"),
+        (Outcome.LOW_PARTICIPATION, "too few of the last slots"),
+        (Outcome.NOT_SYNCED, "the chain is behind the clock"),
+    ],
+)
+async def test_each_reason_has_words(autojump_clock: MockClock, outcome: Outcome, words: str) -> None:
+    producer = Yard(autojump_clock).producer
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(SLOTS_MISSED_MAX + 1):
+            assert producer.trouble() == ""
+            producer.note(outcome)
+    assert words in producer.trouble()
+    assert len(events(lines, "not producing")) == 1
+    assert len(events(lines, "slot missed")) == (SLOTS_MISSED_MAX + 1 if outcome is Outcome.LAG else 0)
+    producer.note(Outcome.PRODUCED)
+    assert producer.trouble() == ""
+
+
+async def test_slots_of_others_are_no_trouble(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    for _ in range(10):
+        yard.producer.note(Outcome.NO_PRIVATE_KEY)
+        yard.producer.note(Outcome.NOT_TIME_YET)
+    assert yard.producer.has_turns()
+    assert yard.producer.trouble() == ""
+    stranger = Yard(autojump_clock, secret=secret_from_seed("somebody else")).producer
+    for _ in range(SLOTS_MISSED_MAX + 1):
+        stranger.note(Outcome.NO_PRIVATE_KEY)
+    assert stranger.trouble() == "no witness of this round signs with a key of this node"
+
+
+async def test_a_block_that_takes_for_ever_is_trouble(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
+    nursery.start_soon(yard.producer.run)  # and nobody does its jobs
+    await trio.sleep(9)
+    assert yard.producer.trouble() == ""
+    await trio.sleep(1)
+    assert yard.producer.trouble() == "the last slot was done with 10 s ago, and the block of the next one is still being made"

@@ -225,5 +225,5 @@ def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     settings = Settings(spec=msgspec.structs.replace(DEV), plugins=())
-    with pytest.raises(FileError, match="none: No such file"):
+    with pytest.raises(NodeError, match="none: No such file"):
         replay_file(settings, tmp_path / "none")

@@ -10,9 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -20,7 +21,7 @@ import pytest
 
 from node.banner import show_banner
 from node.commands.app import address
-from node.failures import NodeError
+from node.failures import NodeError, Status
 from node.node import Address
 from node.plugins import KNOWN, chosen_plugins
 from state.plugins.registry import PLUGINS
@@ -49,8 +50,10 @@ def environment() -> dict[str, str]:
 class Running:
     """A node that has been started and answers."""
 
-    def __init__(self, *arguments: str | Path) -> None:
-        self.process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    def __init__(self, *arguments: str | Path, prepare: Callable[[], None] | None = None) -> None:
+        self.process = subprocess.Popen(
+            command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), preexec_fn=prepare
+        )
         self.banner: dict[str, str] = {}
         assert self.process.stdout is not None
         for line in self.process.stdout:
@@ -74,9 +77,16 @@ class Running:
 
     def head(self) -> tuple[int, str]:
         """Number and id of the head block."""
-        with urlopen(self.url + "/health", timeout=10) as reply:
-            told = json.load(reply)
+        told = self.health()[1]
         return told["head_block_number"], told["head_block_id"]
+
+    def health(self) -> tuple[int, dict[str, Any]]:
+        """Status and members of /health."""
+        try:
+            with urlopen(self.url + "/health", timeout=10) as reply:
+                return reply.status, json.load(reply)
+        except HTTPError as error:
+            return error.code, json.load(error)
 
     def generate(self, count: int) -> None:
         """Make blocks at once."""
@@ -164,7 +174,7 @@ def test_an_address_in_use_is_told() -> None:
 def test_a_refused_block_is_told(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-9])
     done = coind("replay", tmp_path / "log", "--chain", "steem-testnet")
-    assert done.returncode == 1
+    assert done.returncode == Status.DAMAGED
     assert re.search(r"^coind: block 108: ", done.stderr, re.MULTILINE)
     assert done.stdout.startswith("head block 107 ")
 
@@ -311,7 +321,7 @@ def test_a_bad_log_that_was_put_there_is_refused(tmp_path: Path) -> None:
     data[500] ^= 1
     (tmp_path / "block_log").write_bytes(data)
     done = coind("run", "--data", tmp_path, "--chain", "steem-testnet", "--no-produce", "--http", "127.0.0.1:0")
-    assert done.returncode == 1
+    assert done.returncode == Status.DAMAGED
     assert re.search(r"block_log: block \d+: ", done.stderr)
     assert not (tmp_path / "chain.json").exists()
 

@@ -1,28 +1,31 @@
 """HTTP and WebSocket around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes
 straight to the service. It must not know any method.
 
-Quart is loaded when the first page is asked for: the node answers calls without it. Source: rpc-api.md §1.1, §1.2, §1.13.
+Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.2, §1.13.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
-import msgspec
 import trio
 from hypercorn.config import Config
+from msgspec import Struct
 
 from rpc.service.envelope import Service
 from rpc.service.reading import BODY_SIZE_MAX
-from rpc.service.transport.listening import CONNECTIONS_MAX, listen
+from rpc.service.transport import connection
+from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
+from rpc.service.transport.listening import listen
+from rpc.service.transport.rights import Access, Headers
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
+# A body has BODY_SECONDS_FREE, and more as long as BODY_RATE_MIN bytes a second arrive, up to BODY_SECONDS_MAX.
 BODY_SECONDS_MAX = 120
+BODY_SECONDS_FREE = 10
+BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
-REQUESTS_MAX = 1000
-# Of all bodies and replies that are on their way.
-OPEN_SIZE_MAX = 1_000_000_000
-SOCKETS_MAX = 1000
 WAITING_PER_SOCKET_MAX = 64
 BACKLOG_MAX = 1024
 IDLE_SECONDS_MAX = 75
@@ -33,24 +36,29 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Page = Callable[[], object]
-Pages = Mapping[str, Page]
-Hold = Callable[[int], None]
 
 PAGE_VERBS = ("GET", "HEAD")
 NO_TEXT = "error: string payload expected"
-_CORS = [
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-allow-methods", b"POST, GET, OPTIONS"),
-    (b"access-control-allow-headers", b"*"),
-    (b"access-control-max-age", b"86400"),
-]
-_JSON = [(b"content-type", b"application/json"), *_CORS]
-_TEXT = [(b"content-type", b"text/plain; charset=utf-8"), *_CORS]
+_JSON = (b"content-type", b"application/json")
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_BODY = frozenset({b"content-length", b"transfer-encoding"})
+_NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
+
+
+class PageReply(Struct, frozen=True):
+    """What a page shows: the body of the response, its status and its type."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+
+
+Page = Callable[[], PageReply]
+Pages = Mapping[str, Page]
 
 
 class Overloaded(Exception):
-    """All requests together hold as many bytes as they may."""
+    """Requests hold as many bytes as they may, all together or those of one address."""
 
 
 async def serve(
@@ -58,18 +66,33 @@ async def serve(
     host: str,
     port: int,
     *,
-    health: Page,
+    pages: Pages,
+    access: Access | None = None,
+    is_http2: bool = False,
+    bounds: Bounds | None = None,
+    guests: Guests | None = None,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
-    connections_max: int = CONNECTIONS_MAX,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
-    `health` supplies what GET /health shows. Reports the addresses ("http://...") once connections are taken; port 0 is any.
+    `pages` supplies what GET shows at each path; `guests`, or else their `bounds`, say who may hold what.
+    Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
-    gateway = Gateway(service, {"/health": health})
+    guests = guests or Guests(bounds or bounds_for())
+    gateway = Gateway(service, pages, guests, access or Access(host))
     config = server_config(host, port)
-    await listen(gateway, config, shutdown=shutdown, connections_max=connections_max, task_status=task_status)  # type: ignore[arg-type]
+    start = partial(listen, gateway, config, guests, is_http2=is_http2, shutdown=shutdown)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
+        task_status.started(addresses)
+        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer.
+        await gateway.load_pages()
+
+
+async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelScope, *, task_status: trio.TaskStatus[list[str]]) -> None:
+    await start(task_status=task_status)
+    scope.cancel()
 
 
 def server_config(host: str, port: int) -> Config:
@@ -90,22 +113,27 @@ def server_config(host: str, port: int) -> Config:
 class Gateway:
     """The ASGI app: pages to Quart, everything else to the JSON-RPC service."""
 
-    def __init__(self, service: Service, pages: Pages) -> None:
+    def __init__(self, service: Service, pages: Pages, guests: Guests, access: Access) -> None:
         self.service = service
         self.pages = pages
-        self.requests_open = 0
-        self.sockets_open = 0
-        self.size_open = 0
+        self.guests = guests
+        self.access = access
         self._page_app: App | None = None
         self._page_lock = trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
+        try:
+            if scope["type"] == "http":
+                await self._http(scope, receive, send)
+            elif scope["type"] == "websocket":
+                await self._websocket(scope, receive, send)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone
 
-    async def _load_pages(self) -> App:
+    def _is_page(self, scope: Scope) -> bool:
+        return scope["path"] in self.pages and scope["method"] in PAGE_VERBS
+
+    async def load_pages(self) -> App:
         """Return the Quart app; it is loaded in a thread, since importing it takes a tenth of a second."""
         async with self._page_lock:
             if self._page_app is None:
@@ -115,76 +143,101 @@ class Gateway:
     # -------------------------------------------------------------- HTTP
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.requests_open >= REQUESTS_MAX:
-            await _turn_away(receive, send, 503, b"too many requests are open\n")
-            return
-        self.requests_open += 1
-        held = 0
-
-        def hold(size: int) -> None:
-            nonlocal held
-            if self.size_open + size > OPEN_SIZE_MAX:
-                raise Overloaded
-            self.size_open += size
-            held += size
-
-        try:
-            await self._take(scope, receive, send, hold)
-        except Overloaded:
-            await _turn_away(receive, send, 503, b"requests and replies hold too many bytes\n")
-        finally:
-            self.requests_open -= 1
-            self.size_open -= held
-
-    async def _take(self, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
-        body: bytes | None = None
-        with trio.move_on_after(BODY_SECONDS_MAX) as patience:
-            body = await read_body(receive, hold)
-        if patience.cancelled_caught:
-            await _turn_away(receive, send, 408, b"the request took too long to arrive\n")
-        elif body is None:
-            return
-        elif len(body) > BODY_SIZE_MAX:
-            await _turn_away(receive, send, 413, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX)
-        elif scope["path"] in self.pages and scope["method"] in PAGE_VERBS:
-            await (await self._load_pages())(scope, _nothing_to_read(), send)
+        guest: Guest = scope["state"]["guest"]
+        headers = self.access.cors(scope)
+        if headers is None:
+            await _turn_away(guest, receive, send, 403, _NOT_LET_IN)
+        elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
+            # Pages are shown to whoever gets a connection: they say how a node is that does nothing else any more.
+            await self._show(scope, send, headers)
+        elif not self.guests.take(guest, Kind.REQUESTS):
+            await _turn_away(guest, receive, send, 503, b"too many requests are open\n", headers)
         else:
-            await self._call(body, scope, receive, send, hold)
+            try:
+                await self._take(scope, receive, send, headers)
+            except Overloaded:
+                await _turn_away(guest, receive, send, 503, b"requests and replies hold too many bytes\n", headers)
+            finally:
+                self.guests.give_back(guest, Kind.REQUESTS)
 
-    async def _call(self, body: bytes, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
-        reply = await self.service.answer_in_turn(body, is_local(scope))
-        if not isinstance(reply, bytes):
-            answered = await _unless_gone(receive, reply)
-            if answered is None:
+    async def _take(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Receive the body of a request, and answer."""
+        guest: Guest = scope["state"]["guest"]
+        held = Held(self.guests, guest)
+        body: bytes | None = None
+        try:
+            with trio.CancelScope() as patience:
+                body = await read_body(receive, held, patience)
+            if patience.cancelled_caught:
+                await _turn_away(guest, receive, send, 408, b"the request took too long to arrive\n", headers)
+            elif body is None:
                 return
-            reply = answered
-        hold(len(reply))
-        await _respond(send, 200, _JSON, reply)
+            elif len(body) > BODY_SIZE_MAX:
+                await _turn_away(guest, receive, send, 413, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX, headers)
+            elif self._is_page(scope):
+                await self._show(scope, send, headers)
+            else:
+                self.guests.heard(guest)
+                await self._call(body, scope, receive, send, headers, held)
+        finally:
+            held.give_back()
+
+    async def _call(self, body: bytes, scope: Scope, receive: Receive, send: Send, headers: Headers, held: "Held") -> None:
+        guest: Guest = scope["state"]["guest"]
+        guest.working += 1
+        try:
+            why_not = self.access.why_not_local(scope)
+            reply = await self.service.answer_in_turn(body, not why_not, why_not)
+            if not isinstance(reply, bytes):
+                answered = await _unless_gone(receive, reply)
+                if answered is None:
+                    return
+                reply = answered
+        finally:
+            guest.working -= 1
+        held.add(len(reply))
+        await _respond(guest, send, 200, [_JSON, *headers], reply)
+        self.guests.heard(guest)
+
+    async def _show(self, scope: Scope, send: Send, headers: Headers) -> None:
+        """Show a page."""
+
+        async def send_with_headers(event: dict[str, Any]) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": [*event["headers"], *headers]}
+            await send(event)
+
+        app = self._page_app or await self.load_pages()
+        await _in_time(scope["state"]["guest"], 0, partial(app, scope, _nothing_to_read(), send_with_headers))
 
     # -------------------------------------------------------------- WebSocket
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        guest: Guest = scope["state"]["guest"]
         await receive()
-        if self.sockets_open >= SOCKETS_MAX:
+        if self.access.cors(scope) is None:
+            await send({"type": "websocket.close"})  # before it was accepted: status 403
+            return
+        if not self.guests.take(guest, Kind.SOCKETS):
             await send({"type": "websocket.close", "code": 1013})
             return
         await send({"type": "websocket.accept"})
-        self.sockets_open += 1
         try:
             async with trio.open_nursery() as nursery:
-                await self._talk(is_local(scope), receive, send, nursery)
+                await self._talk(guest, self.access.why_not_local(scope), receive, send, nursery)
                 nursery.cancel_scope.cancel()
         finally:
-            self.sockets_open -= 1
+            self.guests.give_back(guest, Kind.SOCKETS)
 
-    async def _talk(self, local: bool, receive: Receive, send: Send, nursery: trio.Nursery) -> None:
+    async def _talk(self, guest: Guest, why_not_local: str, receive: Receive, send: Send, nursery: trio.Nursery) -> None:
         """Answer frames until the client leaves: in their order, except that nothing waits for a broadcast."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
 
         async def answer_later(reply: Awaitable[bytes]) -> None:
             try:
-                await _send_text(send, (await reply).decode())
+                await self._answer_frame(guest, send, await reply)
             finally:
+                guest.working -= 1
                 places.release()
 
         while (event := await receive())["type"] == "websocket.receive":
@@ -193,27 +246,57 @@ class Gateway:
                 await _send_text(send, NO_TEXT)
                 continue
             await places.acquire()
-            reply = await self.service.answer_in_turn(text.encode("utf-8", "surrogatepass"), local)
+            self.guests.heard(guest)
+            guest.working += 1
+            body = text.encode("utf-8", "surrogatepass")
+            reply = await self.service.answer_in_turn(body, not why_not_local, why_not_local)
             if isinstance(reply, bytes):
+                guest.working -= 1
                 places.release()
-                await _send_text(send, reply.decode())
+                await self._answer_frame(guest, send, reply)
             else:
                 nursery.start_soon(answer_later, reply)
 
+    async def _answer_frame(self, guest: Guest, send: Send, reply: bytes) -> None:
+        """Send the answer to a frame; a client that leaves too many of them lying is cut off."""
+        held = Held(self.guests, guest)
+        try:
+            held.add(len(reply))
+            await _send_text(send, reply.decode())
+        except Overloaded:
+            guest.cut()
+        finally:
+            held.give_back()
 
-def is_local(scope: Scope) -> bool:
-    """Whether a request comes from a program on this machine. Pages in its browsers don't count: they send their origin."""
-    client = scope.get("client")
-    host = str(client[0]).removeprefix("::ffff:") if client else ""
-    return (host == "::1" or host.startswith("127.")) and all(name != b"origin" for name, _ in scope["headers"])
+
+class Held:
+    """The bytes that one request and its reply hold."""
+
+    def __init__(self, guests: Guests, guest: Guest) -> None:
+        self._guests, self._guest = guests, guest
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Hold more; raises Overloaded when there is no room."""
+        if not self._guests.take(self._guest, Kind.BYTES, size):
+            raise Overloaded
+        self.size += size
+
+    def give_back(self) -> None:
+        """Hold nothing any more."""
+        self._guests.give_back(self._guest, Kind.BYTES, self.size)
+        self.size = 0
 
 
-async def read_body(receive: Receive, hold: Hold) -> bytes | None:
+async def read_body(receive: Receive, held: Held, patience: trio.CancelScope) -> bytes | None:
     """Return the body of a request; for one that is too large, one byte more than is allowed; None when the client left.
 
     A body that is too large is still received, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent everything.
+    `patience` gets its deadline from what has arrived so far.
     """
-    chunks, size = [], 0
+    begun = trio.current_time()
+    patience.deadline = begun + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
+    body, size = bytearray(), 0
     while True:
         event = await receive()
         if event["type"] != "http.request":
@@ -221,14 +304,15 @@ async def read_body(receive: Receive, hold: Hold) -> bytes | None:
         chunk = event.get("body", b"")
         size += len(chunk)
         if size <= BODY_SIZE_MAX:
-            hold(len(chunk))
-            chunks.append(chunk)
+            held.add(len(chunk))
+            body += chunk
         if not event.get("more_body", False) or size > DRAIN_SIZE_MAX:
-            return b"".join(chunks) if size <= BODY_SIZE_MAX else bytes(BODY_SIZE_MAX + 1)
+            return bytes(body) if size <= BODY_SIZE_MAX else bytes(BODY_SIZE_MAX + 1)
+        patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
 
 
 def page_app(pages: Pages) -> App:
-    """Return the quart-trio app of the pages: each path shows the JSON of what its function returns."""
+    """Return the quart-trio app of the pages: each path shows what its function returns."""
     from quart import Response
     from quart_trio import QuartTrio
 
@@ -237,7 +321,8 @@ def page_app(pages: Pages) -> App:
     def show(page: Page) -> Callable[[], Awaitable[Response]]:
         # Quart runs plain functions in threads, where the state must not be read.
         async def view() -> Response:
-            return Response(msgspec.json.encode(page()), content_type="application/json", headers={"access-control-allow-origin": "*"})
+            shown = page()
+            return Response(shown.body, shown.status, content_type=shown.content_type)
 
         return view
 
@@ -262,18 +347,30 @@ async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | Non
     return answered
 
 
-async def _respond(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+async def _in_time(guest: Guest, size: int, sending: Callable[[], Awaitable[None]]) -> None:
+    """Send so many bytes. A client that doesn't take them in time is cut off, whatever its protocol."""
+    seconds = connection.SEND_SECONDS_MAX + size / connection.SEND_RATE_MIN
+    with trio.move_on_after(seconds) as patience:
+        await sending()
+    if patience.cancelled_caught:
+        guest.cut()
+
+
+async def _respond(guest: Guest, send: Send, status: int, headers: Headers, body: bytes) -> None:
     """Send a whole HTTP response."""
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
-    await send({"type": "http.response.body", "body": body})
+
+    async def sending() -> None:
+        await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
+        await send({"type": "http.response.body", "body": body})
+
+    await _in_time(guest, len(body), sending)
 
 
-async def _turn_away(receive: Receive, send: Send, status: int, text: bytes) -> None:
+async def _turn_away(guest: Guest, receive: Receive, send: Send, status: int, text: bytes, headers: Headers | None = None) -> None:
     """Answer while the request may still be arriving: hypercorn can end it only when somebody receives the rest."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_take_the_rest, receive)
-        await _respond(send, status, _TEXT, text)
+        await _respond(guest, send, status, [_TEXT, *(headers or [])], text)
 
 
 async def _take_the_rest(receive: Receive) -> None:

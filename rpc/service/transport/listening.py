@@ -1,112 +1,111 @@
-"""Accepts connections and hands each to hypercorn, with bounds that hypercorn's own loop lacks: on the number of connections, on the time
-that a client may keep bytes waiting, and on the time that one that has left is kept. It knows nothing of requests.
-"""
+"""Accepts connections, lets them in as far as there is room, and runs them until the node ends. It knows neither protocols nor requests."""
 
-from collections.abc import Awaitable, Callable, Collection
+import errno
+import socket
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import trio
 from hypercorn.config import Config
-from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ASGIFramework, LifespanState
+from hypercorn.typing import ASGIFramework
 from hypercorn.utils import repr_socket_addr, wrap_app
 
-CONNECTIONS_MAX = 4096
-SEND_SIZE = 1 << 16
-SEND_SECONDS_MAX = 60
-GONE_SECONDS_MAX = 2
+from rpc.service.transport.connection import Complaints, Connection
+from rpc.service.transport.guests import Guests
 
+# How many connections are accepted before everything else has its turn.
+ACCEPTED_AT_ONCE_MAX = 64
+# After the operating system had no room for a connection.
+FULL_SECONDS = 0.1
+# A peer that is silent is asked after so many seconds, and given up after so many questions without an answer.
+ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
 
-class Line:
-    """A connection's stream as hypercorn uses it. Its `scope` ends a while after the client has sent its last byte."""
-
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self.socket = stream.socket
-        self.scope = trio.CancelScope()
-        self._stream = stream
-
-    async def receive_some(self, size: int) -> bytes:
-        """Return the bytes that have arrived; none at the end."""
-        data = b""
-        try:
-            data = bytes(await self._stream.receive_some(size))
-        finally:
-            if not data:
-                self.scope.deadline = min(self.scope.deadline, trio.current_time() + GONE_SECONDS_MAX)
-        return data
-
-    async def send_all(self, data: bytes) -> None:
-        """Send; a client that takes nothing for too long counts as gone. Hypercorn shields this from being cancelled."""
-        view = memoryview(data)
-        for start in range(0, len(view), SEND_SIZE):
-            with trio.move_on_after(SEND_SECONDS_MAX) as patience:
-                await self._stream.send_all(view[start : start + SEND_SIZE])
-            if patience.cancelled_caught:
-                self.cut()
-                raise trio.BrokenResourceError("the client doesn't read")
-
-    async def send_eof(self) -> None:
-        """Say that nothing more will come."""
-        await self._stream.send_eof()
-
-    async def aclose(self) -> None:
-        """Close it."""
-        await self._stream.aclose()
-
-    def cut(self) -> None:
-        """Close the connection at once; tasks that wait for it are woken with an error."""
-        self.socket.close()
+_FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, ALIVE_SECONDS),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ALIVE_SECONDS // ALIVE_QUESTIONS_MAX),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, ALIVE_QUESTIONS_MAX),
+)
 
 
 async def listen(
     app: ASGIFramework,
     config: Config,
+    guests: Guests,
     *,
+    is_http2: bool = False,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
-    connections_max: int = CONNECTIONS_MAX,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve an ASGI app until cancelled, or until `shutdown` returns: then open requests have `config.graceful_timeout` seconds.
 
-    Reports the addresses ("http://...") once connections are taken. Connections beyond the bound are closed at once.
+    Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
     """
     handle = wrap_app(app, config.wsgi_max_body_size, "asgi")
     context = WorkerContext(None)
+    complaints = Complaints()
     sockets = config.create_sockets().insecure_sockets
     for each in sockets:
-        each.listen(config.backlog)
-    lines: set[Line] = set()
+        _prepare(each, config.backlog)
+    connections: set[Connection] = set()
 
-    async def talk(stream: trio.SocketStream) -> None:
-        if len(lines) >= connections_max:
-            return
-        line = Line(stream)
-        lines.add(line)
+    async def serve(connection: Connection, run: Callable[[], Awaitable[None]]) -> None:
         try:
-            with line.scope:
-                await TCPServer(handle, config, context, LifespanState({}), line)  # type: ignore[arg-type]
+            await run()
         finally:
-            lines.discard(line)
+            connections.discard(connection)
 
-    async with trio.open_nursery() as everything:
-        everything.start_soon(cut_when_cancelled, lines)
-        async with trio.open_nursery() as connections:
+    async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
+
+        def take(accepted: socket.socket, peer: Any) -> None:
+            connection = Connection(accepted, peer, config, guests)
+            guest = guests.enter(connection.client[0], connection.cut)
+            if guest is None:
+                connection.cut()
+            else:
+                connections.add(connection)
+                nursery.start_soon(serve, connection, partial(connection.run, guest, handle, context, complaints, is_http2=is_http2))
+
+        try:
             async with trio.open_nursery() as accepting:
-                listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in sockets]
-                accepting.start_soon(partial(trio.serve_listeners, talk, listeners, handler_nursery=connections))
+                for each in sockets:
+                    accepting.start_soon(_accept, each, take)
                 task_status.started([f"http://{repr_socket_addr(each.family, each.getsockname())}" for each in sockets])
                 await shutdown()
                 accepting.cancel_scope.cancel()
-            await context.terminated.set()
-            everything.cancel_scope.deadline = trio.current_time() + config.graceful_timeout
-        everything.cancel_scope.cancel()
+        finally:
+            for each in sockets:
+                each.close()
+        await context.terminated.set()
+        for connection in list(connections):
+            connection.end_when_idle()
+        everything.cancel_scope.deadline = trio.current_time() + config.graceful_timeout
 
 
-async def cut_when_cancelled(lines: Collection[Line]) -> None:
-    """Cut all connections when cancelled: a task that is sending would not notice otherwise."""
-    try:
-        await trio.sleep_forever()
-    finally:
-        for line in list(lines):
-            line.cut()
+def _prepare(listener: socket.socket, backlog: int) -> None:
+    """Make a socket listen; its connections take over its options."""
+    listener.setblocking(False)
+    for option in _KEEP_ALIVE:
+        listener.setsockopt(*option)
+    listener.listen(backlog)
+
+
+async def _accept(listener: socket.socket, take: Callable[[socket.socket, Any], None]) -> None:
+    """Accept connections for ever: many at a time, since a client that waits behind others has not been heard yet."""
+    while True:
+        await trio.lowlevel.wait_readable(listener)
+        for _ in range(ACCEPTED_AT_ONCE_MAX):
+            try:
+                accepted, peer = listener.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno in _FULL:
+                    await trio.sleep(FULL_SECONDS)
+                    break
+                continue  # that client has left already
+            take(accepted, peer)
+        await trio.lowlevel.checkpoint()

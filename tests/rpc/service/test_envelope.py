@@ -538,3 +538,51 @@ def test_results_are_shown_by_their_type() -> None:
     assert shown["args"] == {"query": {"tag": "", "limit": 20, "names": [], "coin_only": False}, "color": "green"}
     assert shown["ret"] == {"name": "", "count": 0}
     assert signature(registry["a_api.number"], WIRE)["ret"] == 0
+
+
+# ------------------------------------------------------------------ what is seen of it
+
+
+async def test_every_request_is_observed_once() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("some_api.answers", registry=registry)
+    def answers(state: str, number: UInt32) -> int:
+        """Answer, refuse, or fail."""
+        if number == 1:
+            raise UnknownKey
+        return 1 // (2 - number)
+
+    @method("some_api.waits", registry=registry)
+    async def waits(state: str, number: UInt32) -> int:
+        """Wait, then do the same."""
+        await trio.sleep(0.01)
+        return answers(state, number)
+
+    seen: list[tuple[str, float, Exception | None]] = []
+    service = serving(registry, observe=lambda *call: seen.append(call))
+    for name in ("some_api.answers", "some_api.waits"):
+        for number in range(3):
+            await call(service, name, {"number": number})
+    assert [(name, type(error)) for name, _, error in seen] == [
+        (name, kind) for name in ("some_api.answers", "some_api.waits") for kind in (type(None), UnknownKey, ZeroDivisionError)
+    ]
+    assert all(seconds >= 0.01 for name, seconds, _ in seen if name == "some_api.waits")
+    seen.clear()
+    one = '{"jsonrpc":"2.0","id":1,"method":"some_api.answers","params":{"number":0}}'
+    strange = (
+        "",
+        "[]",
+        "1",
+        "{}",
+        '{"jsonrpc":"2.0","method":"a.b"}',
+        '{"jsonrpc":"2.0","method":"call","params":[1]}',
+        '{"jsonrpc":"2.0","id":[]}',
+    )
+    for body in strange:
+        await ask(service, body)
+    assert [(name, seconds) for name, seconds, _ in seen] == [("", 0.0)] * len(strange)
+    assert all(error is not None for _, _, error in seen)
+    seen.clear()
+    await ask(service, f"[{one},{one},5]")
+    assert [name for name, _, _ in seen] == ["some_api.answers", "some_api.answers", ""]

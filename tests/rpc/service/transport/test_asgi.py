@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,15 @@ from wsproto.utilities import ProtocolError
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
-from rpc.service.transport import asgi, listening
-from rpc.service.transport.asgi import Gateway, is_local, serve, server_config
+from rpc.service.transport import asgi, connection
+from rpc.service.transport.asgi import Gateway, PageReply, serve, server_config
+from rpc.service.transport.guests import Bounds, Guest, Guests, bounds_for
+from rpc.service.transport.rights import Access
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.fakes import fake_wire
 
 HEALTH = {"head_block_number": 7, "time": "2020-01-01T00:00:00", "chain": "dev"}
+PAGES = {"/health": lambda: PageReply(json.dumps(HEALTH).encode())}
 PING = b'{"jsonrpc":"2.0","method":"a_api.echo","params":{"text":"x"},"id":1}'
 PONG = {"jsonrpc": "2.0", "result": "x", "id": 1}
 
@@ -69,10 +72,10 @@ def service(waiting: Waiting | None = None) -> Service:
 
 
 @asynccontextmanager
-async def server(waiting: Waiting | None = None, connections_max: int = 100) -> AsyncIterator[int]:
+async def server(waiting: Waiting | None = None, bounds: Bounds | None = None, **options: Any) -> AsyncIterator[int]:
     """A running server; its port."""
     async with trio.open_nursery() as nursery:
-        start = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, connections_max=connections_max)
+        start = partial(serve, service(waiting), "127.0.0.1", 0, pages=PAGES, bounds=bounds, **options)
         binds: list[str] = await nursery.start(start)
         with trio.fail_after(30):
             yield int(binds[0].rpartition(":")[2])
@@ -150,7 +153,7 @@ async def test_health_is_a_page() -> None:
 
 
 async def test_a_page_with_a_bug_is_an_internal_error() -> None:
-    def broken() -> object:
+    def broken() -> PageReply:
         raise ZeroDivisionError
 
     status: list[int] = []
@@ -168,8 +171,9 @@ async def test_a_page_with_a_bug_is_an_internal_error() -> None:
     scope: dict[str, Any] = {
         "type": "http", "method": "GET", "path": "/health", "raw_path": b"/health", "query_string": b"", "headers": [],
         "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {}, "client": None, "server": None,
+        "state": {"guest": Guest("", False, bool)},
     }  # fmt: skip
-    await Gateway(service(), {"/health": broken})(scope, receive, send)
+    await Gateway(service(), {"/health": broken}, Guests(bounds_for()), Access())(scope, receive, send)
     assert status[0] == 500
 
 
@@ -203,13 +207,13 @@ async def test_a_body_that_does_not_arrive(monkeypatch: pytest.MonkeyPatch) -> N
         assert (await ask(port))[0] == 200
 
 
-async def test_too_many_requests_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
+async def test_too_many_requests_are_turned_away() -> None:
     waiting = Waiting()
-    async with server(waiting) as port, trio.open_nursery() as nursery:
+    async with server(waiting, Bounds(100, 1, 100)) as port, trio.open_nursery() as nursery:
         nursery.start_soon(partial(ask, port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
         await waiting.begun.wait()
         assert (await ask(port))[0] == 503
+        assert (await ask(port, "GET", "/health", None))[0] == 200
         waiting.go_on.set()
         await waiting.ended.wait()
         with trio.fail_after(5):
@@ -248,7 +252,7 @@ async def test_shutting_down_lets_requests_end() -> None:
 
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
-            run = partial(serve, service(waiting), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            run = partial(serve, service(waiting), "127.0.0.1", 0, pages=PAGES, shutdown=stop.wait)
             binds: list[str] = await nursery.start(run)
             nursery.start_soon(late, int(binds[0].rpartition(":")[2]))
             await waiting.begun.wait()
@@ -275,28 +279,36 @@ async def test_a_page_that_is_asked_for_with_a_large_body(monkeypatch: pytest.Mo
         assert (await ask(port, "GET", "/health", b" " * 1_000_001))[0] == 413
 
 
-async def test_all_requests_together_hold_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "OPEN_SIZE_MAX", 1_000_000)
-    async with server() as port:
-        half = PING + b" " * (600_000 - len(PING))
-        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
-            await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + half)
-            with trio.fail_after(5):
-                while (answer := await ask(port, body=half))[0] == 200:
-                    await trio.sleep(0.01)
-            assert (answer[0], answer[2]) == (503, b"requests and replies hold too many bytes\n")
-            assert (await ask(port, body=PING.replace(b"x", b"x" * 150_000)))[0] == 200
-            assert (await ask(port, body=PING.replace(b"x", b"x" * 300_000)))[0] == 503
+async def test_the_requests_of_an_address_hold_a_bounded_number_of_bytes() -> None:
+    waiting = Waiting()
+    async with server(waiting, Bounds(100, 100, 100, 2_000_000)) as port, trio.open_nursery() as nursery:
+        call = b'{"jsonrpc":"2.0","method":"a_api.wait"}'
+        large = PING + b" " * (600_000 - len(PING))
+        nursery.start_soon(partial(ask, port, body=call + b" " * (600_000 - len(call))))
+        await waiting.begun.wait()
+        answer = await ask(port, body=large)
+        assert (answer[0], answer[2]) == (503, b"requests and replies hold too many bytes\n")
+        assert (await ask(port, body=PING.replace(b"x", b"x" * 150_000)))[0] == 200
+        assert (await ask(port, body=PING.replace(b"x", b"x" * 300_000)))[0] == 503
+        waiting.go_on.set()
         with trio.fail_after(5):
-            while (await ask(port, body=half))[0] != 200:
+            while (await ask(port, body=large))[0] != 200:
                 await trio.sleep(0.01)
+
+
+async def test_a_body_that_does_not_come_gives_way_to_one_that_does() -> None:
+    async with server(bounds=Bounds(100, 100, 100, 2_000_000)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        large = PING + b" " * (600_000 - len(PING))
+        await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + large)
+        await trio.sleep(0.2)
+        assert (await ask(port, body=large))[0] == 200
+        assert await rest(stream) == 0
 
 
 async def test_a_body_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi, "BODY_SIZE_MAX", 100_000)
     monkeypatch.setattr(asgi, "DRAIN_SIZE_MAX", 200_000)
-    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
-    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    async with server(bounds=Bounds(100, 1, 100)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 999999999"))
         with pytest.raises(trio.BrokenResourceError), trio.fail_after(10):
             await stream.send_all(b" " * 100_000_000)
@@ -320,7 +332,7 @@ async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkey
     stop = trio.Event()
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
-            run = partial(serve, service(), "127.0.0.1", 0, health=lambda: HEALTH, shutdown=stop.wait)
+            run = partial(serve, service(), "127.0.0.1", 0, pages=PAGES, shutdown=stop.wait)
             binds: list[str] = await nursery.start(run)
             async with await send_without_reading(int(binds[0].rpartition(":")[2])):
                 stop.set() if how == "shutdown" else nursery.cancel_scope.cancel()
@@ -328,42 +340,33 @@ async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkey
 
 
 async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "SEND_SECONDS_MAX", 0.1)
-    monkeypatch.setattr(asgi, "REQUESTS_MAX", 1)
-    async with server() as port, await send_without_reading(port):
-        with trio.fail_after(5):
-            while (await ask(port))[0] != 200:
-                await trio.sleep(0.05)
+    monkeypatch.setattr(connection, "SEND_SECONDS_MAX", 0.1)
+    async with server() as port, await send_without_reading(port) as stream:
+        await trio.sleep(0.5)
+        assert await rest(stream) < len(LARGE)
 
 
-async def test_too_many_connections_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "GONE_SECONDS_MAX", 0.1)
-    async with server(connections_max=2) as port:
-        open_ones = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2)]
+async def test_when_there_is_no_room_the_oldest_connection_gives_way() -> None:
+    async with server(bounds=Bounds(4, 4, 4)) as port:
+        first, second = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2)]
         await trio.sleep(0.1)
+        assert json.loads((await ask(port))[2]) == PONG
+        with trio.fail_after(5):
+            assert await first.receive_some(1) == b""
+        await second.send_all(http_text("GET /health HTTP/1.1", "Host: x"))
+        assert (await second.receive_some(9999)).startswith(b"HTTP/1.1 200")
+
+
+async def test_connections_that_the_node_works_for_stay() -> None:
+    waiting = Waiting()
+    async with server(waiting, Bounds(2, 2, 2)) as port, trio.open_nursery() as nursery:
+        nursery.start_soon(partial(ask, port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
+        await waiting.begun.wait()
         with pytest.raises(OSError):
             await ask(port)
-        for stream in open_ones:
-            await stream.aclose()
-        await trio.sleep(0.5)
-        assert json.loads((await ask(port))[2]) == PONG
-
-
-@pytest.mark.parametrize(
-    ("client", "headers", "local"),
-    [
-        (("127.0.0.1", 5), [], True),
-        (("127.8.9.1", 5), [(b"host", b"x")], True),
-        (("::1", 5), [], True),
-        (("::ffff:127.0.0.1", 5), [], True),
-        (("10.0.0.1", 5), [], False),
-        (("::2", 5), [], False),
-        (None, [], False),
-        (("127.0.0.1", 5), [(b"origin", b"http://example.com")], False),
-    ],
-)
-def test_who_is_local(client: Any, headers: Any, local: bool) -> None:
-    assert is_local({"client": client, "headers": headers}) == local
+        waiting.go_on.set()
+        await waiting.ended.wait()
+        assert not waiting.cancelled
 
 
 async def test_pages_in_local_browsers_may_not_do_everything() -> None:
@@ -381,6 +384,15 @@ def test_addresses() -> None:
 def test_pages_are_loaded_when_they_are_asked_for() -> None:
     code = "import sys, rpc.service.transport.asgi; sys.exit('quart' in sys.modules or 'flask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+async def rest(stream: trio.SocketStream) -> int:
+    """How many bytes came until the end."""
+    size = 0
+    with trio.fail_after(5), suppress(trio.BrokenResourceError):
+        while data := await stream.receive_some(1 << 20):
+            size += len(data)
+    return size
 
 
 def http_text(*lines: str) -> bytes:
@@ -428,7 +440,7 @@ async def socket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[Sock
     """An open WebSocket."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         opened = Socket(stream)
-        await opened.send(Request(host="x", target="/any/path", extra_headers=list(headers)))
+        await opened.send(Request(host=f"localhost:{port}", target="/any/path", extra_headers=list(headers)))
         assert isinstance(await opened.receive(), AcceptConnection)
         yield opened
 
@@ -469,9 +481,8 @@ async def test_a_client_that_leaves_stops_waiting() -> None:
         assert (await ask(port))[0] == 200
 
 
-async def test_too_many_sockets_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "SOCKETS_MAX", 1)
-    async with server() as port:
+async def test_too_many_sockets_are_turned_away() -> None:
+    async with server(bounds=Bounds(100, 100, 1)) as port:
         async with socket(port):
             with pytest.raises((AssertionError, ProtocolError)):
                 async with socket(port):

@@ -1,0 +1,88 @@
+"""The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from node.clock import Clock
+from node.processor import Processor
+from node.producer import Producer
+from node.storage.blocklog import BlockLog
+from node.watch.counters import Counters
+from node.watch.room import Room
+from rpc.service.envelope import encoded
+from rpc.service.transport.asgi import PageReply
+from rpc.service.transport.guests import Guests
+from state.chain.chain import Chain
+from state.protocol.values.text import time_text
+
+OK, UNAVAILABLE = 200, 503
+NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
+
+
+class Parts(Struct, kw_only=True):
+    """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
+
+    chain: Chain
+    clock: Clock
+    counters: Counters
+    processor: Processor
+    ending: Callable[[], str]
+    guests: Guests | None = None
+    producer: Producer | None = None
+    log: BlockLog | None = None
+    room: Room | None = None
+
+
+def trouble(parts: Parts) -> str:
+    """Return why the node doesn't do what it was started for, in words; empty as long as it does."""
+    return parts.ending() or parts.processor.failure or (not_producing(parts) and f"no block is produced: {not_producing(parts)}")
+
+
+def not_producing(parts: Parts) -> str:
+    """Return why a node that should produce doesn't; empty when it does or needn't."""
+    return "" if parts.producer is None else parts.producer.trouble()
+
+
+def health(parts: Parts) -> PageReply:
+    """Return the reply to GET /health; its status is an error's when there is trouble."""
+    reason = trouble(parts)
+    shown = members(parts, reason)
+    return PageReply(encoded(shown), UNAVAILABLE if reason else OK)
+
+
+def members(parts: Parts, reason: str) -> dict[str, Any]:
+    """Return the members of the reply, with the reason of trouble."""
+    chain, producer = parts.chain, parts.producer
+    state, props = chain.state, chain.state.props
+    because = NOT_ENABLED if producer is None else producer.trouble()
+    return {
+        "status": "error" if reason else "ok",
+        "reason": reason,
+        "ready": not reason,
+        "chain": state.spec.name,
+        "chain_id": state.spec.chain_id.hex(),
+        "head_block_number": props.head_block_number,
+        "head_block_id": props.head_block_id.hex(),
+        "head_block_time": time_text(props.time),
+        "head_block_age_seconds": parts.clock() // 1000 - props.time,
+        "last_irreversible_block_num": props.last_irreversible_block_num,
+        "pending_transactions": len(chain.pending),
+        "producing": not because,
+        "not_producing_because": because,
+        "last_slot": None if producer is None else producer.outcome.name.lower(),
+        "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
+        "block_log": log_members(parts),
+    }
+
+
+def log_members(parts: Parts) -> dict[str, Any]:
+    """Return what is to be said of the block log."""
+    if parts.log is None:
+        return {"state": "none"}
+    return {
+        "state": "failed" if parts.processor.failure else "ok",
+        "blocks": len(parts.log),
+        "disk_free_bytes": None if parts.room is None else parts.room.free,
+    }

@@ -1,0 +1,221 @@
+"""The page /metrics, in the text format of Prometheus. The families are made from plain numbers when somebody asks.
+
+prometheus_client is loaded by the first request: the start must not wait for it. Nothing here walks over rows, so that a scrape takes the
+same time whatever the size of the state. Labels have values from our own code only, never from requests.
+"""
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from node.producer import Outcome
+from node.version import version
+from node.watch.counters import Counters, Durations
+from node.watch.health import Parts, not_producing, trouble
+from rpc.service.transport.asgi import PageReply
+from state.store import Lists, Row, Table
+from state.tables import State
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+UNKNOWN = "unknown"  # the label of requests that call no method
+SAMPLE_SIZE = 8  # rows that a row's size is guessed from
+ENTRY_SIZE = 120  # bytes of an entry in an index, about
+CONSENSUS = "chain"
+
+Value = tuple[tuple[str, ...], float]
+
+
+class Metrics:
+    """The page of a node: call it."""
+
+    def __init__(self, parts: Parts, lines_lost: Callable[[], int] = lambda: 0) -> None:
+        self._parts = parts
+        self._lines_lost = lines_lost
+        self._registry: Any = None
+
+    def __call__(self) -> PageReply:
+        """Return the reply to GET /metrics."""
+        from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector, generate_latest
+
+        if self._registry is None:
+            self._registry = CollectorRegistry()
+            self._registry.register(self)
+            ProcessCollector(registry=self._registry)
+            GCCollector(registry=self._registry)
+        return PageReply(generate_latest(self._registry), content_type=CONTENT_TYPE)
+
+    def collect(self) -> "Iterator[Metric]":
+        """Yield all families; the registry asks for them. It also does when we register, so that names can't be double."""
+        parts = self._parts
+        yield from node_families(parts)
+        yield from chain_families(parts)
+        yield from counted(parts.counters)
+        yield from queue_families(parts)
+        yield from table_families(parts.chain.state)
+        yield from disk_families(parts)
+        yield counter("coind_log_lines_lost", "Lines of the log that nobody took", self._lines_lost())
+
+
+# ------------------------------------------------------------------ the families
+
+
+def node_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield what the node is, and whether it does what it should."""
+    spec = parts.chain.state.spec
+    yield gauge(
+        "coind_build_info",
+        "1, with the versions and the chain as labels",
+        labels=("version", "python", "chain", "chain_id"),
+        values=[((version(), platform.python_version(), spec.name, spec.chain_id.hex()), 1)],
+    )
+    yield gauge("coind_ready", "1 when /health has no trouble to report, else 0", int(not trouble(parts)))
+    producer = parts.producer
+    yield gauge("coind_producing", "1 when the node produces blocks, else 0", int(producer is not None and not not_producing(parts)))
+    if producer is not None:
+        yield gauge("coind_next_block_seconds", "Time until the next slot that can get a block", producer.seconds_until_next())
+        slots = [((outcome.name.lower(),), float(count)) for outcome, count in producer.outcomes.items()]
+        yield counter("coind_producer_slots", "Slots that the producer has looked at, by outcome", labels=("outcome",), values=slots)
+        yield counter("coind_blocks_produced", "Blocks that this node has produced", producer.outcomes[Outcome.PRODUCED])
+
+
+def chain_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield where the chain is."""
+    props = parts.chain.state.props
+    yield gauge("coind_head_block_number", "Number of the head block", props.head_block_number)
+    yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", props.time)
+    yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - props.time)
+    yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", props.last_irreversible_block_num)
+    yield gauge("coind_transactions_pending", "Transactions that wait for a block", len(parts.chain.pending))
+
+
+def counted(counters: Counters) -> "Iterator[Metric]":
+    """Yield what was counted since the start."""
+    yield counter("coind_blocks_applied", "Blocks applied", counters.blocks_applied)
+    yield counter("coind_blocks_popped", "Blocks undone", counters.blocks_popped)
+    yield counter("coind_fork_switches", "Switches to another branch", counters.switches)
+    yield counter("coind_slots_missed", "Slots without a block between those of applied blocks", counters.slots_missed)
+    yield histogram("coind_block_seconds", "Time that a block took, with writing it", [((), counters.block_seconds)])
+    yield counter("coind_transactions_applied", "Transactions in applied blocks", counters.transactions_applied)
+    yield counter("coind_transactions_accepted", "Transactions taken from clients", counters.transactions_accepted)
+    yield counter(
+        "coind_transactions_refused",
+        "Transactions of clients that were refused, by their first operation and the class of the refusal",
+        labels=("operation", "reason"),
+        values=items(counters.transactions_refused.items()),
+    )
+    refused = (((reason,), count) for reason, count in counters.blocks_refused.items())
+    yield counter("coind_blocks_refused", "Blocks of clients that were refused", labels=("reason",), values=items(refused))
+    calls = [((name or UNKNOWN,), durations) for name, durations in counters.calls.items()]
+    yield histogram("coind_call_seconds", "Calls by method, and how long they took; `unknown` is what called no method", calls, ("method",))
+    errors = (((name or UNKNOWN, reason), count) for (name, reason), count in counters.calls_refused.items())
+    yield counter("coind_calls_refused", "Calls answered with an error", labels=("method", "reason"), values=items(errors))
+    yield histogram("coind_disk_sync_seconds", "Time that syncing the block log took", [((), counters.sync_seconds)])
+
+
+def queue_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield what waits."""
+    waiting = [(("processor",), float(parts.processor.queue_length)), (("inclusion",), float(parts.processor.waiting))]
+    yield gauge("coind_queue_length", "Jobs for the chain that wait, and calls that wait for a block", labels=("queue",), values=waiting)
+    if parts.guests is not None:
+        held = parts.guests.held()
+        amounts = [((kind,), float(amount)) for kind, (amount, _) in held.items()]
+        bounds = [((kind,), float(bound)) for kind, (_, bound) in held.items()]
+        yield gauge("coind_guests_held", "What connections hold", labels=("kind",), values=amounts)
+        yield gauge("coind_guests_held_max", "How much of it they may hold", labels=("kind",), values=bounds)
+    yield gauge("coind_journal_records", "Writes that can be undone", len(parts.chain.state.journal))
+
+
+def table_families(state: State) -> "Iterator[Metric]":
+    """Yield the sizes of tables: those of the chain, and those of the plugins."""
+    rows: list[Value] = []
+    sizes: list[Value] = []
+    for owner, name, kept in tables(state):
+        rows.append(((owner, name), len(kept)))
+        if isinstance(kept, Table):
+            sizes.append(((owner, name), len(kept) * row_size(kept)))
+    labels = ("owner", "table")
+    yield gauge("coind_table_rows", "Rows of a table, keys of a list of histories", labels=labels, values=rows)
+    yield gauge("coind_table_bytes", "Memory of a table, guessed from a few of its rows", labels=labels, values=sizes)
+
+
+def disk_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield what is on the disk."""
+    if parts.log is not None:
+        yield gauge("coind_block_log_blocks", "Blocks in the block log", len(parts.log))
+        yield gauge("coind_block_log_bytes", "Size of the block log", parts.log.size)
+        yield gauge("coind_block_log_failed", "1 when the block log can't be written", int(bool(parts.processor.failure)))
+    if parts.room is not None and parts.room.free is not None:
+        yield gauge("coind_disk_free_bytes", "Free bytes on the disk of the data folder", parts.room.free)
+
+
+# ------------------------------------------------------------------ tables
+
+
+def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any]]]:
+    """Yield all tables and lists with the name of their owner, the chain or a plugin, and their own."""
+    for owner, holder in ((CONSENSUS, state), *state.plugins.items()):
+        if isinstance(holder, (Table, Lists)):
+            yield owner, owner, holder
+            continue
+        for name, kept in vars(holder).items():
+            if isinstance(kept, (Table, Lists)):
+                yield owner, name.lstrip("_"), kept
+
+
+def row_size(table: Table[Any]) -> float:
+    """Return about how many bytes a row of a table takes, with its entries in indices."""
+    rows = table.sample(SAMPLE_SIZE)
+    return sum(map(size_of, rows)) / len(rows) + ENTRY_SIZE * (1 + table.index_count) if rows else 0
+
+
+def size_of(row: Row) -> int:
+    """Return the bytes of a row and of what its fields hold, one level deep."""
+    return sys.getsizeof(row) + sum(sys.getsizeof(getattr(row, name)) for name in row.__struct_fields__)
+
+
+# ------------------------------------------------------------------ making families
+
+
+def gauge(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
+    """Return a family of numbers that go up and down: one, or one for each of some labels."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    return filled(GaugeMetricFamily(name, text, labels=labels), value, values)
+
+
+def counter(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
+    """Return a family of numbers that only go up."""
+    from prometheus_client.core import CounterMetricFamily
+
+    return filled(CounterMetricFamily(name, text, labels=labels), value, values)
+
+
+def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], Durations]], labels: tuple[str, ...] = ()) -> "Metric":
+    """Return a family of durations by class; each class has the shorter ones in it, as Prometheus wants them."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for named, durations in values:
+        buckets, total = [], 0
+        for bound, count in zip((*durations.bounds, "+Inf"), durations.counts, strict=True):
+            total += count
+            buckets.append((str(bound), float(total)))
+        family.add_metric(named, buckets, durations.seconds)
+    return family
+
+
+def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric":
+    """Return a family with its one value, or with its labelled ones."""
+    for labels, number in [((), value), *values] if value is not None else values:
+        family.add_metric(labels, number)
+    made: Metric = family
+    return made
+
+
+def items(pairs: Iterable[tuple[tuple[str, ...], int]]) -> list[Value]:
+    """Return counts by labels as values."""
+    return [(labels, float(count)) for labels, count in pairs]

@@ -1,0 +1,170 @@
+"""One connection: reads what arrives, hands it to its protocol, sends the answers, and ends. Whatever is raised in it ends this
+connection only. It bounds the time that a client may let the node wait. It knows nothing of requests.
+"""
+
+import socket
+import traceback
+from contextlib import suppress
+from typing import Any
+
+import structlog
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
+
+from rpc.service.transport.guests import Guest, Guests, Kind
+from rpc.service.transport.protocols import Ended, Protocol
+from rpc.service.transport.tasks import Limit, Tasks, bugs_logged
+
+RECEIVE_SIZE = 1 << 16
+SEND_SIZE = 1 << 16
+# A client that takes nothing for so long is gone; over longer times it must take SEND_RATE_MIN bytes a second.
+SEND_SECONDS_MAX = 60
+SEND_RATE_MIN = 10_000
+GONE_SECONDS_MAX = 2
+# Connections that end by an error are logged one by one up to so many a minute, then counted.
+ENDED_LOGGED_MAX = 20
+ENDED_LOGGED_SECONDS = 60
+ERROR_LENGTH_MAX = 200
+
+_log = structlog.get_logger("rpc.http")
+
+
+class Complaints:
+    """Logs what goes wrong with connections, in a bounded number of lines."""
+
+    def __init__(self) -> None:
+        self.bugs = bugs_logged()
+        self._ended = Limit(ENDED_LOGGED_MAX, ENDED_LOGGED_SECONDS)
+
+    def note(self, client: str, errors: BaseExceptionGroup[Exception]) -> None:
+        """Log in one line what ended the connection of a client."""
+        if not self._ended.lets_through():
+            return
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        last = traceback.extract_tb(error.__traceback__)[-1:]
+        where = f"{last[0].filename}:{last[0].lineno}" if last else ""
+        said = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
+        _log.warning("a connection was ended", client=client, error=said, where=where, **self._ended.take_left_out())
+
+
+class Connection:
+    """A connection that was accepted: its socket, its protocol, and the scope of all its tasks.
+
+    `cut` ends it at once, from anywhere. Idle is a connection on which no request is open.
+    """
+
+    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests) -> None:
+        self.client = (str(peer[0]), int(peer[1]))
+        self.scope = trio.CancelScope()
+        self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
+        self._config = config
+        self._guests = guests
+        self._is_idle = True
+        self._is_ending = False
+        self._is_gone = False
+        self._protocol: Protocol
+        self._sending = trio.Lock()
+
+    def cut(self) -> None:
+        """Close it; its tasks are cancelled."""
+        self.scope.cancel()
+        self._stream.socket.close()
+
+    def end_when_idle(self) -> None:
+        """Take no further request."""
+        self._is_ending = True
+        if self._is_idle:
+            self.scope.cancel()
+
+    async def run(self, guest: Guest, app: AppWrapper, context: WorkerContext, complaints: Complaints, *, is_http2: bool) -> None:
+        """Serve it to its end."""
+        try:
+            with self.scope:
+                await self._serve(guest, Protocol(app, self._config, context, is_http2=is_http2), complaints.bugs)
+        except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        except* Exception as errors:
+            complaints.note(self.client[0], errors)
+        finally:
+            self._guests.leave(guest)
+            self._stream.socket.close()
+
+    async def _serve(self, guest: Guest, protocol: Protocol, bugs: Limit) -> None:
+        self._protocol = protocol
+        server = self._stream.socket.getsockname()[:2]
+        state = ConnectionState(LifespanState({"guest": guest}))
+        async with trio.open_nursery() as nursery:
+            protocol.begin(Tasks(nursery, bugs), state, self.client, server, self.send)
+            self._note_idle(True)
+            try:
+                await self._receive(guest)
+            finally:
+                # Tasks of hypercorn can wait for what will never come.
+                self._is_gone = True
+                self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
+            await protocol.handle(Closed())
+        await self._close()
+
+    async def _receive(self, guest: Guest) -> None:
+        """Handle what arrives until nothing more comes."""
+        waiting = 0
+        while True:
+            try:
+                data = await self._stream.receive_some(RECEIVE_SIZE)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return
+            await self._protocol.handle(RawData(bytes(data)))
+            if not data:
+                return
+            held = self._protocol.waiting_size
+            if held > waiting and not self._guests.take(guest, Kind.BYTES, held - waiting):
+                raise Ended("no room for a message")
+            if held < waiting:
+                self._guests.give_back(guest, Kind.BYTES, waiting - held)
+            waiting = held
+
+    async def send(self, event: Event) -> None:
+        """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
+        if isinstance(event, RawData):
+            try:
+                async with self._sending:
+                    await self._send(event.data)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._protocol.handle(Closed())
+        elif isinstance(event, Closed):
+            await self._close()
+            await self._protocol.handle(Closed())
+        elif isinstance(event, Updated):
+            self._note_idle(event.idle)
+
+    async def _send(self, data: bytes) -> None:
+        """Send bytes; a client that doesn't take them in time is cut off."""
+        view = memoryview(data)
+        begun = trio.current_time()
+        for start in range(0, len(view), SEND_SIZE):
+            now = trio.current_time()
+            seconds = min(SEND_SECONDS_MAX, begun + SEND_SECONDS_MAX + start / SEND_RATE_MIN - now)
+            with trio.move_on_after(max(0, seconds)) as patience:
+                await self._stream.send_all(view[start : start + SEND_SIZE])
+            if patience.cancelled_caught:
+                self.cut()
+                raise trio.BrokenResourceError("the client doesn't read")
+
+    def _note_idle(self, is_idle: bool) -> None:
+        """Give an idle connection some time until the next request."""
+        self._is_idle = is_idle
+        if is_idle and self._is_ending:
+            self.scope.cancel()
+        elif not self._is_gone:
+            self.scope.deadline = trio.current_time() + self._config.keep_alive_timeout if is_idle else float("inf")
+
+    async def _close(self) -> None:
+        """Say that nothing more will come, and close."""
+        with suppress(trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
+            await self._stream.send_eof()
+        await self._stream.aclose()

@@ -1,0 +1,173 @@
+"""Who is connected: what each client address holds of connections, requests, WebSockets and bytes, and who gives way when one of them runs
+out. It knows no protocol.
+
+Everything that a client can hold has a bound for all together, of which a part is kept for programs on this machine, and one for each
+address. Where a bound is reached, the newcomer gets what the oldest connection of the address that holds most has to give up, as long as
+the node isn't working for that one: so nobody can keep others out by holding on to something.
+"""
+
+from collections.abc import Callable
+from enum import IntEnum
+from ipaddress import IPv6Address, ip_address
+
+import trio
+from msgspec import Struct
+
+CONNECTIONS_MAX = 4096
+# The part of the connections that may be WebSockets, and that may have a request open. The rest can always be closed for somebody else.
+SOCKETS_SHARE, REQUESTS_SHARE = 4, 4
+# Of all bodies and replies that are on their way, in bytes.
+OPEN_SIZE_MAX = 1_000_000_000
+# An address may hold one part in ADDRESS_SHARE; one part in LOCAL_SHARE is for loopback addresses only.
+ADDRESS_SHARE, LOCAL_SHARE = 2, 8
+# A WebSocket gives way to another one after it was silent for so long.
+QUIET_SECONDS_MIN = 60
+# The network of one client: who has an IPv6 address has all addresses of its /64.
+IPV6_PREFIX = 64
+
+
+class Kind(IntEnum):
+    """What a client can hold."""
+
+    CONNECTIONS = 0
+    REQUESTS = 1
+    SOCKETS = 2
+    BYTES = 3
+
+
+class Bounds(Struct, frozen=True):
+    """How much all clients together may hold of each kind."""
+
+    connections: int
+    requests: int
+    sockets: int
+    size: int = OPEN_SIZE_MAX
+
+
+class Guest:
+    """One connection: whose it is, what it holds, since when it has neither sent a whole request nor taken a whole reply, and how many
+    of its requests the node is working on.
+    """
+
+    def __init__(self, address: str, is_loopback: bool, cut: Callable[[], None]) -> None:
+        self.address = address
+        self.is_loopback = is_loopback
+        self.cut = cut
+        self.held = [0] * len(Kind)
+        self.since = trio.current_time()
+        self.working = 0
+        self.is_gone = False
+
+
+class Guests:
+    """All connections, by address and from the one that was heard of least recently to the last."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.size]
+        self._address_bounds = [max(1, bound // ADDRESS_SHARE) for bound in self._bounds]
+        self._remote_bounds = [bound - bound // LOCAL_SHARE for bound in self._bounds]
+        self._held = [0] * len(Kind)
+        self._held_by: dict[str, list[int]] = {}
+        self._guests: dict[str, dict[Guest, None]] = {}
+
+    def held(self) -> dict[str, tuple[int, int]]:
+        """Return how much all connections hold of each kind, by its name, and how much they may."""
+        return {kind.name.lower(): (self._held[kind], self._bounds[kind]) for kind in Kind}
+
+    def enter(self, host: str, cut: Callable[[], None]) -> Guest | None:
+        """Take in a connection from an address; None when there is no room for it. `cut` closes it at once."""
+        address, is_loopback = address_of(host)
+        guest = Guest(address, is_loopback, cut)
+        if not self.take(guest, Kind.CONNECTIONS):
+            return None
+        self._guests.setdefault(address, {})[guest] = None
+        return guest
+
+    def leave(self, guest: Guest) -> None:
+        """Forget a connection and what it held."""
+        if guest.is_gone:
+            return
+        guest.is_gone = True
+        for kind, amount in enumerate(guest.held):
+            self._add(guest, kind, -amount)
+        here = self._guests.get(guest.address, {})
+        here.pop(guest, None)
+        if not here:
+            self._guests.pop(guest.address, None)
+            self._held_by.pop(guest.address, None)
+
+    def take(self, guest: Guest, kind: Kind, amount: int = 1) -> bool:
+        """Let a connection have more of something, if need be at the cost of others; whether it got it."""
+        if guest.is_gone:
+            return False
+        while (crowded := self._crowded(guest, kind, amount)) is not None:
+            loser = self._loser(crowded, kind, guest)
+            if loser is None:
+                return False
+            self.leave(loser)
+            loser.cut()
+        self._add(guest, kind, amount)
+        return True
+
+    def give_back(self, guest: Guest, kind: Kind, amount: int = 1) -> None:
+        """Take back what a connection has got."""
+        if not guest.is_gone:
+            self._add(guest, kind, -amount)
+
+    def heard(self, guest: Guest) -> None:
+        """Note that a connection has sent a whole request or taken a whole reply."""
+        if not guest.is_gone:
+            guest.since = trio.current_time()
+            here = self._guests[guest.address]
+            del here[guest]
+            here[guest] = None
+
+    def _add(self, guest: Guest, kind: int, amount: int) -> None:
+        guest.held[kind] += amount
+        self._held[kind] += amount
+        here = self._held_by.get(guest.address)
+        if here is None:
+            here = self._held_by[guest.address] = [0] * len(Kind)
+        here[kind] += amount
+
+    def _crowded(self, guest: Guest, kind: Kind, amount: int) -> str | None:
+        """Return the address that has to give up something before a connection can have more; None when there is room."""
+        here = self._held_by.get(guest.address)
+        if here is not None and here[kind] + amount > self._address_bounds[kind]:
+            return guest.address
+        bounds = self._bounds if guest.is_loopback else self._remote_bounds
+        if self._held[kind] + amount <= bounds[kind]:
+            return None
+        # Of addresses that hold the same, the one whose oldest connection is the oldest.
+        return max(self._guests, key=lambda address: (self._held_by[address][kind], -next(iter(self._guests[address])).since), default="")
+
+    def _loser(self, address: str, kind: Kind, newcomer: Guest) -> Guest | None:
+        """Return the connection of an address that has to go, from the oldest on; None when the node is working for all of them."""
+        quiet_since = trio.current_time() - QUIET_SECONDS_MIN
+        for guest in self._guests.get(address, {}):
+            if guest is newcomer or guest.working or not guest.held[kind]:
+                continue
+            if guest.held[Kind.SOCKETS] and (kind == Kind.CONNECTIONS or (kind == Kind.SOCKETS and guest.since > quiet_since)):
+                continue
+            return guest
+        return None
+
+
+def bounds_for(connections: int = CONNECTIONS_MAX) -> Bounds:
+    """Return the bounds of a node that has room for so many connections."""
+    return Bounds(connections, max(1, connections // REQUESTS_SHARE), max(1, connections // SOCKETS_SHARE))
+
+
+def address_of(host: str) -> tuple[str, bool]:
+    """Return what stands for a client, its IPv4 address or the /64 of its IPv6 address, and whether it is a loopback one."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host, False
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        elif not address.is_loopback:
+            bits = 128 - IPV6_PREFIX
+            return f"{IPv6Address(int(address) >> bits << bits)}/{IPV6_PREFIX}", False
+    return str(address), address.is_loopback

@@ -1,0 +1,149 @@
+"""Which requests come from a program on this machine that connects directly, and which pages of other sites are let in. It knows no method.
+
+A browser carries requests of any site to a loopback address, and a proxy makes every client look like one on its own machine. So the
+address of a client alone says little: a page sends `Origin` or `Sec-Fetch-Site`, a page whose name was bound to our address sends that as
+`Host`, and a proxy says for whom it asks, or speaks HTTP/1.0.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from rpc.service.transport.guests import address_of
+
+HOSTS_KEPT_MAX = 256
+HOST_LENGTH_MAX = 255
+HTTP_PORT = 80
+
+_PAGE = frozenset({b"origin", b"sec-fetch-site"})
+_FORWARDED = frozenset(
+    {b"forwarded", b"via", b"client-ip", b"true-client-ip", b"cdn-loop", b"forwarded-for", b"fly-client-ip", b"fastly-client-ip"}
+    | {
+        b"x-real-ip",
+        b"x-client-ip",
+        b"x-cluster-client-ip",
+        b"x-original-forwarded-for",
+        b"x-proxyuser-ip",
+        b"x-remote-ip",
+        b"x-remote-addr",
+    }
+)
+_FORWARDED_PREFIXES = (b"x-forwarded", b"cf-", b"x-envoy-", b"x-amzn-", b"x-azure-", b"x-original-")
+
+Scope = dict[str, Any]
+Headers = list[tuple[bytes, bytes]]
+
+EVERY_ORIGIN = "*"
+NO_ORIGIN = "off"
+_MAX_AGE = (b"access-control-max-age", b"86400")
+_ALLOWED: Headers = [(b"access-control-allow-methods", b"POST, GET, OPTIONS"), (b"access-control-allow-headers", b"*"), _MAX_AGE]
+_FOR_ALL: Headers = [(b"access-control-allow-origin", b"*"), *_ALLOWED]
+_VARY = (b"vary", b"Origin")
+
+
+class Access(Struct, frozen=True):
+    """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), and whether
+    the debug groups are served to other machines.
+    """
+
+    host: str = "127.0.0.1"
+    origins: tuple[str, ...] | None = None
+    is_debug_allowed: bool = False
+
+    @property
+    def withheld(self) -> str:
+        """Why the debug groups are not served at all; "" when they are, to requests with local rights."""
+        if self.is_debug_allowed or is_loopback(self.host):
+            return ""
+        return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
+
+    def cors(self, scope: Scope) -> Headers | None:
+        """Return the CORS headers for the answer to a request; None when it comes from a page that isn't let in."""
+        if self.origins is None:
+            return _FOR_ALL
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        if origin is None:
+            return [_VARY] if self.origins else []
+        if origin.decode("latin-1") in self.origins:
+            return [(b"access-control-allow-origin", origin), *_ALLOWED, _VARY]
+        return None
+
+    def why_not_local(self, scope: Scope) -> str:
+        """Return why a request has no local rights; "" when it has them."""
+        address = (scope.get("client") or ("",))[0]
+        is_open = self.is_debug_allowed and not is_loopback(self.host)
+        if not is_open and not address_of(address)[1]:
+            return "this is for programs on the machine of the node only"
+        if scope["http_version"] < "1.1":
+            return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
+        host = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+            elif name in _PAGE and value != b"none":
+                return f"this is not for pages, and the request has the header {name.decode()}"
+            elif name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES):
+                return f"this is not for clients of a proxy, and the request has the header {name.decode('latin-1')}"
+        port = (scope.get("server") or ("", None))[1]
+        if is_open or _is_ours(host, self.host, port):
+            return ""
+        return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can connect to a host."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the origins that a list of settings lets in: all of them (None) for `*` or nothing, none (empty) for `off`.
+
+    Raises ValueError, with a text for the user, when a setting is no origin, or `*` or `off` doesn't stand alone.
+    """
+    if not texts or list(texts) == [EVERY_ORIGIN]:
+        return None
+    if list(texts) == [NO_ORIGIN]:
+        return ()
+    return tuple(_read_origin(text) for text in texts)
+
+
+def _read_origin(text: str) -> str:
+    if text in (EVERY_ORIGIN, NO_ORIGIN):
+        raise ValueError(f"{text} lets in all or no pages, and stands alone")
+    problem = (
+        f"{text} is no origin; expected SCHEME://HOST or SCHEME://HOST:PORT, as http://localhost:3000, or {EVERY_ORIGIN} or {NO_ORIGIN}"
+    )
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise ValueError(problem) from None
+    host = parts.hostname
+    if not (parts.scheme and host and text.isascii()) or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError(problem)
+    # Browsers send it in lower case, and without the port that the scheme has anyway.
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if port is None or port == usual else f":{port}")
+
+
+@lru_cache(HOSTS_KEPT_MAX)
+def _is_ours(header: bytes, bound: str, port: int) -> bool:
+    """Whether a Host header names the node: by `localhost`, a loopback address or the host that it was bound to, with its port."""
+    if len(header) > HOST_LENGTH_MAX or not header.isascii():
+        return False
+    try:
+        parts = urlsplit("//" + header.decode())
+        name, given = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if parts.path or parts.query or parts.fragment or "@" in parts.netloc or (HTTP_PORT if given is None else given) != port:
+        return False
+    return name == bound.lower() or is_loopback(name)

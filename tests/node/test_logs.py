@@ -1,0 +1,135 @@
+"""The lines of the log: bounded, harmless on a terminal, and never in the way of the node."""
+
+import fcntl
+import json
+import logging
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+import structlog
+
+from node.logs import LINES_PER_SECOND_MAX, PIECE_SIZE, Limit, Lines, printable
+from tests.conftest import ROOT
+
+WRITER = """
+import logging, structlog
+from node.logs import configure_logs
+configure_logs({level!r})
+log = structlog.get_logger("here")
+log.debug("quiet")
+log.info("block", number=1, text="a\\x1b[2Jb\\udcffc", number_of="é")
+logging.getLogger("library").warning("from a library\\n")
+try:
+    1 / 0
+except ZeroDivisionError:
+    log.exception("internal error")
+"""
+
+
+def written(level: str = "info", terminal: bool = False) -> str:
+    """What a process writes to stderr."""
+    reading, writing = pty.openpty() if terminal else os.pipe()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    process = subprocess.Popen([sys.executable, "-c", WRITER.format(level=level)], stderr=writing, env=environment)
+    process.wait(20)
+    os.close(writing)
+    data = b""
+    while select.select([reading], [], [], 0)[0]:
+        try:
+            piece = os.read(reading, 65536)
+        except OSError:  # the end of a terminal
+            break
+        if not piece:
+            break
+        data += piece
+    os.close(reading)
+    return data.decode()
+
+
+def test_elsewhere_a_line_is_a_json_object() -> None:
+    block, library, error = map(json.loads, written().splitlines())
+    assert list(block)[:3] == ["timestamp", "level", "event"]
+    assert (block["level"], block["event"], block["number"], block["number_of"]) == ("info", "block", 1, "é")
+    assert block["text"] == "a\x1b[2Jb\udcffc"
+    assert (library["level"], library["event"]) == ("warning", "from a library\n")
+    assert "ZeroDivisionError" in error["exception"]
+
+
+def test_the_level_is_chosen() -> None:
+    assert [json.loads(line)["event"] for line in written("debug").splitlines()][:2] == ["quiet", "block"]
+    assert [json.loads(line)["event"] for line in written("error").splitlines()] == ["internal error"]
+
+
+def test_a_terminal_gets_text_without_commands() -> None:
+    coloured = written(terminal=True)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert text != coloured
+    assert "number=1" in text
+    assert r"a\x1b[2Jb\udcffc" in text
+    assert "\x1b[2J" not in text
+    assert "ZeroDivisionError" in text
+    assert "locals" not in text
+
+
+def test_only_values_that_are_not_printable_change() -> None:
+    event = {"event": "x", "plain": "é ok", "bad": "a\nb\x07", "number": 1, "exception": "a\nb"}
+    assert printable(None, "", event) == {**event, "bad": "a\\nb\\x07"}
+
+
+def test_a_flood_is_cut_and_counted() -> None:
+    now = 0.0
+    limit = Limit(lambda: now)
+    taken = [limit.take("refused") for _ in range(1000)]
+    assert taken == [0] * LINES_PER_SECOND_MAX + [None] * (1000 - LINES_PER_SECOND_MAX)
+    assert limit.take("block") == 0
+    now = 1.5
+    assert limit.take("refused") == 1000 - LINES_PER_SECOND_MAX
+    assert limit.take("refused") == 0
+
+
+def test_what_was_cut_stands_in_the_next_line() -> None:
+    now = 0.0
+    limit = Limit(lambda: now)
+    for _ in range(LINES_PER_SECOND_MAX):
+        assert limit(None, "info", {"event": "a"}) == {"event": "a"}
+    with pytest.raises(structlog.DropEvent):
+        limit(None, "info", {"event": "a"})
+    now = 1.0
+    assert limit(None, "info", {"event": "a"}) == {"event": "a", "suppressed": 1}
+    record = logging.LogRecord("library", logging.WARNING, "", 0, "text", (), None)
+    assert [limit.filter(record) for _ in range(LINES_PER_SECOND_MAX + 1)] == [True] * LINES_PER_SECOND_MAX + [False]
+
+
+def test_a_reader_who_stops_reading_is_not_waited_for() -> None:
+    reading, writing = os.pipe()
+    room = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
+    lines = Lines(writing)
+    start = time.monotonic()
+    for _ in range(100):
+        lines.msg("x" * PIECE_SIZE)
+    assert time.monotonic() - start < 2
+    assert 100 - room // PIECE_SIZE <= lines.lost < 100
+    lost = lines.lost
+    os.read(reading, room)
+    lines.msg("read again")
+    assert lines.lost == lost
+    assert os.read(reading, room) == b"read again\n"
+    os.close(reading)
+    lines.msg("gone")
+    assert lines.lost == lost + 1
+    os.close(writing)
+
+
+def test_a_full_disk_loses_lines_only() -> None:
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    lines = Lines(descriptor)
+    lines.error("x")
+    lines.write("y\n")
+    assert lines.lost == 2
+    os.close(descriptor)
