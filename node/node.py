@@ -173,14 +173,15 @@ async def run_site(site: Site) -> int:
                     nursery.start_soon(complete, loaded)
                 await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
+        # Saving rewinds the chain to its last irreversible block.
+        number, block_id = site.chain.state.props.head_block_number, site.chain.state.props.head_block_id
         if saver is not None and site.failure is None and not site.is_interrupted:
             saver.save_at_stop()
     finally:
         if folder is not None:
             close(site, folder)
     status = site.status()
-    props = site.chain.state.props
-    _log.info("stopped", head_block_number=props.head_block_number, head_block_id=props.head_block_id.hex())
+    _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
     return status
 
 

@@ -31,7 +31,7 @@ from state.protocol.spec import ChainSpec
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
 
 Chain = Annotated[str, Parameter(help="The chain spec: a name, or a TOML file.")]
-Data = Annotated[Path, Parameter(help="The data folder of a node, which must not be running.")]
+Data = Annotated[str, Parameter(help="The data folder of a node, which must not be running.")]
 Existing = Annotated[Path, Parameter(help="A snapshot.")]
 
 
@@ -56,9 +56,10 @@ def save_command(
 @snapshot.command(name="list")
 def list_command(*, data: Data) -> int:
     """List the snapshots of a data folder, the newest first."""
-    found = paths(folder_of(existing(data)), SystemDisk())
+    folder = folder_of(existing(data))
+    found = paths(folder, SystemDisk())
     if not found:
-        say(f"{folder_of(data)}: no snapshots")
+        say(f"{folder}: no snapshots")
     for path in found:
         try:
             show(path)
@@ -72,24 +73,28 @@ def verify_command(
     file: Annotated[Path | None, Parameter(help="A snapshot; without it, all of the data folder.")] = None,
     /,
     *,
-    data: Annotated[Path | None, Parameter(help="A data folder.")] = None,
+    data: Annotated[str | None, Parameter(help="A data folder.")] = None,
     chain: Chain = "dev",
     replay: Annotated[bool, Parameter(negative=(), help="Replay the data folder's blocks, and compare the states.")] = False,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
-    if file is None and data is None:
-        raise NodeError("name a snapshot, or a data folder with --data")
-    if replay and data is None:
+    folder = None if data is None else existing(data)
+    if replay and folder is None:
         raise NodeError("--replay needs the blocks: name their folder with --data")
-    found = [file] if file is not None else paths(folder_of(existing(data)), SystemDisk())  # type: ignore[arg-type]
+    if file is not None:
+        found = [file]
+    elif folder is not None:
+        found = paths(folder_of(folder), SystemDisk())
+    else:
+        raise NodeError("name a snapshot, or a data folder with --data")
     if not found:
-        raise NodeError(f"{folder_of(data)}: no snapshots")  # type: ignore[arg-type]
+        raise NodeError(f"{data}: no snapshots")
     spec, bad = load_spec(chain), 0
     for path in found:
         try:
             verify(path, spec)
-            if replay and data is not None:
-                run_to_end(partial(_compare, path, spec, data))
+            if replay and folder is not None:
+                run_to_end(partial(_compare, path, spec, folder))
             show(path)
         except SnapshotError as error:
             bad += 1
@@ -106,7 +111,7 @@ def load_command(file: Existing, /, *, data: Data, chain: Chain = "dev") -> int:
     """
     spec = load_spec(chain)
     verify(file, spec)
-    path = install(file, data, spec, SystemDisk())
+    path = install(file, named(data), spec, SystemDisk())
     show(path)
     return 0
 
@@ -154,7 +159,7 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     head = opened.head
     opened.close()
     site = Site(Settings(spec=spec, plugins=()))
-    folder = DataFolder(existing(data), spec, site.chain.state.wire)
+    folder = DataFolder(data, spec, site.chain.state.wire)
     try:
         require_in_log(path, site.chain, head.number, head.block_id, folder.log.packed, len(folder.log))
         blocks = folder.log.blocks()
@@ -219,11 +224,19 @@ def lines(opened: Snapshot) -> Iterator[str]:
         yield f"{name:<12}{value}"
 
 
-def existing(data: Path) -> Path:
-    """Return a data folder that is there."""
-    if not data.is_dir():
+def named(data: str) -> Path:
+    """Return the path of a data folder; an empty one, as of a variable that isn't set, would mean the folder that is current."""
+    if not data or "\0" in data:
+        raise NodeError(f"--data {data!r} is no folder; name one, or . for the current one")
+    return Path(data)
+
+
+def existing(data: str) -> Path:
+    """Return the path of a data folder that is there."""
+    path = named(data)
+    if not path.is_dir():
         raise NodeError(f"{data}: is no folder")
-    return data
+    return path
 
 
 def say(line: str) -> None:

@@ -21,7 +21,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from node.failures import FileError
+from node.failures import FileError, Status
 from node.storage.datafolder import ChainMark
 from node.storage.disk import Disk, File
 from state.snapshot.image import Head
@@ -44,7 +44,9 @@ class Broken(SnapshotError):
 
 
 class Unfit(SnapshotError):
-    """The file is whole, and can't serve here: another format, other rules, another chain, other plugins."""
+    """The file is whole, and can't serve here: another format, other rules, another chain, other plugins; or it isn't there."""
+
+    STATUS = Status.REFUSED
 
 
 class Foreign(Unfit):

@@ -7,7 +7,7 @@ import structlog
 import trio
 from msgspec import MsgspecError
 
-from node.failures import NodeError
+from node.failures import FileError
 from node.memory import keep_what_is_loaded
 from node.snapshots.folder import Loaded, folder_of, newest_good
 from node.storage.datafolder import DataFolder
@@ -42,14 +42,14 @@ def start_from_snapshot(chain: Chain, folder: DataFolder, disk: Disk) -> Loaded 
 
 
 async def complete(loaded: Loaded) -> None:
-    """Fill the tables that a snapshot has left for later, a chunk at a time, between other tasks. Raises NodeError."""
+    """Fill the tables that a snapshot has left for later, a chunk at a time, between other tasks. Raises FileError."""
     begun = time.perf_counter()
     for deferred in loaded.left:
         while not deferred.is_done:
             try:
                 deferred.advance()
             except (ChainError, MsgspecError, ValueError) as error:
-                raise NodeError(f"{loaded.path}: can't be read: {error}; remove it, and the node replays its blocks") from None
+                raise FileError(f"{loaded.path}: can't be read: {error}; remove it, and the node replays its blocks") from None
             await trio.sleep(0)
     keep_what_is_loaded()
     _log.info("the snapshot is loaded completely", seconds=round(time.perf_counter() - begun, 3))

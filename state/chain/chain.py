@@ -109,9 +109,9 @@ class Chain:
         """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
         here = self.state.here
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = block.number, NO_TRANSACTION, 0, 0
-        self.forks = ForkTree(self.state.wire)
-        self.forks.plant(block)
-        self._signers = Signers(self.state)
+        self.forks, self._signers = ForkTree(self.state.wire), Signers(self.state)
+        self.forks.extend(block)
+        self.forks.settle(block.number)
         self.pending, self._popped, self._pending_mark = [], deque(), None
         self._marks.clear()
         self._updates.clear()

@@ -137,12 +137,6 @@ class ForkTree:
             raise UnlinkableBlock("block does not link to known chain")
         return block.id in self._main_by_id or block.id in self._others
 
-    def plant(self, block: SignedBlock) -> None:
-        """Begin with a block whose parent is not known: the one that a snapshot was taken at."""
-        assert self.head is None, "the tree has blocks already"
-        self.extend(block)
-        self._irreversible = block.number
-
     def path(self, block_id: bytes) -> list[BranchBlock]:
         """Return the blocks that lead from the main branch to a block and this block itself, oldest first; none if it is on it."""
         found = []

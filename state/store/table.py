@@ -129,15 +129,6 @@ class Table(Deferrable, Generic[RowT]):
         self._drop(row)
         self._record((self._undo_remove, row, None))
 
-    def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
-        """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that
-        were replaced; None for a row that was inserted. Removals are left out.
-        """
-        for position, (undo, row, old) in self.journal.since(mark):
-            # Bound methods are compared by identity: the table has one object of each, and all its records hold that.
-            if undo is self._undo_modify or undo is self._undo_insert:
-                yield position, row, old
-
     def restore(self, rows: list[RowT], next_id: int) -> None:
         """Replace all rows by others, which have their ids already, in ascending order below `next_id`; refuses a clash.
 
@@ -179,6 +170,15 @@ class Table(Deferrable, Generic[RowT]):
             order.restore(rows)
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
+
+    def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
+        """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that
+        were replaced; None for a row that was inserted. Removals are left out.
+        """
+        for position, (undo, row, old) in self.journal.since(mark):
+            # Bound methods are compared by identity: the table has one object of each, and all its records hold that.
+            if undo is self._undo_modify or undo is self._undo_insert:
+                yield position, row, old
 
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests, changes nothing."""

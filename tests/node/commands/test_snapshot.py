@@ -104,6 +104,8 @@ def test_diff_shows_rows_and_fields(data: Path, tmp_path: Path, capsys: pytest.C
         (("verify", "FILE", "--replay"), "--replay needs the blocks"),
         (("verify", "--data", "EMPTY"), "no snapshots"),
         (("list", "--data", "ABSENT"), "is no folder"),
+        (("list", "--data", ""), "name one, or . for the current one"),
+        (("load", "FILE", "--data", "", *CHAIN), "name one, or . for the current one"),
         (("save", "--data", "ABSENT"), "is no folder"),
         (("load", "FILE", "--data", "EMPTY"), "is of the chain steem-testnet"),
         (("diff", "FILE", "ABSENT", *CHAIN), "No such file"),

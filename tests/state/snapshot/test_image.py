@@ -127,6 +127,25 @@ def test_waiting_transactions_and_reversible_blocks_are_no_part_of_a_snapshot() 
     assert image[0].digest == state_digest(plain.chain.state)
 
 
+def test_a_fork_switch_after_a_snapshot_is_one_after_a_replay() -> None:
+    source = dev_with(30)
+    blocks = [source.block_by_number(number) for number in range(1, 31)]
+    image = image_of(dev_with(30))
+    chain, other = dev_chain(), dev_chain()
+    put(chain, image, {block.number: chain.state.wire.pack_block(block) for block in blocks if block is not None})
+    for block in blocks:
+        assert block is not None
+        if block.number > image[0].number:
+            chain.push_block(block)
+        if block.number <= 28:
+            other.push_block(block)
+    branch = [make_block(other, missed=1), *(make_block(other) for _ in range(3))]
+    switched = [chain.push_block(block) for block in branch]
+    assert True in switched
+    assert chain.state.props.head_block_id == other.state.props.head_block_id
+    assert whole(chain.state) == whole(other.state)
+
+
 # ------------------------------------------------------------------ what is refused
 
 
