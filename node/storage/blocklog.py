@@ -49,6 +49,8 @@ class BlockLog:
         self.notes: list[str] = []
         self.torn = 0
         self._folder, self._wire, self._disk = folder, wire, disk
+        self._head = Head()
+        self._starts, self._sums = array("Q"), array("I")
         self._mark: Mark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None

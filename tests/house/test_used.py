@@ -13,6 +13,9 @@ USERS = (*PRODUCT, "bin", "bench")
 KEPT = {
     "Chain.clear_pending": "the counterpart of push_transaction, for whoever holds a chain in this process",
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
+    "FileStream.readable": "called by io.BufferedReader",
+    "FileStream.readinto": "called by io.BufferedReader",
+    "FileStream.seekable": "called by io.BufferedReader",
     "Line.aclose": "called by hypercorn",
     "Line.receive_some": "called by hypercorn",
     "Line.send_all": "called by hypercorn",

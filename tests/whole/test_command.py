@@ -283,7 +283,7 @@ def test_blocks_outlive_a_kill(tmp_path: Path) -> None:
         second.generate(1)
         status, _, errors = second.end(signal.SIGINT)
     assert status == 0
-    assert "the last block was not whole, and is cut off" in errors
+    assert "30 bytes after block 50 were not whole, and are cut off" in errors
     with node("--data", data, "--no-produce") as third:
         assert third.head()[0] == 51
         assert "cut off" not in third.end(signal.SIGINT)[2]

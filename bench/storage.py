@@ -1,0 +1,85 @@
+"""Measures the block log: appending by each sync policy, a fork switch, and opening a log of many blocks.
+
+Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         (DIR: on the disk to be measured)
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import trio
+
+from node.processor import Processor
+from node.storage.blocklog import BlockLog
+from node.storage.syncing import sync_policy
+from state.protocol.transaction import SignedBlock, Wire
+from tests.helpers.nodes import dev_chain, empty_blocks
+
+PUSHED = 200  # blocks that are pushed one after another, each waiting for its answer
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(line + "\n")
+
+
+def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
+    """Milliseconds from sending a block to its answer."""
+
+    async def main() -> float:
+        chain = dev_chain()
+        log = BlockLog(folder, chain.state.wire)
+        processor = Processor(chain, log=log, clock=lambda: 2**31 * 1000, sync=sync_policy(policy))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(processor.run)
+            begin = time.perf_counter()
+            for block in blocks:
+                await processor.push_block(block)
+            seconds = time.perf_counter() - begin
+            nursery.cancel_scope.cancel()
+        log.close()
+        return seconds / len(blocks) * 1000
+
+    return trio.run(main)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--blocks", type=int, default=100_000)
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    wire, blocks = empty_blocks(PUSHED)
+    for policy in ("never", "5", "block"):
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            say(f"a block pushed, --sync {policy}: {pushing(Path(folder), blocks, policy):.2f} ms until it is answered")
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        growing(Path(folder), wire, blocks, options.blocks)
+
+
+def growing(folder: Path, wire: Wire, blocks: list[SignedBlock], count: int) -> None:
+    """Measure appending without syncs, one switch, and opening."""
+    log = BlockLog(folder, wire)
+    begin = time.perf_counter()
+    for number in range(1, count + 1):
+        block = blocks[(number - 1) % PUSHED]
+        block.number = number
+        log.append(block)
+    say(f"{count:,} blocks appended: {(time.perf_counter() - begin) / count * 1e6:.1f} µs each")
+    last = blocks[(count - 1) % PUSHED]
+    last.number = count
+    log.sync()
+    begin = time.perf_counter()
+    log.switch((last,), (last,))
+    say(f"a fork switch at block {count:,}: {(time.perf_counter() - begin) * 1000:.1f} ms")
+    log.close()
+    begin = time.perf_counter()
+    log = BlockLog(folder, wire)
+    say(f"opened, every byte compared: {time.perf_counter() - begin:.2f} s ({log.head.end:,} bytes)")
+    log.close()
+
+
+if __name__ == "__main__":
+    main()
