@@ -46,6 +46,7 @@ class Sent(Struct):
     at: float = 0.0
     sent_at: float = 0.0
     seen_at: float = 0.0  # when it was last in a block or pending
+    is_dropped: bool = False
 
 
 class Branch:
@@ -186,7 +187,9 @@ def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: i
         return ("expired" if is_over else "lost"), is_over
     if is_over and branch.is_too_late(max(sent.at, sent.seen_at), sent.trx.expiration):
         return "expired", True
-    demand(may_be_dropped(sent, branch), f"{name}, is neither in a block nor pending")
+    # Its reference block may come back with a later branch; the transaction doesn't.
+    sent.is_dropped = sent.is_dropped or may_be_dropped(sent, branch)
+    demand(sent.is_dropped, f"{name}, is neither in a block nor pending")
     return "dropped", is_over
 
 

@@ -37,6 +37,7 @@ class Manner(Struct, frozen=True):
     patience: float = 600.0
     reading: float = 0.0
     is_half: bool = False
+    is_local: bool = False  # from the node's own machine, which may send blocks
 
 
 class Reply(Struct, frozen=True):
@@ -97,7 +98,7 @@ class Network:
             raise Unreachable
         self.requests += 1
         exchange = Exchange(self._parts(body, manner), manner)
-        self._nursery.start_soon(self._serve, self.gateway, exchange, method, path)
+        self._nursery.start_soon(self._serve, self.gateway, exchange, manner, method, path)
         with trio.move_on_after(manner.patience):
             await exchange.over.wait()
         exchange.gone.set()
@@ -105,8 +106,8 @@ class Network:
             raise Unreachable
         return Reply(exchange.status, b"".join(exchange.answer))
 
-    async def _serve(self, gateway: Gateway, exchange: "Exchange", method: str, path: str) -> None:
-        host = self._draw.choice(CLIENT_HOSTS)
+    async def _serve(self, gateway: Gateway, exchange: "Exchange", manner: Manner, method: str, path: str) -> None:
+        host = HOST if manner.is_local else self._draw.choice(CLIENT_HOSTS)
         assert self.guests is not None
         guests, scope_of_request = self.guests, trio.CancelScope()
         guest = guests.enter(host, scope_of_request.cancel)

@@ -23,7 +23,7 @@ CLIENTS_MAX = 5
 FLOOD_MAX = 600
 SECONDS_BETWEEN_CHECKS = 1.7
 SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
-AT_ONCE = Manner()
+AT_ONCE = Manner(is_local=True)
 
 
 @asynccontextmanager

@@ -26,6 +26,12 @@ def test_the_node_keeps_its_promises_in_every_scene(scene: str) -> None:
     assert result.figures.restarts_compared >= 1
 
 
+def test_branches_are_switched_to() -> None:
+    results = [run_seed((seed, "fork"), 2.0) for seed in range(2)]
+    assert not any(result.failure for result in results)
+    assert sum(result.figures.switches for result in results) >= 4
+
+
 def test_one_seed_gives_one_sequence_of_events_whatever_the_process() -> None:
     traces = set()
     for hash_seed in ("1", "2"):
