@@ -22,6 +22,7 @@ Scene = Callable[[World], Awaitable[None]]
 CLIENTS_MAX = 5
 FLOOD_MAX = 600
 SECONDS_BETWEEN_CHECKS = 1.7
+SECONDS_AFTER_FLOOD = 15.0
 SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
 AT_ONCE = Manner(is_local=True)
 
@@ -63,6 +64,8 @@ async def flood(world: World) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(world.draw.randint(100, FLOOD_MAX)):
             nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
+    # Of clients that have left without their answer the node may hear a moment later.
+    await trio.sleep(SECONDS_AFTER_FLOOD)
     demand(not any(gateway.guests._held), f"after the flood {gateway.guests._held} are held")
 
 
