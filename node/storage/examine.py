@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from node.failures import FileError
 from node.storage.disk import File
-from node.storage.frames import frame_sums, frames_from, is_one_append, packed_entries, walk_back, whole_frame
+from node.storage.frames import SumsDigest, frame_sums, frames_from, is_one_append, walk_back, whole_frame
 from node.storage.marks import Mark
 from state.protocol.errors import ChainError
 from state.protocol.transaction import OFFSET, ZERO_ID, Wire, merkle_root
@@ -55,8 +55,8 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: Mark, kept: "array[in
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
     sums = array("I") if starts is None else frame_sums(log, starts, mark.end)
-    if starts is None or len(starts) != mark.number or crc32(packed_entries(sums)) != mark.sums:
-        trusted = kept if crc32(packed_entries(kept[: mark.number])) == mark.sums else None
+    if starts is None or len(starts) != mark.number or str(SumsDigest(sums)) != mark.sums:
+        trusted = kept if str(SumsDigest(kept[: mark.number])) == mark.sums else None
         raise damage(log, wire, path, trusted, mark)
     expected = kept[mark.number :]
     places, found, end = after(log, wire, mark, expected)

@@ -20,5 +20,10 @@ def test_damaged_files() -> None:
     assert set(counts) == {"refused", *started}
 
 
+def test_two_damages_whose_checksums_cancel_out() -> None:
+    # Two bytes exchanged at a distance at which a CRC-32 of CRC-32s stays the same.
+    assert damage.run(1, 570872458) == {"refused": 1}
+
+
 def test_another_branch_s_snapshot_under_the_name_of_the_own_one() -> None:
     assert damage.run(1, 158) == {"started as it was, without the snapshot": 1}

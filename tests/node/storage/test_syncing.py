@@ -83,10 +83,15 @@ async def test_many_blocks_of_one_call_are_not_synced_one_by_one(nursery: trio.N
     assert disk.syncs - before < 200
 
 
+async def at_once(work: Callable[[], object]) -> object:
+    """Do the work of a thread here: the clock of a test would not wait for a thread."""
+    return work()
+
+
 async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
     for policy, synced in ((SyncPolicy(5), True), (SyncPolicy(None), False)):
         maker, log = dev_chain(), log_on(SimulatedDisk(1))
-        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy)
+        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy, in_thread=at_once)
         nursery.start_soon(processor.run)
         await processor.push_block(make_block(maker))
         assert not log.is_synced
