@@ -7,7 +7,8 @@ sync, so that a start finds whatever is missing or differs. It must not know any
 """
 
 from array import array
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from zlib import crc32
@@ -56,6 +57,8 @@ class BlockLog:
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
+        # Set for good when a sync or a fork switch has failed: what the disk holds isn't known then, and no mark may vouch for it.
+        self._is_in_doubt = False
         self._files: list[File] = []
         try:
             self._require_log()
@@ -136,7 +139,7 @@ class BlockLog:
         assert popped[0].number == self._head.number, f"block {popped[0].number} is not the last, {self._head.number} is"
         self.require_in_place()
         self.sync()
-        with self._marking:
+        with self._marking, self._in_doubt_on_failure():
             number = popped[-1].number - 1
             end = self._starts[number]
             parts, at = [], end
@@ -152,13 +155,16 @@ class BlockLog:
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
-        """Wait until everything that was written is on the disk; returns the number of the last block in it.
+        """Wait until everything that was written is on the disk; returns the number of the last block in it. Raises OSError.
 
-        It may run in a thread while blocks are appended: of those it promises nothing.
+        It may run in a thread while blocks are appended: of those it promises nothing. After a failure it only fails again: the
+        system may have dropped what it couldn't write, and would report the next sync as done.
         """
-        with self._marking:
+        with self._marking, self._in_doubt_on_failure():
             head = self._head
             if not self._has_mark_of(head):
+                if self._is_in_doubt:
+                    raise OSError(0, "an earlier sync or fork switch has failed")
                 self._log.sync()
                 if self._mark is not None:
                     self._write_mark(head)
@@ -171,11 +177,16 @@ class BlockLog:
                 self._make_marks(serial=1)
 
     def close(self) -> None:
-        """Sync and close the files, and release the lock."""
+        """Sync and close the files, and release the lock.
+
+        After a failed sync or switch they are only closed. A new mark would make the next start take the old head for the right one,
+        and drop the switch that it has to finish.
+        """
         try:
-            self.sync()
+            if not self._is_in_doubt:
+                self.sync()
             with self._marking:
-                if self._mark is not None and self._sums_file is not None:
+                if self._mark is not None and self._sums_file is not None and not self._is_in_doubt:
                     # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
                     self._index.sync()
                     self._sums_file.sync()
@@ -361,6 +372,14 @@ class BlockLog:
         self._write_mark(self._head)
 
     # -------------------------------------------------------------- private
+
+    @contextmanager
+    def _in_doubt_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._is_in_doubt = True
+            raise
 
     def _cut_files(self, head: Head) -> None:
         """Cut the files back to a block, the checksums first, as they are written last."""

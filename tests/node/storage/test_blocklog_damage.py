@@ -1,7 +1,9 @@
 """What a start finds out: damage anywhere, missing blocks, other files; what it mends, and what it refuses with the way out."""
 
+import errno
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -236,6 +238,48 @@ def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[Si
         again = DataFolder(path, DEV, made[0], disk.crash() if is_power else disk.kill())
         found.add(again.log.head.id)
     assert found == {old[-1].id, new[-1].id}
+
+
+def test_a_switch_that_the_disk_fails_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]]) -> None:
+    one, other = dev_chain(), dev_chain()
+    old = [make_block(one) for _ in range(7)]
+    for block in old[:4]:
+        other.push_block(block)
+    new = [make_block(other, 1 if not i else 0) for i in range(4)]
+    found = set()
+    path = Path("/data")
+    for operations in range(24):
+        disk = SimulatedDisk(operations)
+        disk.make_folder(path)
+        data = DataFolder(path, DEV, made[0], disk)
+        for block in old:
+            data.log.append(block)
+        disk.fail_after(operations)
+        with suppress(OSError):
+            data.log.switch(tuple(reversed(old[4:])), tuple(new))
+        # Some room is there again when the node ends.
+        disk.fail_after(-1)
+        data.close()
+        again = DataFolder(path, DEV, made[0], disk)
+        found.add(again.log.head.id)
+        again.close()
+    assert found == {old[-1].id, new[-1].id}
+
+
+def test_a_failed_sync_is_not_tried_again(made: tuple[Wire, list[SignedBlock]]) -> None:
+    disk = SimulatedDisk(1)
+    disk.make_folder(Path("/data"))
+    data = DataFolder(Path("/data"), DEV, made[0], disk)
+    data.log.append(made[1][0])
+    disk.fail_after(0, errno.EIO)
+    with pytest.raises(OSError, match="Input/output error"):
+        data.log.sync()
+    disk.fail_after(-1)
+    with pytest.raises(OSError, match="an earlier sync or fork switch has failed"):
+        data.log.sync()
+    syncs = disk.syncs
+    data.close()
+    assert (disk.syncs, data.log.is_synced) == (syncs, False)
 
 
 # ------------------------------------------------------------------ check and repair
