@@ -7,7 +7,9 @@ sync, so that a start finds whatever is missing or differs. It must not know any
 """
 
 from array import array
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EIO
 from pathlib import Path
 from threading import Lock
 from zlib import crc32
@@ -56,6 +58,7 @@ class BlockLog:
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
+        self._is_in_doubt = False
         self._files: list[File] = []
         try:
             self._require_log()
@@ -148,7 +151,8 @@ class BlockLog:
             kept = crc32(packed_entries(self._sums[:number]))
             switch = Switch(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
-            self._make_switch(Pending(switch, data))
+            with self._doubted():
+                self._make_switch(Pending(switch, data))
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
@@ -159,9 +163,10 @@ class BlockLog:
         with self._marking:
             head = self._head
             if not self._has_mark_of(head):
-                self._log.sync()
-                if self._mark is not None:
-                    self._write_mark(head)
+                with self._doubted():
+                    self._log.sync()
+                    if self._mark is not None:
+                        self._write_mark(head)
             return head.number
 
     def adopt(self) -> None:
@@ -171,15 +176,10 @@ class BlockLog:
                 self._make_marks(serial=1)
 
     def close(self) -> None:
-        """Sync and close the files, and release the lock."""
+        """Sync and close the files, and release the lock. After a failure that has left the log in doubt they are only closed."""
         try:
-            self.sync()
-            with self._marking:
-                if self._mark is not None and self._sums_file is not None:
-                    # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
-                    self._index.sync()
-                    self._sums_file.sync()
-                    self._write_mark(self._head, is_closed=True)
+            if not self._is_in_doubt:
+                self._close_in_order()
         finally:
             self._close_files()
 
@@ -361,6 +361,28 @@ class BlockLog:
         self._write_mark(self._head)
 
     # -------------------------------------------------------------- private
+
+    @contextmanager
+    def _doubted(self) -> Iterator[None]:
+        """Have what happens inside leave the log in doubt unless it comes to its end: then no mark may vouch for the log any more.
+
+        A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
+        must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
+        """
+        if self._is_in_doubt:
+            raise OSError(EIO, "an earlier change has failed", str(self.path))
+        self._is_in_doubt = True
+        yield
+        self._is_in_doubt = False
+
+    def _close_in_order(self) -> None:
+        self.sync()
+        with self._marking:
+            if self._mark is not None and self._sums_file is not None:
+                # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
+                self._index.sync()
+                self._sums_file.sync()
+                self._write_mark(self._head, is_closed=True)
 
     def _cut_files(self, head: Head) -> None:
         """Cut the files back to a block, the checksums first, as they are written last."""
