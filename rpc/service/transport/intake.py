@@ -4,13 +4,23 @@ whoever waits for a page or a block waits for a few short turns. It knows no pro
 
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import trio
 
 # How long input may be worked on in one turn of the event loop.
 SLICE_SECONDS = 0.005
 RELEASED_MAX = 64
+
+
+class _Turn:
+    """What begins when it is its turn; it is passed over when it is over before."""
+
+    __slots__ = ("begin", "is_over")
+
+    def __init__(self, begin: Callable[[], None]) -> None:
+        self.begin = begin
+        self.is_over = False
 
 
 class Intake(trio.abc.Instrument):
@@ -23,7 +33,7 @@ class Intake(trio.abc.Instrument):
         self._pages = frozenset(pages)
         self._starts = tuple(f"{verb} {path} ".encode() for path in pages for verb in ("GET", "HEAD"))
         self._begun = time.perf_counter()
-        self._waiting: dict[str, deque[trio.Event]] = {}
+        self._waiting: dict[str, deque[_Turn]] = {}
         self._is_wanted = trio.Event()
         self._released = 1
 
@@ -41,16 +51,32 @@ class Intake(trio.abc.Instrument):
 
     async def enter(self, address: str) -> None:
         """Wait until input of an address may be worked on; not a checkpoint when that is now."""
-        if not self._waiting and time.perf_counter() - self._begun < SLICE_SECONDS:
+        if self._is_open:
             return
-        turn = trio.Event()
+        entered = trio.Event()
+        turn = self._wait(address, entered.set)
+        try:
+            await entered.wait()
+        except trio.Cancelled:
+            turn.is_over = True
+            raise
+
+    def start(self, address: str, begin: Callable[[], None]) -> None:
+        """Begin to work on input of an address, now or when it is its turn."""
+        if self._is_open:
+            begin()
+        else:
+            self._wait(address, begin)
+
+    @property
+    def _is_open(self) -> bool:
+        return not self._waiting and time.perf_counter() - self._begun < SLICE_SECONDS
+
+    def _wait(self, address: str, begin: Callable[[], None]) -> _Turn:
+        turn = _Turn(begin)
         self._waiting.setdefault(address, deque()).append(turn)
         self._is_wanted.set()
-        try:
-            await turn.wait()
-        except trio.Cancelled:
-            turn.set()  # so that it is passed over
-            raise
+        return turn
 
     async def run(self) -> None:
         """Let in what waits: in each turn of the loop as much as the turn before had time for."""
@@ -76,6 +102,6 @@ class Intake(trio.abc.Instrument):
             turn = turns.popleft()
             if turns:
                 self._waiting[address] = turns
-            if not turn.is_set():
-                turn.set()
+            if not turn.is_over:
+                turn.begin()
                 count -= 1
