@@ -10,8 +10,8 @@ import gc
 # own 700, 10, 10 a node with half a million accounts stops for 0.3 to 1 s whenever the oldest generation is walked.
 THRESHOLDS = (100_000, 50, 100)
 # While clients are served, garbage is collected in small portions: 100,000 new objects that are in cycles, as ended tasks and errors are,
-# take 0.1 s. What survives is walked again after 200,000.
-SERVING_THRESHOLDS = (10_000, 20, 500)
+# take 0.1 s. What survives is walked again after 50,000.
+SERVING_THRESHOLDS = (10_000, 5, 2000)
 
 
 def tune_collector() -> None:

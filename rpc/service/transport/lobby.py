@@ -73,7 +73,9 @@ class Lobby:
             while True:
                 await trio.lowlevel.wait_readable(self._epoll.fileno())
                 for descriptor, _ in self._epoll.poll(0, LOOKED_AT_ONCE_MAX):
-                    self._look(self._here[descriptor])
+                    newcomer = self._here.get(descriptor)
+                    if newcomer is not None:
+                        self._look(newcomer)
                 await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
@@ -110,9 +112,10 @@ class Lobby:
 
     def _begin(self, newcomer: Newcomer) -> None:
         """Let a connection begin, unless it has left in the meantime."""
-        if self._here.pop(newcomer.descriptor, None) is not newcomer:
+        # Its descriptor may be another connection's by now.
+        if self._here.get(newcomer.descriptor) is not newcomer:
             return
-        self._epoll.unregister(newcomer.descriptor)
+        self._forget(newcomer)
         try:
             data = newcomer.line.recv(RECEIVE_SIZE, socket.MSG_DONTWAIT)
         except OSError:
@@ -122,6 +125,7 @@ class Lobby:
         else:
             self._guests.leave(newcomer.guest)
             newcomer.line.close()
+            newcomer.guest.cut = _nothing
 
     def _leave(self, newcomer: Newcomer) -> None:
         self._guests.leave(newcomer.guest)
@@ -129,6 +133,15 @@ class Lobby:
 
     def _drop(self, newcomer: Newcomer) -> None:
         """Close a connection, whose place was taken back."""
-        del self._here[newcomer.descriptor]
-        # Epoll forgets what is closed.
+        self._forget(newcomer)
         newcomer.line.close()
+        newcomer.guest.cut = _nothing  # else the two hold each other until a collection of garbage
+
+    def _forget(self, newcomer: Newcomer) -> None:
+        del self._here[newcomer.descriptor]
+        # Closing is not enough while a child process has the descriptor too.
+        self._epoll.unregister(newcomer.descriptor)
+
+
+def _nothing() -> None:
+    """Do nothing."""
