@@ -137,10 +137,11 @@ class Connection:
             try:
                 data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._intake.enter(guest.address)
                 return
             self._sent_at_once = 0
-            if data and not self._intake.is_for_page(data):
-                await self._intake.enter(guest.address)
+            # The end of a connection is work as well, and a thousand can end at once.
+            await self._intake.enter(guest.address, is_page=self._intake.is_for_page(data))
 
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""

@@ -29,12 +29,13 @@ _SPEAKS = select.EPOLLIN | select.EPOLLONESHOT
 class Newcomer:
     """A connection in the lobby."""
 
-    __slots__ = ("descriptor", "guest", "line", "peer", "since")
+    __slots__ = ("descriptor", "guest", "is_watched", "line", "peer", "since")
 
     def __init__(self, line: socket.socket, peer: Any) -> None:
         self.line, self.peer = line, peer
         self.descriptor = line.fileno()
         self.since = trio.current_time()
+        self.is_watched = False
         self.guest: Guest
 
 
@@ -63,7 +64,6 @@ class Lobby:
             return
         newcomer.guest = guest
         self._here[newcomer.descriptor] = newcomer
-        self._epoll.register(newcomer.descriptor, 0)
         self._look(newcomer)
 
     async def run(self) -> None:
@@ -99,16 +99,19 @@ class Lobby:
         try:
             said = newcomer.line.recv(PEEK_SIZE, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
-            self._epoll.modify(newcomer.descriptor, _SPEAKS)
+            if newcomer.is_watched:
+                self._epoll.modify(newcomer.descriptor, _SPEAKS)
+            else:
+                self._epoll.register(newcomer.descriptor, _SPEAKS)
+                newcomer.is_watched = True
             return
         except OSError:
             said = b""
         if not said:
             self._leave(newcomer)
-        elif self._intake.is_for_page(said):
-            self._begin(newcomer)
         else:
-            self._intake.start(newcomer.guest.address, partial(self._begin, newcomer))
+            is_page = self._intake.is_for_page(said)
+            self._intake.start(newcomer.guest.address, partial(self._begin, newcomer), is_page=is_page)
 
     def _begin(self, newcomer: Newcomer) -> None:
         """Let a connection begin, unless it has left in the meantime."""
@@ -139,8 +142,9 @@ class Lobby:
 
     def _forget(self, newcomer: Newcomer) -> None:
         del self._here[newcomer.descriptor]
-        # Closing is not enough while a child process has the descriptor too.
-        self._epoll.unregister(newcomer.descriptor)
+        if newcomer.is_watched:
+            # Closing is not enough while a child process has the descriptor too.
+            self._epoll.unregister(newcomer.descriptor)
 
 
 def _nothing() -> None:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import trio
 import trio.testing
@@ -38,6 +39,7 @@ async def hall(connections: int = 100) -> AsyncIterator[Hall]:
     made = Hall(connections)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.lobby.run)
+        nursery.start_soon(made.intake.run)
         await trio.testing.wait_all_tasks_blocked()
         yield made
         nursery.cancel_scope.cancel()
@@ -124,12 +126,15 @@ async def test_who_is_dropped_while_waiting_for_a_turn_does_not_begin_in_another
         assert [data for _, data in here.begun] == [b"second"]
 
 
-async def test_a_page_is_asked_for_without_waiting() -> None:
+async def test_a_page_comes_before_what_waited_longer() -> None:
     async with hall() as here:
         here.intake._begun -= 1
-        here.connect(said=b"POST / HTTP/1.1\r\n")
+        for _ in range(3):
+            here.connect(said=b"POST / HTTP/1.1\r\n")
         here.connect(said=b"GET /health HTTP/1.1\r\n")
-        assert [data for _, data in here.begun] == [b"GET /health HTTP/1.1\r\n"]
+        assert here.begun == []
+        here.intake._release(2)
+        assert [data[:4] for _, data in here.begun] == [b"GET ", b"POST"]
 
 
 async def test_many_that_speak_at_once_are_looked_at_in_portions() -> None:
@@ -142,4 +147,4 @@ async def test_many_that_speak_at_once_are_looked_at_in_portions() -> None:
             while len(here.begun) < len(lines):
                 await trio.lowlevel.checkpoint()
                 seen.append(len(here.begun))
-        assert max(later - earlier for earlier, later in zip(seen, seen[1:], strict=False)) <= module.LOOKED_AT_ONCE_MAX
+        assert max(later - earlier for earlier, later in pairwise(seen)) <= module.LOOKED_AT_ONCE_MAX
