@@ -142,10 +142,15 @@ class Loaded(Struct, frozen=True):
     left: list[Deferred]
 
 
-def load(chain: Chain, path: Path, disk: Disk, older: Older) -> Loaded:
-    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed."""
+def load(chain: Chain, path: Path, disk: Disk, older: Older, *, is_ours: bool = False) -> Loaded:
+    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed.
+
+    `is_ours`: the name of the file is the one that a snapshot gets in the folder, so that another one is Foreign.
+    """
     snapshot = Snapshot(path, disk)
     try:
+        if is_ours and path.name != name_of(snapshot.head):
+            raise Foreign(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain)
         return Loaded(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older))
     except Unreadable as error:
@@ -180,7 +185,7 @@ def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int)
         try:
             number, block_id = int(path.name[:10]), path.name[11:51]
             require_in_log(path, chain, number, block_id, older, last)
-            return load(chain, path, disk, older)
+            return load(chain, path, disk, older, is_ours=True)
         except (Broken, Foreign) as error:
             _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
         except SnapshotError as error:

@@ -13,13 +13,13 @@ from pathlib import Path
 from threading import Lock
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from node.failures import FileError, NodeError
 from node.storage.blockfile import SYSTEM, BlockFile
 from node.storage.disk import Disk, File
 from node.storage.examine import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
-from node.storage.frames import CHUNK_SIZE, entries, frame_sums, packed_entries, walk_back
+from node.storage.frames import CHUNK_SIZE, SumsDigest, entries, frame_sums, packed_entries, walk_back
 from node.storage.marks import Mark, read_mark, write_mark
 from node.storage.switching import Pending, Switch, drop_switch, read_switch, write_switch
 from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
@@ -29,12 +29,12 @@ SUM_SIZE = 4
 
 
 class Head(Struct, frozen=True):
-    """The last block of a log: its number and id, where its frame ends, and the CRC-32 of all checksums up to its own."""
+    """The last block of a log: its number and id, where its frame ends, and the digest of all checksums up to its own."""
 
     number: int = 0
     id: bytes = ZERO_ID
     end: int = 0
-    sums: int = 0
+    sums: SumsDigest = field(default_factory=SumsDigest)
 
 
 class BlockLog:
@@ -94,7 +94,7 @@ class BlockLog:
         return self._has_mark_of(self._head)
 
     def _has_mark_of(self, head: Head) -> bool:
-        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, head.sums)
+        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
 
     # -------------------------------------------------------------- writing
 
@@ -124,7 +124,7 @@ class BlockLog:
         self._starts.append(head.end)
         self._sums.append(checksum)
         # In one assignment, since `sync` reads it in another thread.
-        self._head = Head(block.number, block.id, head.end + len(data), crc32(entry, head.sums))
+        self._head = Head(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: tuple[SignedBlock, ...], applied: tuple[SignedBlock, ...]) -> None:
         """Cut off the last blocks, newest first, and add others, as one step: an interruption leaves all of the old or of the new ones.
@@ -148,7 +148,7 @@ class BlockLog:
                 at += len(parts[-1])
             data = b"".join(parts)
             assert self._mark is not None
-            kept = crc32(packed_entries(self._sums[:number]))
+            kept = str(SumsDigest(self._sums[:number]))
             switch = Switch(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
             self._make_switch(Pending(switch, data))
@@ -270,7 +270,7 @@ class BlockLog:
     def _take(self, layout: Layout) -> None:
         self._starts, self._sums = layout.starts, layout.sums
         last = block_id(self._log, self._wire, layout, len(layout)) if len(layout) else ZERO_ID
-        self._head = Head(len(layout), last, layout.end, crc32(packed_entries(layout.sums)))
+        self._head = Head(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
         """Cut off what is behind the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
@@ -314,7 +314,7 @@ class BlockLog:
             number=head.number,
             id=head.id.hex(),
             end=head.end,
-            sums=head.sums,
+            sums=str(head.sums),
             boot=self._disk.boot(),
             is_closed=is_closed,
         )
@@ -340,7 +340,7 @@ class BlockLog:
         switch = found.switch
         starts = walk_back(self._log, switch.end) if self._log.size() >= switch.end else None
         sums = array("I") if starts is None else frame_sums(self._log, starts, switch.end)
-        if starts is None or len(starts) != switch.number or crc32(packed_entries(sums)) != switch.sums:
+        if starts is None or len(starts) != switch.number or str(SumsDigest(sums)) != switch.sums:
             what = f"doesn't fit the first {switch.number} blocks of {LOG_NAME}; put a good copy in its place"
             raise FileError(f"{path}: {what}, or look at the log by `bin/coind blocks check {self._folder}`")
         self._starts, self._sums = starts, sums

@@ -16,7 +16,7 @@ from node.storage.marks import PLACE_SIZE, sealed, unsealed
 
 
 class Switch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to do: keep blocks 1 to `number`, which end at byte `end` and whose checksums have the checksum `sums`; then write `size` bytes.
+    """What to do: keep blocks 1 to `number`, which end at byte `end` and whose checksums have the digest `sums`; then write `size` bytes.
 
     `serial` is that of the mark before it: a mark with a greater one was written after the switch was made.
     """
@@ -24,7 +24,7 @@ class Switch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     serial: int
     number: int
     end: int
-    sums: int
+    sums: str
     size: int
     check: int
 
