@@ -62,6 +62,8 @@ class DataFolder:
                 raise
             if not len(self.log):
                 self.adopt()
+        except (NotADirectoryError, FileExistsError):
+            raise NodeError(f"{path}: a file is where the data folder should be; name another folder with --data") from None
         except OSError as error:
             raise DiskError(unusable(error, path)) from None
 
