@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter, validators
+from cyclopts import App, CycloptsError, Parameter, validators
 
 from node.commands.blocks import blocks
 from node.commands.snapshot import snapshot
@@ -33,15 +33,16 @@ app.command(snapshot)
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]
-Repeated = Parameter(negative=(), consume_multiple=False)
+Repeated = Parameter(negative=(), consume_multiple=False, show_default=False)
+Flag = Parameter(negative=(), show_default=False)
 Cors = Annotated[
     tuple[str, ...],
     Repeated,
     Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated."),
 ]
-Http2 = Annotated[bool, Parameter(negative=(), help="Speak HTTP/2 as well, with clients that begin with it.")]
+Http2 = Annotated[bool, Flag, Parameter(help="Speak HTTP/2 as well, with clients that begin with it.")]
 AllowDebug = Annotated[
-    bool, Parameter(negative=(), help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
+    bool, Flag, Parameter(help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
 ]
 
 
@@ -151,11 +152,19 @@ def version_command() -> int:
 def main() -> int:
     """Run the command line of `bin/coind`; returns the status of the process."""
     try:
-        status = app(result_action="return_value")
+        status = app(result_action="return_value", print_error=False, exit_on_error=False)
+    except CycloptsError as error:
+        last_line(f"coind: {' '.join(str(error).split())} {usage(error)}")
+        return Status.USAGE
     except (NodeError, SpecError) as error:
         last_line(f"coind: {error}")
         return error.STATUS if isinstance(error, NodeError) else Status.REFUSED
     return status if isinstance(status, int) else Status.DONE
+
+
+def usage(error: CycloptsError) -> str:
+    """Return where to look after an error in the command line: at the help of the command, if there is one."""
+    return f"See: {' '.join(['bin/coind', *(error.command_chain or ()), '--help'])}"
 
 
 def address(text: str) -> Address:

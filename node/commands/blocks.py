@@ -45,7 +45,9 @@ def repair_command(
     /,
     *,
     chain: Chain = None,
-    accept_loss: Annotated[bool, Parameter(negative=(), help="Cut off the blocks from the first damaged one on, after a copy.")] = False,
+    accept_loss: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Cut off the blocks from the first damaged one on, after a copy.")
+    ] = False,
 ) -> int:
     """Make a folder fit to start from again; a copy of what was there is kept."""
     for line in repair(folder, wire_of(folder, chain), accept_loss=accept_loss):

@@ -30,6 +30,8 @@ from state.protocol.spec import ChainSpec
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
 
+Repeated = Parameter(negative=(), consume_multiple=False, show_default=False)
+Flag = Parameter(negative=(), show_default=False)
 Chain = Annotated[str, Parameter(help="The chain spec: a name, or a TOML file.")]
 Data = Annotated[str, Parameter(help="The data folder of a node, which must not be running.")]
 Existing = Annotated[Path, Parameter(help="A snapshot.")]
@@ -40,12 +42,10 @@ def save_command(
     *,
     data: Data,
     chain: Chain = "dev",
-    enable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin to save in addition.")] = (),
-    disable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin not to save.")] = (),
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to save in addition.")] = (),
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to save.")] = (),
     to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
-    with_blocks: Annotated[
-        bool, Parameter(negative=(), help="Put the blocks into it too: then it can be loaded into an empty folder.")
-    ] = False,
+    with_blocks: Annotated[bool, Flag, Parameter(help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)
@@ -75,7 +75,7 @@ def verify_command(
     *,
     data: Annotated[str | None, Parameter(help="A data folder.")] = None,
     chain: Chain = "dev",
-    replay: Annotated[bool, Parameter(negative=(), help="Replay the data folder's blocks, and compare the states.")] = False,
+    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks, and compare the states.")] = False,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
     folder = None if data is None else existing(data)

@@ -5,6 +5,8 @@ It must not know how the state follows from the blocks.
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -51,22 +53,18 @@ class DataFolder:
         try:
             make_folder(disk, path)
             self._lock = lock(disk, path)
-            try:
+            with closed_on_failure(self._lock):
                 found = read_chain(disk, path)
                 if found is not None:
                     require_chain(path, found, self._mark)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
-                try:
+                with closed_on_failure(self.log):
                     if not len(self.log):
                         self.adopt()
-                except BaseException:
-                    self.log.close()
-                    raise
-            except BaseException:
-                self._lock.close()
-                raise
+        except (NotADirectoryError, FileExistsError):
+            raise NodeError(f"{path}: a file is where the data folder should be; name another folder with --data") from None
         except OSError as error:
             raise DiskError(unusable(error, path)) from None
 
@@ -155,13 +153,20 @@ def lock(disk: Disk, folder: Path) -> File:
     process id in the file is for the message only. The block log has a lock of its own, since anyone may remove this file.
     """
     file = disk.open(folder / LOCK_NAME, create=True)
-    try:
+    with closed_on_failure(file):
         if not file.lock():
             owner = file.read(PROCESS_ID_SIZE_MAX, 0).decode("ascii", "replace").strip()
             raise NodeError(f"{folder} is in use by another node (process {owner}); stop that one, or use another folder")
         file.truncate(0)
         file.write(b"%d\n" % os.getpid(), 0)
-    except BaseException:
-        file.close()
-        raise
     return file
+
+
+@contextmanager
+def closed_on_failure(opened: File | BlockLog) -> Iterator[None]:
+    """Close a file or a log when the block raises."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
