@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
-from node.storage.disk import Disk
+from node.storage.disk import NEW, Disk, written_whole
 from node.version import version
 from state.chain.chain import Chain
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
 from state.store.columns import Unreadable
 from state.store.deferred import Deferred
 
-FOLDER_NAME, SUFFIX, TEMPORARY, ASIDE = "snapshots", ".snapshot", ".new", ".broken"
+FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
 ASIDE_MAX = 3  # broken ones that are kept for whoever wants to look at them
 BLOCKS = "blocks"  # the section with the blocks up to the snapshot's, of a file that makes a whole data folder
@@ -71,25 +71,16 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
 
 
 def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
-    """Write the file of a snapshot of a rewound chain: under another name, synced, then renamed. Raises OSError."""
+    """Write the file of a snapshot of a rewound chain, and return its path. Raises OSError."""
     head = head_of(chain)
     path = folder / name_of(head)
-    temporary = path.with_suffix(SUFFIX + TEMPORARY)
-    file = disk.open(temporary, create=True)
-    try:
+    with written_whole(disk, path) as file:
         writer = Writer(file)
         for name, part in parts_of(chain.state).items():
             writer.section(name, part.schema, part.dump())
         if with_blocks:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
         writer.finish(version(), mark_of(chain.state.spec), head)
-    except BaseException:
-        file.close()
-        disk.remove(temporary)
-        raise
-    file.close()
-    disk.replace(temporary, path)
-    disk.sync_folder(folder)
     return path
 
 
@@ -107,8 +98,10 @@ def require_room(folder: Path, disk: Disk) -> None:
     size = 0
     if newest is not None:
         file = disk.open_to_read(newest)
-        size = file.size()
-        file.close()
+        try:
+            size = file.size()
+        finally:
+            file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
         raise SnapshotError(
@@ -124,7 +117,7 @@ def tidy(folder: Path, disk: Disk) -> None:
         return
     aside = [name for name in names if name.endswith(ASIDE)]
     old = [path.name for path in paths(folder, disk)[KEPT_MAX:]]
-    for name in [*(name for name in names if name.endswith(SUFFIX + TEMPORARY)), *aside[:-ASIDE_MAX], *old]:
+    for name in [*(name for name in names if name.endswith(SUFFIX + NEW)), *aside[:-ASIDE_MAX], *old]:
         try:
             disk.remove(folder / name)
         except OSError as error:

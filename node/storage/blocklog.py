@@ -18,10 +18,10 @@ from msgspec import Struct, field
 
 from node.failures import FileError, NodeError
 from node.storage.blockfile import SYSTEM, BlockFile
-from node.storage.disk import Disk, File
+from node.storage.disk import Disk, File, copy_part, read_whole
 from node.storage.examine import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
-from node.storage.frames import CHUNK_SIZE, SumsDigest, entries, frame_sums, packed_entries, walk_back
-from node.storage.marks import Mark, read_mark, write_mark
+from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
+from node.storage.marks import Mark, newest_mark, write_mark
 from node.storage.switching import Pending, Switch, drop_switch, read_switch, write_switch
 from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
 
@@ -41,9 +41,9 @@ class Head(Struct, frozen=True):
 class BlockLog:
     """The files of a folder that hold blocks; locked against other processes until they are closed.
 
-    `notes` says what opening them has mended, in sentences for the node's log, `torn` how many bytes it has cut off. Raises FileError where
-    blocks are missing or differ, NodeError when another process has the lock, and OSError. A log whose blocks a node of this version has
-    not written has no mark; after they have been checked, `adopt` makes one. With `is_marked` there must be one.
+    `notes` says what opening them has mended, in sentences for the node's log; `torn` is the number of bytes that it has cut off.
+    A log that no node of this version has written has no mark: once its blocks have been checked, `adopt` makes one. With `is_marked`
+    there must be one. Raises FileError where blocks are missing or differ, NodeError when another process has the lock, and OSError.
     """
 
     def __init__(self, folder: Path, wire: Wire, disk: Disk = SYSTEM, *, is_marked: bool = False) -> None:
@@ -60,6 +60,8 @@ class BlockLog:
         self._marking = Lock()
         # Set for good when a sync or a fork switch has failed: what the disk holds isn't known then, and no mark may vouch for it.
         self._is_in_doubt = False
+        # Where the blocks were written to when the log's name was gone.
+        self._rescued: Path | None = None
         self._files: list[File] = []
         try:
             self._require_log()
@@ -86,7 +88,7 @@ class BlockLog:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the folder knows its blocks, so that not one bit of them differs."""
+        """Whether the folder has a mark of its blocks: none of them is missing, and not one bit differs."""
         return self._mark is not None
 
     @property
@@ -94,18 +96,15 @@ class BlockLog:
         """Whether everything that was written survives a loss of power."""
         return self._has_mark_of(self._head)
 
-    def _has_mark_of(self, head: Head) -> bool:
-        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
+    @property
+    def size(self) -> int:
+        """The number of bytes in the log, without the other files."""
+        return self._head.end
 
     # -------------------------------------------------------------- writing
 
-    @property
-    def size(self) -> int:
-        """The bytes in the log, without the index."""
-        return self.head.end
-
     def append(self, block: SignedBlock) -> None:
-        """Add the block that follows the last one; when this fails, the files are as before."""
+        """Add the block that follows the last one. Raises OSError, and then the files are as before."""
         head = self._head
         assert block.number == head.number + 1, f"block {block.number} doesn't follow {head.number}"
         self.require_in_place()
@@ -128,10 +127,10 @@ class BlockLog:
         self._head = Head(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: tuple[SignedBlock, ...], applied: tuple[SignedBlock, ...]) -> None:
-        """Cut off the last blocks, newest first, and add others, as one step: an interruption leaves all of the old or of the new ones.
+        """Replace the last blocks (`popped`, newest first) by others (oldest first) in one step.
 
-        It is synced in every case, since what it cuts off may have been. Where it fails, the old blocks come back at the next start, or
-        the new ones.
+        After an interruption or a failure the next start has all of the old blocks or all of the new ones. A switch is synced with
+        every policy, since the blocks that it cuts off may have been. Raises OSError.
         """
         if not popped:
             for block in applied:
@@ -186,10 +185,12 @@ class BlockLog:
             self._close_files()
 
     def require_in_place(self) -> None:
-        """Raise OSError when the files' names lead elsewhere by now; what the log holds is written to the folder again before."""
-        if not self._log.is_at(self.path):
-            where = self._rescue()
-            raise OSError(0, f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {where} again")
+        """Raise OSError when the log's name leads to another file or to none; its blocks are written to the folder again before."""
+        if self._rescued is None and not self._log.is_at(self.path):
+            self._rescued = self._rescue()
+        if self._rescued is not None:
+            what = f"was removed or replaced while the node ran; its {len(self)} blocks are in {self._rescued} again"
+            raise OSError(0, f"{self.path} {what}")
 
     # -------------------------------------------------------------- reading
 
@@ -220,12 +221,9 @@ class BlockLog:
 
     def _require_log(self) -> None:
         """Raise FileError when the log isn't there and the folder knows of blocks, before an empty one is made."""
-        path = self._folder / MARK_NAME
-        if not self._disk.exists(path) or self._disk.exists(self.path):
+        if self._disk.exists(self.path):
             return
-        file = self._disk.open_to_read(path)
-        mark = read_mark(file)
-        file.close()
+        mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
         if mark is not None and mark.number:
             raise FileError(f"{self.path} is missing: the folder knows of {mark.number} blocks; put it back, or use another folder")
 
@@ -234,7 +232,7 @@ class BlockLog:
         disk, folder = self._disk, self._folder
         if disk.exists(folder / MARK_NAME):
             self._mark_file = self._opened(MARK_NAME)
-            self._mark = read_mark(self._mark_file)
+            self._mark = newest_mark(self._mark_file.read(self._mark_file.size(), 0))
         kept = array("I")
         if disk.exists(folder / SUMS_NAME):
             self._sums_file = self._opened(SUMS_NAME)
@@ -264,7 +262,7 @@ class BlockLog:
         self._head = Head(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off what is behind the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
+        """Cut off what follows the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
@@ -274,7 +272,7 @@ class BlockLog:
         self._log.truncate(layout.end)
 
     def _write_index(self) -> None:
-        """Make the index say what the log says; a damaged one is never believed."""
+        """Write the index anew where it doesn't agree with the log; a damaged one is never believed."""
         data = packed_entries(self._starts)
         found = self._index.read(self._index.size(), 0)
         if found != data:
@@ -290,7 +288,7 @@ class BlockLog:
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         data = packed_entries(self._sums)
         if self._sums_file.size() != len(data) or self._sums_file.read(len(data), 0) != data:
-            # What is right already must not be missing for a moment, in which this process may end.
+            # Written over and not cut first: the process may end in between, and the start then needs what was right already.
             self._sums_file.write(data, 0)
             self._sums_file.truncate(len(data))
         for file in (self._log, self._index, self._sums_file):
@@ -315,14 +313,14 @@ class BlockLog:
     # -------------------------------------------------------------- a fork switch
 
     def _finish_switch(self, kept: "array[int]") -> bool:
-        """Make a fork switch that was interrupted; returns whether there was one. `kept` are the checksums, which change with it."""
+        """Finish a fork switch that was interrupted; returns whether there was one. `kept`, the checksums, are replaced with it."""
         path, mark = self._switch_path, self._mark
         if not self._disk.exists(path):
             return False
         found = read_switch(self._disk, path)
-        # A file that isn't whole was never followed; one before the mark was followed up to its end, but for its removal.
+        # Of a file that isn't whole nothing was done yet; of one that is older than the mark everything but its removal.
         if found is None or mark is None or mark.serial > found.switch.serial:
-            # After a kill that mark may not be on the disk yet, and without it the switch would have to be made again.
+            # After a kill the mark may not be on the disk yet. Should it get lost, the switch would have to be made again.
             for file in (self._log, self._mark_file):
                 if file is not None:
                     file.sync()
@@ -364,6 +362,9 @@ class BlockLog:
 
     # -------------------------------------------------------------- private
 
+    def _has_mark_of(self, head: Head) -> bool:
+        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
+
     @contextmanager
     def _doubted(self) -> Iterator[None]:
         """Have what happens inside leave the log in doubt unless it comes to its end: then no mark may vouch for the log any more.
@@ -394,7 +395,7 @@ class BlockLog:
         self._log.truncate(head.end)
 
     def _rescue(self) -> Path:
-        """Write the files whose names are gone to the folder again, and the log under another name where something has taken its own."""
+        """Write the files whose names are gone to the folder again, the log under another name where another file has its own."""
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path
@@ -402,7 +403,7 @@ class BlockLog:
             return copy_of(disk, self._log, 0, folder, f"{LOG_NAME}.rescued")
         for file, name in ((self._log, LOG_NAME), (self._sums_file, SUMS_NAME), (self._mark_file, MARK_NAME)):
             if file is not None and not disk.exists(folder / name):
-                copy(disk, file, 0, folder / name)
+                copy_part(disk, file, 0, folder / name)
         return where
 
     def _close_files(self) -> None:
@@ -411,22 +412,10 @@ class BlockLog:
 
 
 def copy_of(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
-    """Copy a file, from a place on, to a name of its own, synced; returns where it is."""
+    """Copy an open file, from a place on, to the first free one of the names `name-1`, `name-2`, ...; returns its path."""
     number = 1
     while disk.exists(folder / f"{name}-{number}"):
         number += 1
     path = folder / f"{name}-{number}"
-    copy(disk, file, start, path)
+    copy_part(disk, file, start, path)
     return path
-
-
-def copy(disk: Disk, file: File, start: int, path: Path) -> None:
-    """Copy a file, from a place on, to a path, synced."""
-    new = disk.open(path, create=True)
-    try:
-        for place in range(start, file.size(), CHUNK_SIZE):
-            new.write(file.read(CHUNK_SIZE, place), place - start)
-        new.sync()
-    finally:
-        new.close()
-    disk.sync_folder(path.parent)

@@ -44,9 +44,9 @@ class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return None
 
 
-def read_mark(file: File) -> Mark | None:
-    """Return the newest good mark of a file; None if it has none."""
-    found = [Mark.unpacked(file.read(PLACE_SIZE, place * PLACE_SIZE)) for place in (0, 1)]
+def newest_mark(data: bytes) -> Mark | None:
+    """Return the newest good mark in the bytes of a file; None if it has none."""
+    found = [Mark.unpacked(data[start : start + PLACE_SIZE]) for start in (0, PLACE_SIZE)]
     return max((mark for mark in found if mark is not None), key=lambda mark: mark.serial, default=None)
 
 

@@ -200,9 +200,11 @@ def test_a_log_that_vanishes_is_noticed_and_saved(tmp_path: Path, made: tuple[Wi
     if is_replaced:
         (tmp_path / "block_log").write_bytes(b"")
     name = "block_log.rescued-1" if is_replaced else "block_log"
-    with pytest.raises(OSError, match=rf"removed or replaced while the node ran; its 10 blocks are in .*/{name} again"):
-        data.log.append(blocks[10])
+    for _ in range(2):
+        with pytest.raises(OSError, match=rf"removed or replaced while the node ran; its 10 blocks are in .*/{name} again"):
+            data.log.append(blocks[10])
     assert (tmp_path / name).read_bytes() == whole
+    assert len(list(tmp_path.glob("block_log.rescued-*"))) == is_replaced
     data.close()
     if not is_replaced:
         again = DataFolder(tmp_path, DEV, wire)
@@ -293,6 +295,22 @@ def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wir
     assert disk.syncs == synced
     # The block was written, and nothing has vouched for it.
     assert len(DataFolder(Path("/data"), DEV, made[0], disk.crash()).log) <= 1
+
+
+def test_a_folder_that_the_disk_fails_at_the_start_is_free_again(made: tuple[Wire, list[SignedBlock]]) -> None:
+    path, opened = Path("/data"), []
+    for operations in range(30):
+        disk = SimulatedDisk(operations)
+        disk.fail_after(operations)
+        try:
+            DataFolder(path, DEV, made[0], disk).close()
+        except DiskError:
+            opened.append(False)
+        else:
+            opened.append(True)
+        disk.fail_after(-1)
+        DataFolder(path, DEV, made[0], disk).close()
+    assert (opened[0], opened[-1]) == (False, True)
 
 
 # ------------------------------------------------------------------ check and repair

@@ -46,7 +46,7 @@ def test_policies(text: str, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "blocks"])
 def test_what_is_no_policy(text: str) -> None:
-    with pytest.raises(NodeError, match=rf"--sync {text}: expected block, never, or a number of seconds above 0"):
+    with pytest.raises(NodeError, match=rf"--sync {text!r}: expected block, never, or a number of seconds above 0"):
         sync_policy(text)
 
 
