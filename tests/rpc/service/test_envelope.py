@@ -23,7 +23,6 @@ from rpc.service.arguments import (
 from rpc.service.describe.signature import signature
 from rpc.service.envelope import Service
 from rpc.service.method import Method, count_texts, method
-from rpc.service.reading import REMOTE_MARKS_MAX, REMOTE_SIZE_MAX
 from rpc.service.refusal import PushFailed, error_object
 from rpc.service.turns import SLICE_SECONDS
 from state.protocol.errors import MissingPostingAuthority, Refused, UnknownKey
@@ -458,31 +457,6 @@ async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPat
     with structlog.testing.capture_logs() as logs:
         assert (await ask(fake_service(Results()), "{}"))["error"]["code"] == -32000
     assert logs[0]["request"] == "{}"
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (b" " * (REMOTE_SIZE_MAX + 1), "size <= 4000000: A request may have at most 4000000 bytes, unless it comes from a program on"),
-        (b"[" + b"[]," * (REMOTE_MARKS_MAX // 3) + b"[]]", "commas + brackets <= 300000: The request holds too many values"),
-    ],
-)
-async def test_large_bodies_are_for_programs_with_local_rights(body: bytes, said: str) -> None:
-    service = serving({})
-    reply = await ask(service, body, local=False)
-    assert (reply["error"]["code"], said in reply["error"]["message"]) == (-32000, True)
-    assert said not in json.dumps(await ask(service, body, local=True))
-
-
-@pytest.mark.parametrize("name", ["." * 3_000_000, "a.b" * 1_000_000])
-async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> None:
-    service = serving({})
-    paths: list[Any] = []
-    known = service._not_found
-    service._not_found = lambda request_id, path, local: paths.append(path) or known(request_id, path, local)  # type: ignore[method-assign, func-returns-value]
-    reply = await call(service, name, local=False)
-    assert reply["error"]["message"] == "Assert Exception:v.size() == 2: method specification invalid. Should be api.method"
-    assert [len(path) for path in paths] == [3]
 
 
 async def test_text_that_is_no_utf8_comes_out_replaced() -> None:
