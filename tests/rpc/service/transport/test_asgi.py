@@ -16,6 +16,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Request, TextMessage
 from wsproto.utilities import ProtocolError
 
+from rpc.service import reading
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
@@ -40,6 +41,12 @@ class Waiting:
     def __init__(self) -> None:
         self.begun, self.go_on, self.ended = trio.Event(), trio.Event(), trio.Event()
         self.cancelled = False
+
+
+@pytest.fixture(autouse=True)
+def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LARGE is answered without local rights too."""
+    monkeypatch.setattr(reading, "REMOTE_SIZE_MAX", reading.BODY_SIZE_MAX)
 
 
 def service(waiting: Waiting | None = None) -> Service:
