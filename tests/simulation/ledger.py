@@ -208,6 +208,7 @@ class Figures(Struct):
     """What a run has seen, added up over runs."""
 
     minutes: float = 0.0
+    processor_seconds: float = 0.0
     runs: int = 0
     blocks: int = 0
     requests: int = 0

@@ -1,5 +1,6 @@
 """A seed from its number to its result: how long its world lasts, which scenes it has, and what became of it."""
 
+import time
 import traceback
 
 from msgspec import Struct, field
@@ -36,12 +37,15 @@ def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
     is_long = not only and minutes is None and draw.random() < IS_LONG
     tune_collector()
     world = World(seed)
+    began = time.process_time()
+    failure = ""
     try:
-        figures = world.run(story(minutes or lasting, names, is_long=is_long))
+        world.run(story(minutes or lasting, names, is_long=is_long))
+    except KeyboardInterrupt:
+        raise
     except Broken as error:
-        return Result(seed, world.figures, world.trace, f"{error} (at {world.clockwork.mock.current_time():.3f} s)")
+        failure = f"{error} (at {world.clockwork.mock.current_time():.3f} s)"
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        return Result(seed, world.figures, world.trace, "".join(traceback.format_exception(error)))
-    return Result(seed, figures, world.trace)
+        failure = "".join(traceback.format_exception(error))
+    world.figures.processor_seconds += time.process_time() - began
+    return Result(seed, world.figures, world.trace, failure)
