@@ -24,8 +24,8 @@ class _Turn:
 
 
 class Intake(trio.abc.Instrument):
-    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns. Requests for pages have turns of their own,
-    which come first and are at most half of all, so that they wait for other pages only.
+    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns. Requests for pages have turns of
+    their own, which come first and are at most half of all, so that they wait for other pages only.
 
     It watches the loop as an instrument of trio: `after_io_wait` begins a turn.
     """
