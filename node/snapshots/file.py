@@ -166,9 +166,11 @@ class Snapshot:
             try:
                 packed_size, size = CHUNK.unpack_from(data, at)
                 at += CHUNK.size + packed_size
-                if size > CHUNK_SIZE_MAX or at > len(data):
+                packed = memoryview(data)[at - packed_size : at]
+                # The frame says its size as well, and room for that is made before anything is unpacked.
+                if size > CHUNK_SIZE_MAX or at > len(data) or zstandard.frame_content_size(packed) != size:
                     raise Broken(f"{self.path}: a chunk of {name} has an impossible size")
-                chunk = unpacker.decompress(memoryview(data)[at - packed_size : at], max_output_size=size)
+                chunk = unpacker.decompress(packed, max_output_size=size)
             except (struct.error, zstandard.ZstdError) as error:
                 raise Broken(f"{self.path}: {name} can't be unpacked: {error}") from None
             if len(chunk) != size:

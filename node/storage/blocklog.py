@@ -9,6 +9,7 @@ sync, so that a start finds whatever is missing or differs. It must not know any
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EIO
 from pathlib import Path
 from threading import Lock
 from zlib import crc32
@@ -138,7 +139,7 @@ class BlockLog:
         assert popped[0].number == self._head.number, f"block {popped[0].number} is not the last, {self._head.number} is"
         self.require_in_place()
         self.sync()
-        with self._marking, self._in_doubt_on_failure():
+        with self._marking:
             number = popped[-1].number - 1
             end = self._starts[number]
             parts, at = [], end
@@ -150,7 +151,8 @@ class BlockLog:
             kept = str(SumsDigest(self._sums[:number]))
             switch = Switch(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
-            self._make_switch(Pending(switch, data))
+            with self._doubted():
+                self._make_switch(Pending(switch, data))
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
@@ -159,14 +161,13 @@ class BlockLog:
         It may run in a thread while blocks are appended: of those it promises nothing. After a failure it only fails again: the
         system may have dropped what it couldn't write, and would report the next sync as done.
         """
-        with self._marking, self._in_doubt_on_failure():
+        with self._marking:
             head = self._head
             if not self._has_mark_of(head):
-                if self._is_in_doubt:
-                    raise OSError(0, "an earlier sync or fork switch has failed")
-                self._log.sync()
-                if self._mark is not None:
-                    self._write_mark(head)
+                with self._doubted():
+                    self._log.sync()
+                    if self._mark is not None:
+                        self._write_mark(head)
             return head.number
 
     def adopt(self) -> None:
@@ -176,20 +177,10 @@ class BlockLog:
                 self._make_marks(serial=1)
 
     def close(self) -> None:
-        """Sync and close the files, and release the lock.
-
-        After a failed sync or switch they are only closed. A new mark would make the next start take the old head for the right one,
-        and drop the switch that it has to finish.
-        """
+        """Sync and close the files, and release the lock. After a failure that has left the log in doubt they are only closed."""
         try:
             if not self._is_in_doubt:
-                self.sync()
-            with self._marking:
-                if self._mark is not None and self._sums_file is not None and not self._is_in_doubt:
-                    # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
-                    self._index.sync()
-                    self._sums_file.sync()
-                    self._write_mark(self._head, is_closed=True)
+                self._close_in_order()
         finally:
             self._close_files()
 
@@ -375,13 +366,26 @@ class BlockLog:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
 
     @contextmanager
-    def _in_doubt_on_failure(self) -> Iterator[None]:
-        """Do what leaves the disk in an unknown state when it fails."""
-        try:
-            yield
-        except BaseException:
-            self._is_in_doubt = True
-            raise
+    def _doubted(self) -> Iterator[None]:
+        """Leave the log in doubt unless the block comes to its end: then no mark may vouch for the log any more.
+
+        A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
+        must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
+        """
+        if self._is_in_doubt:
+            raise OSError(EIO, "an earlier sync or fork switch has failed", str(self.path))
+        self._is_in_doubt = True
+        yield
+        self._is_in_doubt = False
+
+    def _close_in_order(self) -> None:
+        self.sync()
+        with self._marking:
+            if self._mark is not None and self._sums_file is not None:
+                # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
+                self._index.sync()
+                self._sums_file.sync()
+                self._write_mark(self._head, is_closed=True)
 
     def _cut_files(self, head: Head) -> None:
         """Cut the files back to a block, the checksums first, as they are written last."""

@@ -6,6 +6,7 @@ after `File.sync`; a file that was made, renamed or removed survives one only af
 raise OSError.
 """
 
+import errno
 import fcntl
 import os
 import stat
@@ -242,8 +243,18 @@ def copy_part(disk: Disk, file: File, start: int, path: Path) -> None:
 
 
 def opened(path: Path, flags: int) -> SystemFile:
-    """Open a regular file; opening a pipe would wait for a writer, and a device has no end, so both are refused."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+    """Open a regular file; opening a pipe would wait for a writer, and a device has no end, so both are refused.
+
+    Nothing is written through a symbolic link: whoever may write to the folder, but not to the file it leads to, could have made it.
+    """
+    if flags & os.O_RDWR:
+        flags |= os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise OSError(errno.ELOOP, "is a symbolic link, and no regular file", str(path)) from None
+        raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(0, "is no regular file", str(path))

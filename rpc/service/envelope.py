@@ -46,6 +46,7 @@ from state.protocol.values.convert import json_int, to_object, to_text
 BATCH_REPLY_SIZE_MAX = 256_000_000
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
+NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
 
 Reply = bytes | Awaitable[bytes]
@@ -146,7 +147,7 @@ class Service:
         `why_not_local` tells the others why they may not.
         """
         try:
-            request = read_json(body)
+            request = read_json(body, local)
         except ChainError as error:
             self._observe("", 0.0, error)
             return self._refused(None, error, SERVER_ERROR)
@@ -191,7 +192,8 @@ class Service:
         params = request.get("params", {})
         path: Path
         if name != "call":
-            path = tuple(name.split("."))
+            # One point more than in any name: nobody waits until a name of millions of points is taken apart.
+            path = tuple(name.split(".", NAME_POINTS_MAX))
         else:
             if "params" not in request:
                 return self._malformed(request_id, NO_PARAMS, 'A member "params" does not exist')

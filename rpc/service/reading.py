@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused
+from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused, require
 from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
@@ -19,6 +19,9 @@ DEPTH_MAX = 99
 # Commas and brackets, those in texts too. A full block of the smallest operations has a third of them; decoding so many takes
 # a few tenths of a second, in which nobody else is answered.
 MARKS_MAX = 6_000_000
+# The same for whoever has no local rights, and so can push no block: what the largest transaction takes, or a batch of thousands of calls.
+REMOTE_SIZE_MAX = 4_000_000
+REMOTE_MARKS_MAX = 300_000
 
 # How much of an array a refusal may show.
 SHOWN_MEMBERS_MAX = 1000
@@ -31,9 +34,16 @@ _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__
 
 
-def read_json(body: bytes) -> Any:
-    """Return the first JSON value of a body; raises a ChainError if there is none."""
-    check_marks(body)
+def read_json(body: bytes, is_local: bool = True) -> Any:
+    """Return the first JSON value of a body; raises a ChainError if there is none.
+
+    Nobody else is answered meanwhile: large bodies are for programs with local rights (`is_local`).
+    """
+    if is_local:
+        check_marks(body, MARKS_MAX)
+    else:
+        check_size(body)
+        check_marks(body, REMOTE_MARKS_MAX)
     check_depth(body)
     try:
         value = _decode(body)
@@ -45,12 +55,17 @@ def read_json(body: bytes) -> Any:
     return value
 
 
-def check_marks(body: bytes) -> None:
+def check_size(body: bytes) -> None:
+    """Refuse a body that only a program with local rights may send."""
+    text = "A request may have at most ${most} bytes, unless it comes from a program on the machine of the node"
+    require(len(body) <= REMOTE_SIZE_MAX, text, condition=f"size <= {REMOTE_SIZE_MAX}", most=REMOTE_SIZE_MAX)
+
+
+def check_marks(body: bytes, most: int) -> None:
     """Refuse a body that may hold more values than one request can need, before it is decoded."""
-    if len(body) > MARKS_MAX:
+    if len(body) > most:
         marks = sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
-        if marks > MARKS_MAX:
-            raise Refused("The request holds too many values", condition=f"commas + brackets <= {MARKS_MAX}")
+        require(marks <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
 
 
 def check_depth(body: bytes) -> None:

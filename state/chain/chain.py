@@ -57,7 +57,7 @@ class Chain:
 
     `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether debug_update
     has changed the state since genesis, which a replay of the blocks doesn't lead to.
-    `out_of_time` is asked while pending transactions are applied again: once it is true, the rest waits unapplied.
+    `out_of_time` is asked while pending transactions are applied again, or tried for a block: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
     pending transactions have not been applied again then. A branch that is refused, and the head that is applied anew, move nothing.
     """
@@ -431,7 +431,7 @@ class Chain:
         """Make a block of the waiting transactions, sign it and apply it like any other block."""
         waiting = self._set_pending_aside()
         try:
-            block = assemble_block(self.state, waiting, when, witness, secret, skip)
+            block = assemble_block(self.state, waiting, when, witness, secret, skip, self._out_of_time)
             self._push_block(block, skip | JUST_CHECKED if self.state.props.head_block_number else skip)
         finally:
             self._apply_pending(waiting, skip)

@@ -1,5 +1,7 @@
 """Assembles a signed block from waiting transactions. It leaves the state as it was. Source: block-processing.md §4.3, §4.4."""
 
+from collections.abc import Callable
+
 from state.chain.actions import select_actions
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
@@ -24,9 +26,15 @@ COUNT_SIZE = 4  # the reference's allowance for the packed number of transaction
 
 
 def assemble_block(
-    state: State, waiting: list[SignedTransaction], when: int, name: str, secret: bytes, skip: int = Skip.NOTHING
+    state: State,
+    waiting: list[SignedTransaction],
+    when: int,
+    name: str,
+    secret: bytes,
+    skip: int = Skip.NOTHING,
+    out_of_time: Callable[[], bool] = lambda: False,
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the waiting transactions that apply and fit.
+    """Return a signed block for a slot, with the waiting transactions that apply and fit, as far as the time for trying them goes.
 
     `when` must be in a slot of the witness, and `secret` be that of its signing key.
     """
@@ -43,7 +51,7 @@ def assemble_block(
     # Sealed three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
     # root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
-    block.transactions = select_transactions(state, waiting, when, name, size, skip)
+    block.transactions = select_transactions(state, waiting, when, name, size, skip, out_of_time)
     block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
@@ -77,12 +85,19 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
 
 
 def select_transactions(
-    state: State, waiting: list[SignedTransaction], when: int, name: str, size: int, skip: int = Skip.NOTHING
+    state: State,
+    waiting: list[SignedTransaction],
+    when: int,
+    name: str,
+    size: int,
+    skip: int = Skip.NOTHING,
+    out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[SignedTransaction, ...]:
     """Return the transactions that apply on the head and fit, first come, first served.
 
     The part of a block that is reserved for required actions stays free. After six transactions that don't fit no more are
-    tried. Soft rules are not asked here: they apply when a transaction enters the node.
+    tried, nor when time is up: of transactions that are refused any number can wait, as when all build on one that doesn't fit. Soft
+    rules are not asked here: they apply when a transaction enters the node.
     """
     most = state.props.maximum_block_size
     partition = most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
@@ -95,7 +110,7 @@ def select_transactions(
             # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
         for trx in waiting:
-            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT:
+            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT or out_of_time():
                 break
             if trx.expiration < when:
                 continue

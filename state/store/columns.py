@@ -17,6 +17,8 @@ CONSTANT, PLAIN, CHOSEN, STRUCTS, WIDE = range(5)
 TEXT, INTEGER = 1, 2  # extension types
 CHOSEN_SHARE = 4  # Texts are written as choices when at most one in so many is different.
 SAMPLE = 64
+# Values that one column may hold: a column of equal values says in a few bytes how many there are.
+COUNT_MAX = 1 << 26
 
 Special = dict[str, Any]
 """Types of fields that the class declares as Any, by field."""
@@ -58,6 +60,8 @@ class Column:
 
     def _unpack(self, data: bytes | Raw, count: int) -> tuple[list[Any], bool]:
         """Return the values, or the only one and True."""
+        if not 0 <= count <= COUNT_MAX:
+            raise Unreadable(f"a column of {count} values")
         kind, payload = _PAIR.decode(data)
         if kind == CONSTANT:
             return _counted(self._simple(*_PAIR.decode(payload)), 1), True

@@ -18,6 +18,7 @@ from state.store.lists import Lists
 from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
+ROWS_PER_CHUNK_MAX = 100_000  # that are read
 
 Install = Callable[[], Deferred | None]
 """Puts what was read in place, and returns what is left to do."""
@@ -86,6 +87,8 @@ class TablePart:
         total, last = 0, -1
         for chunk in chunks:
             packed_ids, size, packed = _decoded(tuple[bytes, int, bytes], chunk)
+            if size > ROWS_PER_CHUNK_MAX:
+                raise Unreadable(f"{size} rows in one chunk")
             ids, rows = _readable(_IDS.unpack, packed_ids, size), _readable(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
                 raise Unreadable("the ids of rows are out of order")

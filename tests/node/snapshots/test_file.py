@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import zstandard
 
 from node.snapshots import file as file_module
 from node.snapshots.file import MAGIC, START, Broken, Snapshot, SnapshotError, Unfit, Writer, digest_of
@@ -165,4 +166,24 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
     writer.finish("0", source.index.chain, source.head)
     opened.close()
     with pytest.raises(Broken, match=r"in place of|unpacked|impossible"):
+        list(Snapshot(target, DISK).chunks("state/accounts"))
+
+
+@pytest.mark.parametrize("declared", [8 << 30, None])
+def test_a_frame_of_another_size_than_its_chunk_is_not_unpacked(
+    tmp_path: Path, path: Path, declared: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few bytes of zstd can be gigabytes, and say so themselves: room would be made for all of them."""
+    packer = zstandard.ZstdCompressor(write_content_size=True).compressobj(size=declared or -1)
+    bomb = packer.compress(bytes(1 << 20)) + (b"" if declared else packer.flush())
+    bomb += packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) if declared else b""
+    target = tmp_path / "bomb"
+    opened = DISK.open(target, create=True)
+    writer = Writer(opened)
+    monkeypatch.setattr(writer, "_packer", type("Packer", (), {"compress": lambda self, chunk: bomb})())
+    writer.section("state/accounts", "", iter([b"x" * 1000]))
+    source = Snapshot(path, DISK)
+    writer.finish("0", source.index.chain, source.head)
+    opened.close()
+    with pytest.raises(Broken, match="impossible size"):
         list(Snapshot(target, DISK).chunks("state/accounts"))

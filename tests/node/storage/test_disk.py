@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from node.failures import DiskError
+from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk, read_whole, written_whole
+from state.protocol.transaction import Wire
+from tests.helpers.nodes import DEV
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
 FOLDER = Path("/data")
@@ -90,6 +94,32 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/null")):
         with pytest.raises(OSError, match="no regular file"):
             SystemDisk().open(path)
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """Whoever may write to the folder, and not to the file, could have put it there."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for name, leads_to in (("link", victim), ("dangling", tmp_path / "new")):
+        (tmp_path / name).symlink_to(leads_to)
+        for create in (False, True):
+            with pytest.raises(OSError, match="is a symbolic link"):
+                SystemDisk().open(tmp_path / name, create=create)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "link", "victim"]
+    reader = SystemDisk().open_to_read(tmp_path / "link")
+    assert reader.read(99, 0) == b"precious"
+    reader.close()
+
+
+@pytest.mark.parametrize("name", ["lock", "block_log", "block_log.index", "block_log.sums", "block_log.head", "chain.json.new"])
+def test_a_link_in_a_data_folder_is_refused(tmp_path: Path, name: str) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "data"
+    victim.write_text("precious")
+    folder.mkdir()
+    (folder / name).symlink_to(victim)
+    with pytest.raises(DiskError, match=rf"{name}: is a symbolic link.*; the data folder must be .* of regular files"):
+        DataFolder(folder, DEV, Wire(DEV))
+    assert victim.read_text() == "precious"
 
 
 def test_a_boot_has_one_name() -> None:

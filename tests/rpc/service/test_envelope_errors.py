@@ -114,7 +114,7 @@ async def test_bugs_are_logged_and_not_shown() -> None:
 
 
 async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(body: bytes) -> Any:
+    def broken(body: bytes, is_local: bool) -> Any:
         raise MemoryError
 
     monkeypatch.setattr(envelope, "read_json", broken)

@@ -112,6 +112,8 @@ def test_rows_that_clash_are_refused() -> None:
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([1, [1, 0]]), 2, msgpack.decode(chunks[2])[2]))],
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([1, [0, 1]]), 2, msgpack.encode([])))],
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([9, []]), 2, b""))],
+        # Equal values need no room, however many there are.
+        lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([0, [1, [1]]]), 10**12, b""))],
     ],
 )
 @pytest.mark.parametrize("chunk", [3, 10_000], indirect=True)  # the two rows have to be in one

@@ -4,6 +4,7 @@ import http.client
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -15,6 +16,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Request, TextMessage
 from wsproto.utilities import ProtocolError
 
+from rpc.service import reading
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
@@ -39,6 +41,12 @@ class Waiting:
     def __init__(self) -> None:
         self.begun, self.go_on, self.ended = trio.Event(), trio.Event(), trio.Event()
         self.cancelled = False
+
+
+@pytest.fixture(autouse=True)
+def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LARGE is answered without local rights too."""
+    monkeypatch.setattr(reading, "REMOTE_SIZE_MAX", reading.BODY_SIZE_MAX)
 
 
 def service(waiting: Waiting | None = None) -> Service:
@@ -510,3 +518,19 @@ async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
             async with socket(port, *given) as client:
                 await client.send(TextMessage(asked))
                 assert fits(json.loads(await client.receive()))
+
+
+def test_a_page_that_takes_long_is_kept_for_longer() -> None:
+    made: list[int] = []
+
+    def page() -> PageReply:
+        made.append(0)
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.02:
+            pass
+        return PageReply(b"%d" % len(made))
+
+    kept = asgi.Kept(page)
+    assert {kept().body for _ in range(100)} == {b"1"}
+    time.sleep(2 * 0.02 * asgi.PAGE_KEPT_TIMES)
+    assert kept().body == b"2"

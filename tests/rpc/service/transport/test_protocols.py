@@ -8,6 +8,7 @@ import pytest
 import structlog
 import trio
 
+from rpc.service import reading
 from rpc.service.transport import connection
 from rpc.service.transport.guests import Bounds
 from tests.helpers.attackers import (
@@ -30,6 +31,12 @@ from tests.helpers.attackers import (
 from tests.rpc.service.transport.test_asgi import LARGE, PING, PONG, ask, rest, server
 
 QUIET_SECONDS = 2.0
+
+
+@pytest.fixture(autouse=True)
+def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LARGE is answered without local rights too."""
+    monkeypatch.setattr(reading, "REMOTE_SIZE_MAX", reading.BODY_SIZE_MAX)
 
 
 async def shot(port: int, request: bytes) -> bytes:
