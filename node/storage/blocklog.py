@@ -58,7 +58,7 @@ class BlockLog:
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
-        # Set for good when a sync or a fork switch has failed: what the disk holds isn't known then, and no mark may vouch for it.
+        # Set during a sync or a fork switch, and for good when that fails: what the disk holds isn't known then.
         self._is_in_doubt = False
         # Where the blocks were written to when the log's name was gone.
         self._rescued: Path | None = None
