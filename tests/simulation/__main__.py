@@ -32,9 +32,9 @@ def main() -> int:
         if result.failure or time.monotonic() - last > SECONDS_BETWEEN_LINES:
             last = time.monotonic()
             seconds = last - began
-            speed = total.minutes / seconds
+            speed = total.minutes / total.processor_seconds
             done = f"{total.runs} seeds, {total.minutes:.0f} of {arguments.minutes:.0f} minutes"
-            show(f"{done} in {seconds:.0f} s ({speed:.0f}/s), {failed} failed")
+            show(f"{done} in {seconds:.0f} s ({speed:.0f} a second of the processor), {failed} failed")
         if result.failure:
             show(failure_line(result, arguments.only))
         if total.minutes >= arguments.minutes or failed >= FAILURES_MAX:

@@ -62,6 +62,7 @@ class Branch:
         self.popped: dict[bytes, float] = {}
         self.switched_at = -1.0
         self.switches = 0
+        self.undone: tuple[SignedBlock, ...] = ()  # by the last switch, newest first
         self._now = now
         self._rivals = rivals
 
@@ -74,6 +75,7 @@ class Branch:
             self._apply(block)
         demand(not move.popped or len(self.seen) > before, "the chain has switched to a branch that isn't longer")
         self.switches += bool(move.popped)
+        self.undone = move.popped or self.undone
 
     def _pop(self, block: SignedBlock) -> None:
         demand(self.seen and self.seen[-1].block.id == block.id, f"block {block.number} was undone and is not the head")
@@ -206,6 +208,7 @@ class Figures(Struct):
     """What a run has seen, added up over runs."""
 
     minutes: float = 0.0
+    processor_seconds: float = 0.0
     runs: int = 0
     blocks: int = 0
     requests: int = 0

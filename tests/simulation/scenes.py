@@ -5,11 +5,13 @@ runs, and says what may be expected of it.
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from errno import EIO, ENOSPC
+from signal import SIGTERM
 
 import trio
 
 from state.protocol.constants import COIN_BLOCK_INTERVAL
-from tests.simulation.clients import WIRE, Refusal
+from state.protocol.transaction import SignedBlock
+from tests.simulation.clients import OK, WIRE, Refusal
 from tests.simulation.ledger import demand
 from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
 from tests.simulation.rivals import damaged_branch, made_branch
@@ -20,8 +22,12 @@ Scene = Callable[[World], Awaitable[None]]
 CLIENTS_MAX = 5
 FLOOD_MAX = 600
 SECONDS_BETWEEN_CHECKS = 1.7
-SECONDS_AFTER_FLOOD = 15.0
+SECONDS_AFTER_FLOOD = 1.0
+LONG = "long_quiet"
+LONG_MINUTES = (60, 600)
+AFTER_LONG = 0.3  # of the long worlds have a further scene at their end, or a restart
 SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
+OPERATIONS_AT_END_MAX = 200  # a snapshot is about so many
 AT_ONCE = Manner(is_local=True)
 
 
@@ -46,6 +52,19 @@ async def check_often(world: World) -> None:
 async def quiet(world: World) -> None:
     """Leave the node alone for some minutes."""
     await trio.sleep(world.draw.uniform(2, 10) * 60)
+
+
+async def long_quiet(world: World) -> None:
+    """Leave the node alone for hours, with a transaction and a look now and then."""
+    client = world.client(f"long {trio.current_time()}")
+    until = trio.current_time() + world.draw.triangular(*LONG_MINUTES, LONG_MINUTES[0]) * 60
+    while trio.current_time() < until:
+        await trio.sleep(world.draw.uniform(1, 30) * 60)
+        for _ in range(world.draw.randint(0, 5)):
+            await ignoring(client.transact)
+        reply = await world.network.request(b"", AT_ONCE, method="GET", path="/health")
+        demand(reply.status == OK, f"/health is answered with {reply.status} after a long quiet: {reply.body!r}")
+        world.check()
 
 
 async def busy(world: World) -> None:
@@ -119,6 +138,33 @@ async def bad_fork(world: World) -> None:
         await trio.sleep(world.draw.uniform(1, 10))
 
 
+async def war(world: World) -> None:
+    """Let several branches win one after the other; some of them are the one that has lost before, and has grown."""
+    async with clients(world):
+        for _ in range(world.draw.randint(2, 5)):
+            await trio.sleep(world.draw.uniform(0, 10))
+            if world.draw.random() < 0.5:
+                await send_branch(world, is_good=True)
+            else:
+                await send_loser(world)
+
+
+async def send_loser(world: World) -> None:
+    """Let the branch that the last switch has left grow until it is the longest."""
+    life = world.life
+    if life is None or not life.branch.undone or not life.branch.seen:
+        return
+    tip, first = life.branch.undone[0], life.branch.undone[-1]
+    if first.number <= life.state.props.last_irreversible_block_num:
+        return
+    world.disturb(2 * COIN_BLOCK_INTERVAL)
+    # The node has made some of them itself, long before they are the main branch again.
+    world.rivals.update(block.id for block in life.branch.undone)
+    branch = made_branch(tip, life.branch.seen[-1].block.number + 1 - tip.number)
+    world.rivals.update(block.id for block in branch)
+    await send(world, branch)
+
+
 async def send_branch(world: World, *, is_good: bool) -> None:
     """Make a branch from what is the main one now and send it, block by block; the last one may make the node switch."""
     life = world.life
@@ -144,17 +190,24 @@ async def send_branch(world: World, *, is_good: bool) -> None:
         world.rivals.update(block.id for block in branch[:place])
         world.forbidden.update(block.id for block in branch[place:])
         world.figures.count(f"damaged: {damage}")
+    if not await send(world, branch):
+        return
+    if not is_good:
+        demand(world.life is None or not any(world.life.branch.has(block) for block in world.forbidden), "a damaged block is taken")
+
+
+async def send(world: World, branch: list[SignedBlock]) -> bool:
+    """Send blocks to the node; returns False when it has ended before all were answered."""
     for block in branch:
         try:
             shown = WIRE.block_to_json(block, legacy=True)
             reply = await world.network.request(encoded(encoded_call("condenser_api.broadcast_block", [shown])), AT_ONCE)
-            world.note("branch", block.id, reply.body)
-            if world.life is not None and b'"result"' in reply.body and world.life.branch.has(block.id):
-                world.life.acknowledged.add(block.id)
         except Unreachable:
-            return
-    if not is_good:
-        demand(world.life is None or not any(world.life.branch.has(block) for block in world.forbidden), "a damaged block is taken")
+            return False
+        world.note("branch", block.id, reply.body)
+        if world.life is not None and b'"result"' in reply.body and world.life.branch.has(block.id):
+            world.life.acknowledged.add(block.id)
+    return True
 
 
 # ------------------------------------------------------------------ ends
@@ -188,6 +241,17 @@ async def die(world: World) -> None:
         # With `--sync never` a block is two writes.
         await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
         await recover(world, "died" if world.life.ended.is_set() else "killed")
+
+
+async def die_at_end(world: World) -> None:
+    """Stop the node in order, and kill the process or cut the power while it ends, in the middle of saving a snapshot perhaps."""
+    async with clients(world):
+        assert world.life is not None
+        await trio.sleep(world.draw.uniform(1, 20))
+        world.life.disk.stop_after(world.draw.randint(0, OPERATIONS_AT_END_MAX))
+        world.signals.send(SIGTERM)
+        await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
+        await recover(world, "died")
 
 
 async def fail(world: World) -> None:
@@ -229,35 +293,49 @@ async def recover(world: World, end: End) -> None:
 
 SCENES: dict[str, tuple[int, Scene]] = {
     "quiet": (8, quiet),
+    LONG: (1, long_quiet),
     "busy": (3, busy),
     "flood": (1, flood),
     "pause": (1, pause),
     "leap": (1, leap),
     "slow": (1, slow),
     "fork": (2, fork),
+    "war": (1, war),
     "bad_fork": (2, bad_fork),
     "stop": (1, stop),
     "kill": (1, kill),
     "cut": (1, cut),
     "die": (2, die),
+    "die_at_end": (1, die_at_end),
     "fail": (1, fail),
 }
 
 
-def story(minutes: float, names: list[str]) -> Callable[[World], Awaitable[None]]:
-    """Return a story of so many minutes, or a little more, made of these scenes in the order and the number that the seed wants."""
+def story(minutes: float, names: list[str], *, is_long: bool = False) -> Callable[[World], Awaitable[None]]:
+    """Return a story of so many minutes, or a little more, made of these scenes in the order and the number that the seed wants.
+
+    A long one ends with hours of quiet, and perhaps with one more scene after them.
+    """
     weights = [SCENES[name][0] for name in names]
+
+    async def play(world: World, name: str) -> None:
+        world.note("scene", name)
+        world.figures.count(name)
+        await SCENES[name][1](world)
+        world.check()
 
     async def happen(world: World) -> None:
         await world.start()
         while trio.current_time() < minutes * 60:
-            name = world.draw.choices(names, weights)[0]
-            world.note("scene", name)
-            world.figures.count(name)
-            await SCENES[name][1](world)
+            await play(world, world.draw.choices(names, weights)[0])
+        if is_long:
+            await play(world, LONG)
+            if world.draw.random() < AFTER_LONG:
+                await play(world, world.draw.choices(names, weights)[0])
+        # Replaying what was long takes half as long again.
+        if not is_long or world.draw.random() < AFTER_LONG:
+            await world.restart(await world.end("stopped"))
             world.check()
-        await world.restart(await world.end("stopped"))
-        world.check()
         await world.end("stopped")
 
     return happen

@@ -1,17 +1,20 @@
 """A seed from its number to its result: how long its world lasts, which scenes it has, and what became of it."""
 
+import time
 import traceback
 
 from msgspec import Struct, field
 
+from node.memory import tune_collector
 from tests.simulation.clockwork import dice
 from tests.simulation.ledger import Broken, Figures
-from tests.simulation.scenes import SCENES, story
+from tests.simulation.scenes import LONG, SCENES, story
 from tests.simulation.world import World
 
 MINUTES_MIN, MINUTES_MAX = 20, 60
 # Scenes without which nothing would be tested.
 ALWAYS = ("quiet", "busy")
+IS_LONG = 0.7  # of the worlds have hours of quiet at their end
 
 
 class Result(Struct, frozen=True):
@@ -29,15 +32,20 @@ def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
     draw = dice(seed, "choice")
     lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)
     # A world with few kinds of faults finds what a world with all of them hides: one that restarts often has no long branches.
-    chosen = [name for name in SCENES if name in ALWAYS or draw.random() < 0.6]
+    chosen = [name for name in SCENES if name in ALWAYS or (name != LONG and draw.random() < 0.6)]
     names = [name for name in only.split(",") if name] or chosen
+    is_long = not only and minutes is None and draw.random() < IS_LONG
+    tune_collector()
     world = World(seed)
+    began = time.process_time()
+    failure = ""
     try:
-        figures = world.run(story(minutes or lasting, names))
+        world.run(story(minutes or lasting, names, is_long=is_long))
+    except KeyboardInterrupt:
+        raise
     except Broken as error:
-        return Result(seed, world.figures, world.trace, f"{error} (at {world.clockwork.mock.current_time():.3f} s)")
+        failure = f"{error} (at {world.clockwork.mock.current_time():.3f} s)"
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        return Result(seed, world.figures, world.trace, "".join(traceback.format_exception(error)))
-    return Result(seed, figures, world.trace)
+        failure = "".join(traceback.format_exception(error))
+    world.figures.processor_seconds += time.process_time() - began
+    return Result(seed, world.figures, world.trace, failure)

@@ -151,7 +151,7 @@ class World:
         self._nursery: trio.Nursery | None = None
         self._checks_every = self.draw.choice((0, 0, 0, 50))
         self._sync = self.draw.choice(POLICIES)
-        self._plugins = self.draw.choice((DEV.plugins, ()))  # all, or none, with which a block takes half of the time
+        self._plugins = self.draw.choice((DEV.plugins, (), (), ()))  # all, or none, with which a block takes half of the time
         self.delay_max = 0.0  # of a sync, so far
         self._is_rough = False  # the last end was none in order, so that a start may have to mend something
         self._snapshot_every = self.draw.choice((0, EVERY))  # blocks; as it is in a simulation, this means: at the end, or never

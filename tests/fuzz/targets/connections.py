@@ -98,19 +98,19 @@ def connection(prefix: bytes) -> Run:
         intake = Intake()
         served = Connection(unused.dup(), CLIENT, config, guests, intake)
         served._stream.socket.close()
-        served._stream = Stream(pieces)  # type: ignore[assignment]
+        served._stream = Stream(pieces[1:])  # type: ignore[assignment]
         guest = guests.enter(CLIENT[0], served.cut)
         assert guest is not None
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(intake.run)
-                await served.run(guest, handle, WorkerContext(None), Complaints(), is_http2=True)
+                await served.run(guest, pieces[0], handle, WorkerContext(None), Complaints(), is_http2=True)
                 nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:
         pieces = [piece for piece in data.split(SPLIT) if piece]
         with structlog.testing.capture_logs() as logs:
-            trio.run(serve, [prefix, *pieces] if prefix else pieces, clock=trio.testing.MockClock(autojump_threshold=0))
+            trio.run(serve, [prefix, *pieces] if prefix else pieces or [b"\n"], clock=trio.testing.MockClock(autojump_threshold=0))
         for entry in logs:
             if entry["log_level"] == "error":
                 raise entry["exc_info"]
