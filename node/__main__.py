@@ -51,7 +51,7 @@ def open_closed_streams() -> None:
 
 
 def end_of(error: BaseException) -> int:
-    """Return the status after an error that no command has expected, and say what is to be said about it."""
+    """Return the status after an error that no command has expected, and write the last line about it."""
     if has_only(error, KeyboardInterrupt):
         return Status.INTERRUPTED
     if has_only(error, BrokenPipeError):

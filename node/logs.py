@@ -40,7 +40,7 @@ class Lines:
         self._is_late = False
 
     def write(self, text: str) -> None:
-        """Write text that ends with a line, or lose what isn't taken of it."""
+        """Write text that ends with a newline; what the reader doesn't take in time is lost."""
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data and self._is_ready():
@@ -60,7 +60,7 @@ class Lines:
     debug = info = warning = error = critical = msg
 
     def _is_ready(self) -> bool:
-        """Wait until something can be written; whoever has let us wait in vain isn't waited for again until then."""
+        """Return whether something can be written, after a short wait. A reader that was waited for in vain gets no second wait."""
         self._is_late = not self._poll.poll(0 if self._is_late else READER_MILLISECONDS_MAX)
         return not self._is_late
 
@@ -88,7 +88,7 @@ class Limit:
         return None
 
     def __call__(self, logger: object, method: str, event: Event) -> Event:
-        """Do it as a processor of structlog; the kind is the text of the event, which stands in the code."""
+        """Pass or drop a line, as a processor of structlog. Its kind is the text of the event, which is a constant in the code."""
         suppressed = self.take(str(event["event"]))
         if suppressed is None:
             raise structlog.DropEvent
@@ -97,7 +97,7 @@ class Limit:
         return event
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Do it as a filter of the standard library; the kind is the logger's name."""
+        """Return whether a line passes, as a filter of the standard library's logging. Its kind is the logger's name."""
         return self.take(record.name) is not None
 
 
@@ -108,7 +108,7 @@ def configure_logs(level: Level = "info") -> None:
     for_people = sys.stderr.isatty()
     time_format = "%H:%M:%S" if for_people else "iso"
     first: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt=time_format, utc=not for_people)]
-    last: list[Any] = [printable, console()] if for_people else [structlog.processors.format_exc_info, what_first, json_renderer()]
+    last: list[Any] = [printable, console()] if for_people else [structlog.processors.format_exc_info, leading_members, json_renderer()]
     structlog.configure(
         processors=[limit, *first, *last],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -124,7 +124,7 @@ def configure_logs(level: Level = "info") -> None:
 
 
 def lines_lost() -> int:
-    """Return how many lines nobody took."""
+    """Return the number of lines that could not be written."""
     logger = structlog.get_config()["logger_factory"]()
     return logger.lost if isinstance(logger, Lines) else 0
 
@@ -134,8 +134,8 @@ def json_renderer() -> Any:
     return structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
-def what_first(logger: object, method: str, event: Event) -> Event:
-    """Put the members that every line has in front."""
+def leading_members(logger: object, method: str, event: Event) -> Event:
+    """Put the members that every line has before the others."""
     return {key: event.pop(key) for key in FIRST if key in event} | dict(event)
 
 

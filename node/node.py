@@ -195,7 +195,7 @@ def close(site: Site, folder: DataFolder) -> None:
 
 
 async def load(site: Site, folder: DataFolder) -> Loaded | None:
-    """Take up the newest good snapshot of the data folder, which is returned, and apply the blocks after it."""
+    """Put the chain where the newest good snapshot of the data folder was taken, and apply the blocks after it; returns the snapshot."""
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
@@ -254,17 +254,17 @@ def show_result(chain: Chain, progress: Progress) -> None:
 async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     """Answer, produce and write until the node is stopped, or until the block log can't be written.
 
-    The service starts first: when its address can't be had, nothing else has begun.
+    The service starts first: when its address is in use, nothing else has begun.
     """
     settings, log = site.settings, None if folder is None else folder.log
     counters = Counters(site.chain, settings.clock)
 
-    async def synced(work: Callable[[], object]) -> None:
+    async def timed(work: Callable[[], object]) -> None:
         start = trio.current_time()
         await in_thread(work)
         counters.sync_seconds.add(trio.current_time() - start)
 
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=synced)
+    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(

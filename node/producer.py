@@ -22,7 +22,7 @@ from state.tables import State
 
 ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
 SLOTS_COUNTED = 128  # slots that participation is counted over
-SLOTS_MISSED_MAX = 2  # own slots in a row, and slots that the head may be ahead or the task behind, before that counts as trouble
+SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
 
 _log = structlog.get_logger("producer")
 
@@ -51,7 +51,7 @@ WORDS = {
 
 
 class Turn(Struct, frozen=True):
-    """A block that is to be made now."""
+    """A block to make now: its time in seconds since 1970, its witness, and the secret key of the witness."""
 
     when: int
     witness: str
@@ -99,7 +99,7 @@ class Producer:
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
     def note(self, outcome: Outcome) -> None:
-        """Count a slot, and log a missed one, and when trouble begins or ends."""
+        """Count a slot by its outcome; log a missed one, and the beginning and the end of trouble."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
         self._looked = self._clock()
@@ -117,7 +117,7 @@ class Producer:
             _log.info("producing again", head_block_number=self._state.props.head_block_number)
         self._is_in_trouble = bool(trouble)
 
-    # -------------------------------------------------------------- what others see of it
+    # -------------------------------------------------------------- how production is
 
     def trouble(self) -> str:
         """Return why no block is produced although it should be, as a clause; empty when all is well."""
@@ -133,7 +133,7 @@ class Producer:
             return self._missed_why
         idle = now - self._looked // 1000
         if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
-            return f"the last slot was done with {idle} s ago, and the block of the next one is still being made"
+            return f"a block is being made for {idle} s already"
         return ""
 
     def seconds_until_next(self) -> int:

@@ -7,6 +7,6 @@ from pathlib import Path
 
 @cache
 def version() -> str:
-    """Return it."""
+    """Return the version of this program."""
     pins = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     return str(pins["project"]["version"])

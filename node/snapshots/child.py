@@ -16,7 +16,7 @@ SECONDS_MAX = 900
 POLL_SECONDS = 0.1
 NICENESS = 10
 MESSAGE_SIZE_MAX = 4096  # less than a pipe holds, so that the child never waits for its reader
-STANDARD_MAX = 2
+STANDARD_MAX = 2  # the number of stderr, the last of the standard streams
 
 
 class ChildFailed(Exception):

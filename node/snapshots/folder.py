@@ -22,7 +22,7 @@ from state.store.deferred import Deferred
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
-ASIDE_MAX = 3  # broken ones that are kept for whoever wants to look at them
+ASIDE_MAX = 3  # broken ones, which are kept to be looked at
 BLOCKS = "blocks"  # the section with the blocks up to the snapshot's, of a file that makes a whole data folder
 BLOCKS_PER_CHUNK = 1000
 ROOM_BYTES_MIN = 1 << 26  # that stay free on the disk when a snapshot has been written
@@ -128,7 +128,7 @@ def tidy(folder: Path, disk: Disk) -> None:
 
 
 class Loaded(Struct, frozen=True):
-    """A snapshot that a chain has been put at, and what is left to do (see `state.snapshot.image.restore`)."""
+    """The snapshot that a chain has started from, and its tables that are still to be filled (see `state.snapshot.image.restore`)."""
 
     path: Path
     head: Head

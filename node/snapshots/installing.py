@@ -1,4 +1,4 @@
-"""Puts a snapshot that somebody has given into a data folder, with the blocks in it where the folder has none."""
+"""Installs a snapshot from elsewhere in a data folder, with its blocks where the folder has none. It must not know how a node starts."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -14,7 +14,7 @@ from state.chain.chain import Chain
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1
-RETRY_SECONDS = 300  # after a failure: what was the matter, a full disk for one, may last
+RETRY_SECONDS = 300  # after a failure, since its cause, such as a full disk, may last
 
 _log = structlog.get_logger("snapshots")
 

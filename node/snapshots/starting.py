@@ -21,7 +21,7 @@ _log = structlog.get_logger("snapshots")
 def start_from_snapshot(chain: Chain, folder: DataFolder, disk: Disk) -> Loaded | None:
     """Put a chain at genesis where the newest good snapshot of a folder was taken; returns None without one.
 
-    The blocks after it are next, and what is left to do is for `complete`.
+    The caller replays the blocks after it, and has `complete` fill the tables that are left.
     """
     begun = time.perf_counter()
     # Loading makes millions of objects and no garbage.
@@ -42,7 +42,7 @@ def start_from_snapshot(chain: Chain, folder: DataFolder, disk: Disk) -> Loaded 
 
 
 async def complete(loaded: Loaded) -> None:
-    """Fill the tables that a snapshot has left for later, a chunk at a time, between other tasks. Raises FileError."""
+    """Fill the tables that the start has left for later, a chunk at a time, between other tasks. Raises FileError."""
     begun = time.perf_counter()
     for deferred in loaded.left:
         while not deferred.is_done:

@@ -58,7 +58,7 @@ class BlockLog:
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
-        # Set for good when a sync or a fork switch has failed: what the disk holds isn't known then, and no mark may vouch for it.
+        # Set during a sync or a fork switch, and for good when that fails: what the disk holds isn't known then.
         self._is_in_doubt = False
         # Where the blocks were written to when the log's name was gone.
         self._rescued: Path | None = None
@@ -367,13 +367,13 @@ class BlockLog:
 
     @contextmanager
     def _doubted(self) -> Iterator[None]:
-        """Have what happens inside leave the log in doubt unless it comes to its end: then no mark may vouch for the log any more.
+        """Leave the log in doubt unless the block comes to its end: then no mark may vouch for the log any more.
 
         A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
         must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
         """
         if self._is_in_doubt:
-            raise OSError(EIO, "an earlier change has failed", str(self.path))
+            raise OSError(EIO, "an earlier sync or fork switch has failed", str(self.path))
         self._is_in_doubt = True
         yield
         self._is_in_doubt = False

@@ -1,7 +1,7 @@
 """The disk as the node uses it: everything that `node/storage` and snapshots read and write goes through a `Disk`.
 
-Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/reliability.md). What the two promise
-is therefore written down here, and it is what POSIX promises: a write is seen by every reader at once; it survives a loss of power only
+Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/reliability.md). Both promise
+what POSIX promises: a write is seen by every reader at once; it survives a loss of power only
 after `File.sync`; a file that was made, renamed or removed survives one only after `Disk.sync_folder` of its folder. Every method may
 raise OSError.
 """
@@ -45,7 +45,7 @@ class File(Protocol):
         """Return whether a name still leads to this very file: False once it was removed or another file has taken the name."""
 
     def close(self) -> None:
-        """Close it; what was not synced is not synced by that."""
+        """Close it, without syncing it."""
 
 
 class Disk(Protocol):

@@ -31,7 +31,7 @@ class Layout(Struct):
 
 
 class Damaged(FileError):
-    """A log isn't what it should be; blocks 1 to `good` are, and end at byte `end`."""
+    """A block log is damaged; blocks 1 to `good` are whole, and end at byte `end`."""
 
     def __init__(self, path: Path, reason: str, good: int, end: int) -> None:
         super().__init__(f"{path}: {reason}; {way_out(path.parent, good)}")
@@ -48,8 +48,9 @@ def way_out(folder: Path, good: int) -> str:
 def lay_out_known(log: File, wire: Wire, path: Path, mark: Mark, kept: "array[int]", *, is_strict: bool) -> Layout:
     """Return the blocks of a log whose folder knows them by a mark and the checksums that were kept.
 
-    A log may go on after the mark, as far as the checksums agree. What is behind that was never answered for when it is one
-    append; more of it, or less than the checksums know, can only come from a loss of power, and is damage with `is_strict`.
+    A log may go on after the mark, as far as the checksums agree. What follows is cut off when one interrupted append can have left
+    it, since nobody was answered for that. More of it, or fewer blocks than there are checksums, can only come from a loss of power,
+    and is damage with `is_strict`.
     A whole block whose checksum alone is missing stays.
     """
     size = log.size()
@@ -150,13 +151,13 @@ def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
 
 
 def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: Mark) -> Damaged:
-    """Return what is wrong with a log that doesn't agree with its mark."""
+    """Return the error for a log that doesn't agree with its mark: where the first damage is."""
     found = good_part(log, wire, kept)
     good, end, size = len(found), found.end, log.size()
     known = f"the folder knows of {mark.number}, the last one with the id {mark.id}"
     if good >= mark.number:
         # Each block is good by itself: the log is that of another chain or branch, or the bit that differs is one that no later block
-        # confirms, like one in the signature of the last block. The id tells both.
+        # confirms, like one in the signature of the last block. The id shows either.
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)

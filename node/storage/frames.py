@@ -98,7 +98,7 @@ def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
 
 
 def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
-    """Return the checksum (CRC-32) of each frame, the offset behind its block included; the last one ends at `end`."""
+    """Return the checksum (CRC-32) of each frame, the offset after its block included; the last one ends at `end`."""
     sums = array("I")
     if not starts:
         return sums
@@ -139,7 +139,7 @@ def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
     """Return whether what is in a log of `size` bytes from a place on can be one interrupted write of a frame.
 
     It can't when it is longer than any frame, or when another frame ends in it. Each frame ends with the place where it begins, so
-    that frames are found even where a damaged one stands in front of them.
+    that frames are found even where a damaged one comes before them.
     """
     if size - start > FRAME_SIZE_MAX:
         return False

@@ -19,7 +19,10 @@ from state.protocol.transaction import Wire
 
 
 class Findings(Struct):
-    """What is in a folder: `known` blocks by its mark (None: it has none), and of them `good` ones, which end at byte `end` of `size`.
+    """The findings about the block log of a folder.
+
+    `good` is the number of good blocks at its beginning, which end at byte `end` of `size`; `head_id` is the id of the last of them.
+    `known` is the number of blocks that the folder's mark knows of, None where it has no mark.
 
     `damage` says what a start would refuse, `mended` what it would mend by itself.
     """
@@ -89,7 +92,7 @@ def locked(folder: Path, disk: Disk) -> File:
 
 
 def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
-    """Return what is in a folder whose log is open."""
+    """Examine a folder whose log is open and locked."""
     path, size = folder / LOG_NAME, log.size()
     kept = entries(read_whole(disk, folder / SUMS_NAME), "I")
     mark = newest_mark(read_whole(disk, folder / MARK_NAME))

@@ -65,6 +65,6 @@ def read_switch(disk: Disk, path: Path) -> Pending | None:
 
 
 def drop_switch(disk: Disk, path: Path) -> None:
-    """Remove the file, for good."""
+    """Remove the file of a switch that has been made or given up, and sync that."""
     disk.remove(path)
     disk.sync_folder(path.parent)

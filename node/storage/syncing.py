@@ -1,6 +1,6 @@
-"""When what was written is made to survive a loss of power: the policy, and the task that follows it.
+"""Syncing of the block log: the policy that says when written blocks must survive a loss of power, and the task that follows it.
 
-It must not know what is written.
+It must not know blocks.
 """
 
 import math
@@ -18,7 +18,7 @@ InThread = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 class SyncPolicy(Struct, frozen=True):
-    """How many `seconds` blocks may stay unsynced; 0: whoever sent one is answered after the sync; None: as long as the system likes."""
+    """For how many `seconds` a block may stay unsynced. 0: its sender is answered after the sync; None: as long as the system likes."""
 
     seconds: float | None = 0
 
@@ -37,7 +37,7 @@ def sync_policy(text: str) -> SyncPolicy:
 
 
 async def in_thread(work: Callable[[], object]) -> object:
-    """Do work in a thread of its own, which is waited for also when the task is cancelled."""
+    """Do work in a thread, and wait for its end even when the task is cancelled."""
     return await trio.to_thread.run_sync(work)
 
 
@@ -69,7 +69,7 @@ class Syncer:
         while not self._has_failed:
             with trio.move_on_after(self._policy.seconds or WATCH_SECONDS):
                 await self._wanted.wait()
-            # Who comes from here on waits for the next sync: this one may have begun before his block was written.
+            # A caller that comes from here on waits for the next sync: this one may have begun before its block was written.
             self._wanted, served, self._next = trio.Event(), self._next, trio.Event()
             try:
                 self._log.require_in_place()

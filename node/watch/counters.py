@@ -63,14 +63,14 @@ class Counters:
         self.sync_seconds = Durations(BLOCK_BOUNDS)
 
     def attach(self) -> None:
-        """Begin to count blocks. It comes after whoever writes them, so that a block's time has the writing in it."""
+        """Begin to count blocks. To be called after the processor was made, so that a block's time includes writing it."""
         self._chain.state.listeners.before_block.append(self._begin)
         self._chain.on_moved.append(self._moved)
 
     # -------------------------------------------------------------- calls
 
     def observe(self, name: str, seconds: float, error: Exception | None) -> None:
-        """Count a call of a method, "" for what was no call of one; `error` is what it was answered with."""
+        """Count a request by the name of its method ("" if it calls none), with its seconds and the error that it was answered with."""
         found = self.calls.get(name)
         if found is None:
             found = self.calls[name] = Durations(CALL_BOUNDS)
@@ -130,7 +130,7 @@ class Counters:
         return props.current_aslot - props.head_block_number if props.head_block_number else None
 
     def _show(self, block: SignedBlock, seconds: float) -> None:
-        """Log a block: the time that the last one of its move took, and how long after its slot it is there."""
+        """Log a block, with the time that the last block of its move took, and how long after its slot it came."""
         _log.info(
             "block",
             number=block.number,
@@ -143,6 +143,6 @@ class Counters:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the name of the class of a refusal; what a method raises around one is looked through. A bug is an internal error."""
+    """Return the name of a refusal's class, that of the inner one where a method has wrapped it; INTERNAL_ERROR for a bug."""
     inner = getattr(error, "error", error)
     return type(inner).__name__ if isinstance(inner, (ChainError, InvalidParameters, InvalidRequest)) else INTERNAL_ERROR

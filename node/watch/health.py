@@ -80,7 +80,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
 
 
 def log_members(parts: Parts) -> dict[str, Any]:
-    """Return what is to be said of the block log."""
+    """Return the members that show the block log and its disk."""
     if parts.log is None:
         return {"state": "none"}
     return {

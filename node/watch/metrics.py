@@ -30,7 +30,7 @@ Value = tuple[tuple[str, ...], float]
 
 
 class Metrics:
-    """The page of a node: call it."""
+    """The page /metrics of a node, which a call returns."""
 
     def __init__(self, parts: Parts, lines_lost: Callable[[], int] = lambda: 0) -> None:
         self._parts = parts
@@ -58,14 +58,14 @@ class Metrics:
         yield from loop_families(parts)
         yield from table_families(parts.chain.state)
         yield from disk_families(parts)
-        yield counter("coind_log_lines_lost", "Lines of the log that nobody took", self._lines_lost())
+        yield counter("coind_log_lines_lost", "Lines of the log that could not be written", self._lines_lost())
 
 
 # ------------------------------------------------------------------ the families
 
 
 def node_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield what the node is, and whether it does what it should."""
+    """Yield the versions, readiness and production."""
     spec = parts.chain.state.spec
     yield gauge(
         "coind_build_info",
@@ -84,7 +84,7 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def chain_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield where the chain is."""
+    """Yield the head, the last irreversible block and the pending transactions."""
     props = parts.chain.state.props
     yield gauge("coind_head_block_number", "Number of the head block", props.head_block_number)
     yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", props.time)
@@ -94,7 +94,7 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":
-    """Yield what was counted since the start."""
+    """Yield the counters since the start."""
     yield counter("coind_blocks_applied", "Blocks applied", counters.blocks_applied)
     yield counter("coind_blocks_popped", "Blocks undone", counters.blocks_popped)
     yield counter("coind_fork_switches", "Switches to another branch", counters.switches)
@@ -118,7 +118,7 @@ def counted(counters: Counters) -> "Iterator[Metric]":
 
 
 def queue_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield what waits."""
+    """Yield the lengths of queues, and what connections hold."""
     waiting = [(("processor",), float(parts.processor.queue_length)), (("inclusion",), float(parts.processor.waiting))]
     yield gauge("coind_queue_length", "Jobs for the chain that wait, and calls that wait for a block", labels=("queue",), values=waiting)
     if parts.guests is not None:
@@ -153,7 +153,7 @@ def table_families(state: State) -> "Iterator[Metric]":
 
 
 def disk_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield what is on the disk."""
+    """Yield the block log and the room on its disk."""
     if parts.log is not None:
         yield gauge("coind_block_log_blocks", "Blocks in the block log", len(parts.log))
         yield gauge("coind_block_log_bytes", "Size of the block log", parts.log.size)

@@ -26,7 +26,9 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Signers:
-    """Who could sign at the blocks of the main branch that can be undone: read back from the journal, when a branch first asks.
+    """The signing keys and rounds of witnesses at each block of the main branch that can be undone.
+
+    They are read back from the journal when a block of a branch first needs them.
 
     The state must be that of the head block whenever it is asked, without pending transactions. Each record of the journal is read
     once, so that asking costs the writes since the last time, and in between nothing.

@@ -228,7 +228,7 @@ class Chain:
         self._marks.append((block.number, mark, skip))
 
     def _finish(self, move: Move) -> None:
-        """Make irreversible what has become so, and tell the listeners that the head has moved.
+        """Settle the blocks that have become irreversible, and call the listeners of the move.
 
         Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
         """
@@ -294,7 +294,7 @@ class Chain:
         self._finish(Move(tuple(old.block for old in olds), tuple(news)))
 
     def _return_to(self, parent: bytes, olds: list[_Undone]) -> None:
-        """Undo what stands on the block before the undone ones, and apply these again; the newest is the first of them.
+        """Return to the old branch: undo the blocks after `parent`, then apply the undone ones again (`olds`, newest first).
 
         All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
         """

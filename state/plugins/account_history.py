@@ -46,7 +46,7 @@ class Packed(Struct, frozen=True, gc=False, eq=False):
         return operation
 
     def __repr__(self) -> str:
-        """Return what the operation itself returns, so that it can't be told from it."""
+        """Return the text of the operation itself, so that both look the same."""
         return repr(self.unpacked())
 
 

@@ -91,7 +91,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
     """Put the chain where a snapshot was taken; `older` finds blocks before it. Raises Unreadable, and then nothing has changed.
 
     Returns what is left to do: large tables that few rules read. It may be done in steps between other work (`Deferred.advance`);
-    whoever looks at such a table before has it finished first.
+    the first access to such a table finishes it at once.
 
     Nothing may wait or be undoable in the chain: it is at genesis.
     """
@@ -123,7 +123,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
 
 
 def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:
-    """Put all parts in place, have what refers to rows refer to the new ones, and return what is left to do."""
+    """Put all parts in place, point the references to single rows at the new ones, and return what is left to do."""
     left = [deferred for install in installs if (deferred := install()) is not None]
     state.props = next(iter(state.global_properties))
     state.feed = next(iter(state.feed_histories))

@@ -276,4 +276,4 @@ async def test_a_block_that_takes_for_ever_is_trouble(nursery: trio.Nursery, aut
     await trio.sleep(9)
     assert yard.producer.trouble() == ""
     await trio.sleep(1)
-    assert yard.producer.trouble() == "the last slot was done with 10 s ago, and the block of the next one is still being made"
+    assert yard.producer.trouble() == "a block is being made for 10 s already"

@@ -1,4 +1,4 @@
-"""Finds the differences between two texts, exactly those that the reference's library finds.
+"""Finds the differences between two texts, exactly as the reference's library does.
 
 The library gives up after a second of processor time. Here it gives up after a number of steps, and then does the same: what is
 left over counts as deleted and inserted as a whole.

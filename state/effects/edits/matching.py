@@ -115,21 +115,21 @@ def nearest_place(matches: int, origin: int, place: int, errors: int, length: in
 def first_threshold(body: Body, pattern: str, place: int, steps: Steps) -> int:
     """Return the score that a match must reach: that of exact matches nearby, if there are any.
 
-    The library looks for one behind the expected place, in the whole text, and only if there is one, also before it.
+    The library looks for one after the expected place, in the whole text, and only if there is one, also before it.
     """
     length = len(pattern)
     start = max(0, place - DISTANCE_MAX)
     window = body.read(start, place + DISTANCE_MAX + length)
     offset = place - start
-    behind = window.find(pattern, offset)
+    after = window.find(pattern, offset)
     before = window.rfind(pattern, 0, offset + 2 * length)
     steps.take(20 + len(window) * length // 100)
-    if behind < 0 and before >= 0:
+    if after < 0 and before >= 0:
         rest = body.rest(place)
         steps.take(20 + len(rest) * length // 100)
         if pattern not in rest:
             before = -1
-    distances = [abs(found - offset) for found in (behind, before) if found >= 0]
+    distances = [abs(found - offset) for found in (after, before) if found >= 0]
     return min([THRESHOLD, *(score(0, length, distance) for distance in distances)])
 
 

@@ -107,7 +107,7 @@ class View:
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
     def note_all(self) -> None:
-        """Note that other rows have taken the place of all; the next read makes everything anew."""
+        """Note that all rows have been replaced; the next read computes everything again."""
         self._is_stale = True
 
     def _note_all(self) -> None:

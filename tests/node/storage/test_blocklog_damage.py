@@ -215,13 +215,18 @@ def test_a_log_that_vanishes_is_noticed_and_saved(tmp_path: Path, made: tuple[Wi
 # ------------------------------------------------------------------ fork switches
 
 
-@pytest.mark.parametrize("is_power", [False, True])
-def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool) -> None:
+def branches(old_count: int, new_count: int) -> tuple[list[SignedBlock], list[SignedBlock]]:
+    """Two branches: four blocks and those of the old one after them, and those of the new one."""
     one, other = dev_chain(), dev_chain()
-    old = [make_block(one) for _ in range(12)]
+    old = [make_block(one) for _ in range(4 + old_count)]
     for block in old[:4]:
         other.push_block(block)
-    new = [make_block(other, 1 if not i else 0) for i in range(9)]
+    return old, [make_block(other, 1 if not i else 0) for i in range(new_count)]
+
+
+@pytest.mark.parametrize("is_power", [False, True])
+def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool) -> None:
+    old, new = branches(8, 9)
     found = set()
     path = Path("/data")
     for operations in range(24):
@@ -244,14 +249,9 @@ def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[Si
 
 @pytest.mark.parametrize("is_power", [False, True])
 @pytest.mark.parametrize("is_once", [False, True])
-def test_a_switch_whose_writing_fails_leaves_one_branch_whole_although_the_node_ends_in_order(
-    made: tuple[Wire, list[SignedBlock]], is_power: bool, is_once: bool
-) -> None:
-    one, other = dev_chain(), dev_chain()
-    old = [make_block(one) for _ in range(12)]
-    for block in old[:4]:
-        other.push_block(block)
-    new = [*old[:4], *[make_block(other, 1 if not i else 0) for i in range(9)]]
+def test_a_switch_that_the_disk_fails_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool, is_once: bool) -> None:
+    old, added = branches(8, 9)
+    new = [*old[:4], *added]
     found = set()
     path = Path("/data")
     wire = made[0]
@@ -288,7 +288,7 @@ def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wir
     disk.fail_after(0, errno.EIO, is_once=True)
     with pytest.raises(OSError, match="Input/output error"):
         data.log.sync()
-    with pytest.raises(OSError, match="an earlier change has failed"):
+    with pytest.raises(OSError, match="an earlier sync or fork switch has failed"):
         data.log.sync()
     synced = disk.syncs
     data.close()

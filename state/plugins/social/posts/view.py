@@ -157,7 +157,7 @@ class View:
     # -------------------------------------------------------------- taking over what has changed
 
     def note_all(self) -> None:
-        """Note that other rows have taken the place of all; the next read makes everything anew."""
+        """Note that all rows have been replaced; the next read computes everything again."""
         self._is_stale = True
 
     def _note_all(self) -> None:
