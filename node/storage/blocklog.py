@@ -187,7 +187,8 @@ class BlockLog:
         """Raise OSError when the files' names lead elsewhere by now; what the log holds is written to the folder again before."""
         if not self._log.is_at(self.path):
             where = self._rescue()
-            raise OSError(0, f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {where} again")
+            what = f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {where} again"
+            raise OSError(0, what if where == self.path else f"{what}, to be put in its place")
 
     # -------------------------------------------------------------- reading
 
