@@ -25,7 +25,7 @@ from msgspec import Struct
 from bench.clients import HttpClient, SocketClient
 from bench.growth import Site
 from bench.recovery import recovery_seconds
-from node.memory import keep_what_is_loaded, tune_collector
+from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.progress import Progress
 from node.replay import replay
@@ -272,6 +272,7 @@ def main() -> None:
     chain = made_up() if options.file is None else loaded(options.file, options.chain)
     service = new_service(chain, Processor(chain), tuple(PLUGINS), lambda: time.time_ns() // 1_000_000)
     keep_what_is_loaded()
+    collect_in_portions()
     asked = list(questions(chain))
     if options.profile is not None:
         profiled(service, asked, options.profile)

@@ -6,6 +6,7 @@ import sys
 import traceback
 
 from node.failures import Status, last_line
+from node.memory import tune_collector
 
 STREAMS = (0, 1, 2)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -16,8 +17,10 @@ def main() -> int:
     """Load the command line and run it; returns the status of the process.
 
     The imports are inside, since they take a moment: Ctrl-C in it should end the process without a traceback as well.
+    The collector is set up before them: a tenth of their time went to it.
     """
     open_closed_streams()
+    tune_collector()
     try:
         from node.commands.app import main as command
         from node.logs import configure_logs

@@ -8,7 +8,6 @@ import structlog
 import trio
 
 from node.failures import NodeError
-from node.memory import tune_collector
 
 Failure = TypeVar("Failure", bound=BaseException)
 
@@ -24,7 +23,6 @@ class Stoppable(Protocol):
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
     """Run an async function in trio. Of a group of errors that are all for the user, the first is raised alone."""
-    tune_collector()
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:

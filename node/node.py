@@ -19,7 +19,7 @@ from node.descriptors import room_for_connections
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.logs import lines_lost
-from node.memory import keep_what_is_loaded
+from node.memory import collect_in_portions, keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.producer import Producer
 from node.progress import Progress
@@ -35,6 +35,7 @@ from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
 from node.watch.health import Parts, health
+from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
 from rpc.service.transport.asgi import Pages, serve
@@ -274,6 +275,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         guests=Guests(bounds_for(room_for_connections())),
         ending=site.ending,
         log=log,
+        loop=LoopTurns(),
     )
     if settings.is_producing:
         secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
@@ -282,6 +284,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         parts.room = Room(folder.path, settings.disk)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
+        if parts.loop is not None:
+            nursery.start_soon(parts.loop.run)
         addresses = await open_service(site, parts, nursery, served)
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, site, processor)
@@ -317,6 +321,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
+    collect_in_portions()
 
     async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
         await settings.transport(

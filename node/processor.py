@@ -261,6 +261,10 @@ class Processor:
                 self._syncer.written()
             except OSError as error:
                 self._fail(error)
+            except Exception as error:
+                # Whatever it was, the chain in memory is ahead of the log now, and must not go on.
+                self._fail(error)
+                raise
         if self._waiters and not self.failure:
             for block in move.applied:
                 self._confirm(block)
@@ -278,8 +282,9 @@ class Processor:
             waiter.inclusion = Inclusion(trx_id, block.number, -1, True)
             waiter.done.set()
 
-    def _fail(self, error: OSError) -> None:
-        self.failure = self.failure or f"the block log can't be written: {error.strerror}"
+    def _fail(self, error: Exception) -> None:
+        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
+        self.failure = self.failure or f"the block log can't be written: {why}"
         self.broken.set()
 
     def _require_log(self) -> None:

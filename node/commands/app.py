@@ -1,13 +1,13 @@
-"""The command line: commands, options and their checks. The work is done elsewhere."""
+"""The command line of `bin/coind`: commands, options and their checks. The work is done elsewhere."""
 
 import platform
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter, validators
+from cyclopts import App, CycloptsError, Parameter, validators
 
 from node.commands.blocks import blocks
+from node.commands.shared import DEFAULT_CHAIN, Chain, Flag, Repeated, data_folder, say
 from node.commands.snapshot import snapshot
 from node.failures import NodeError, Status, last_line
 from node.logs import Level, configure_logs
@@ -22,7 +22,6 @@ from state.chain.skip import TRUSTED, Skip
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
 
-DEFAULT_CHAIN = "dev"
 DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
 
@@ -30,18 +29,16 @@ app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", 
 app.command(blocks)
 app.command(snapshot)
 
-Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]
-Repeated = Parameter(negative=(), consume_multiple=False)
 Cors = Annotated[
     tuple[str, ...],
     Repeated,
     Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated."),
 ]
-Http2 = Annotated[bool, Parameter(negative=(), help="Speak HTTP/2 as well, with clients that begin with it.")]
+Http2 = Annotated[bool, Flag, Parameter(help="Speak HTTP/2 as well, with clients that begin with it.")]
 AllowDebug = Annotated[
-    bool, Parameter(negative=(), help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
+    bool, Flag, Parameter(help="Serve the debug methods on an address that other machines can reach, and to everyone there.")
 ]
 
 
@@ -78,7 +75,7 @@ def run_command(
         plugins=chosen_plugins(spec, enable, disable),
         http=address(http),
         is_producing=bool(spec.witness_keys) if produce is None else produce,
-        data=None if data is None else folder(data),
+        data=None if data is None else data_folder(data),
         sync=sync_policy(sync),
         snapshot_every=snapshot_every,
         check_invariants=check_invariants,
@@ -151,11 +148,19 @@ def version_command() -> int:
 def main() -> int:
     """Run the command line of `bin/coind`; returns the status of the process."""
     try:
-        status = app(result_action="return_value")
+        status = app(result_action="return_value", print_error=False, exit_on_error=False)
+    except CycloptsError as error:
+        last_line(f"coind: {' '.join(str(error).split())} {usage(error)}")
+        return Status.USAGE
     except (NodeError, SpecError) as error:
         last_line(f"coind: {error}")
         return error.STATUS if isinstance(error, NodeError) else Status.REFUSED
     return status if isinstance(status, int) else Status.DONE
+
+
+def usage(error: CycloptsError) -> str:
+    """Return where to look after an error in the command line: at the help of the command, if there is one."""
+    return f"See: {' '.join(['bin/coind', *(error.command_chain or ()), '--help'])}"
 
 
 def address(text: str) -> Address:
@@ -173,15 +178,3 @@ def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
         return read_origins(texts)
     except ValueError as error:
         raise NodeError(f"--cors {error}") from None
-
-
-def folder(text: str) -> Path:
-    """Return the path of a data folder; an empty one, as of a variable that isn't set, would mean the folder that is current."""
-    if not text or "\0" in text:
-        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
-    return Path(text)
-
-
-def say(line: str) -> None:
-    """Print a line on stdout."""
-    sys.stdout.write(line + "\n")

@@ -1,11 +1,11 @@
 """`coind blocks`: looks at the block log of a data folder and repairs it, without starting a node."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from node.commands.shared import Flag, say
 from node.failures import NodeError
 from node.specs import load_spec
 from node.storage.blockfile import SYSTEM
@@ -45,7 +45,7 @@ def repair_command(
     /,
     *,
     chain: Chain = None,
-    accept_loss: Annotated[bool, Parameter(negative=(), help="Cut off the blocks from the first damaged one on, after a copy.")] = False,
+    accept_loss: Annotated[bool, Flag, Parameter(help="Cut off the blocks from the first damaged one on, after a copy.")] = False,
 ) -> int:
     """Make a folder fit to start from again; a copy of what was there is kept."""
     for line in repair(folder, wire_of(folder, chain), accept_loss=accept_loss):
@@ -67,8 +67,3 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
     if mark is not None:
         require_chain(folder, mark, mark_of(spec))
     return Wire(spec)
-
-
-def say(line: str) -> None:
-    """Print a line on stdout."""
-    sys.stdout.write(line + "\n")

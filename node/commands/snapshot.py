@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from msgspec import MsgspecError
 
+from node.commands.shared import DEFAULT_CHAIN, Chain, Flag, Repeated, data_folder, say
 from node.ending import run_to_end
 from node.failures import NodeError
 from node.node import Settings, Site, load
@@ -30,7 +31,6 @@ from state.protocol.spec import ChainSpec
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
 
-Chain = Annotated[str, Parameter(help="The chain spec: a name, or a TOML file.")]
 Data = Annotated[str, Parameter(help="The data folder of a node, which must not be running.")]
 Existing = Annotated[Path, Parameter(help="A snapshot.")]
 
@@ -39,13 +39,11 @@ Existing = Annotated[Path, Parameter(help="A snapshot.")]
 def save_command(
     *,
     data: Data,
-    chain: Chain = "dev",
-    enable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin to save in addition.")] = (),
-    disable: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, help="A plugin not to save.")] = (),
+    chain: Chain = DEFAULT_CHAIN,
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to save in addition.")] = (),
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to save.")] = (),
     to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
-    with_blocks: Annotated[
-        bool, Parameter(negative=(), help="Put the blocks into it too: then it can be loaded into an empty folder.")
-    ] = False,
+    with_blocks: Annotated[bool, Flag, Parameter(help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)
@@ -74,8 +72,8 @@ def verify_command(
     /,
     *,
     data: Annotated[str | None, Parameter(help="A data folder.")] = None,
-    chain: Chain = "dev",
-    replay: Annotated[bool, Parameter(negative=(), help="Replay the data folder's blocks, and compare the states.")] = False,
+    chain: Chain = DEFAULT_CHAIN,
+    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks, and compare the states.")] = False,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
     folder = None if data is None else existing(data)
@@ -103,7 +101,7 @@ def verify_command(
 
 
 @snapshot.command(name="load")
-def load_command(file: Existing, /, *, data: Data, chain: Chain = "dev") -> int:
+def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN) -> int:
     """Install a snapshot in a data folder, so that the next start takes it.
 
     The folder's block log must hold the blocks up to it. Into an empty folder they come from the snapshot, if it was saved
@@ -111,7 +109,7 @@ def load_command(file: Existing, /, *, data: Data, chain: Chain = "dev") -> int:
     """
     spec = load_spec(chain)
     verify(file, spec)
-    path = install(file, named(data), spec, SystemDisk())
+    path = install(file, data_folder(data), spec, SystemDisk())
     show(path)
     return 0
 
@@ -122,7 +120,7 @@ def diff_command(
     second: Existing,
     /,
     *,
-    chain: Chain = "dev",
+    chain: Chain = DEFAULT_CHAIN,
     rows: Annotated[int, Parameter(help="Show so many rows of each table that differ.")] = 5,
 ) -> int:
     """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
@@ -224,21 +222,9 @@ def lines(opened: Snapshot) -> Iterator[str]:
         yield f"{name:<12}{value}"
 
 
-def named(data: str) -> Path:
-    """Return the path of a data folder; an empty one, as of a variable that isn't set, would mean the folder that is current."""
-    if not data or "\0" in data:
-        raise NodeError(f"--data {data!r} is no folder; name one, or . for the current one")
-    return Path(data)
-
-
 def existing(data: str) -> Path:
-    """Return the path of a data folder that is there."""
-    path = named(data)
+    """Return the path of a data folder that exists. Raises NodeError."""
+    path = data_folder(data)
     if not path.is_dir():
-        raise NodeError(f"{data}: is no folder")
+        raise NodeError(f"{data} is no folder; name the data folder of a node")
     return path
-
-
-def say(line: str) -> None:
-    """Print a line on stdout."""
-    sys.stdout.write(line + "\n")

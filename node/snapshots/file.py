@@ -73,14 +73,13 @@ class Index(Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """Writes a file from its start on: `section` for each, then `finish`, which syncs it. Raises OSError."""
+    """Writes the sections of a snapshot into an empty file, one by one, then its index (`finish`). Raises OSError."""
 
     def __init__(self, file: File) -> None:
         self._file = file
         self._sections: list[Section] = []
         self._packer = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
         self._start = START.pack(MAGIC, VERSION, 0)
-        file.truncate(0)
         file.write(self._start, 0)
         self._at = len(self._start)
 
@@ -96,12 +95,11 @@ class Writer:
         self._sections.append(Section(name, schema_digest(schema), start, self._at - start, total.hexdigest()))
 
     def finish(self, program: str, chain: ChainMark, head: Head) -> None:
-        """Write the index, and return once all of it is on the disk."""
+        """Write the index."""
         index = Index(program=program, chain=chain, head=head, sections=tuple(self._sections))
         end = msgspec.json.encode(index) + END.pack(self._at)
         total = digest_of(self._start + end)
         self._file.write(end + total.digest(), self._at)
-        self._file.sync()
 
 
 class Snapshot:

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
-from node.storage.disk import Disk
+from node.storage.disk import NEW, Disk, written_whole
 from node.version import version
 from state.chain.chain import Chain
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
 from state.store.columns import Unreadable
 from state.store.deferred import Deferred
 
-FOLDER_NAME, SUFFIX, TEMPORARY, ASIDE = "snapshots", ".snapshot", ".new", ".broken"
+FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
 ASIDE_MAX = 3  # broken ones that are kept for whoever wants to look at them
 BLOCKS = "blocks"  # the section with the blocks up to the snapshot's, of a file that makes a whole data folder
@@ -71,25 +71,16 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
 
 
 def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
-    """Write the file of a snapshot of a rewound chain: under another name, synced, then renamed. Raises OSError."""
+    """Write the file of a snapshot of a rewound chain, and return its path. Raises OSError."""
     head = head_of(chain)
     path = folder / name_of(head)
-    temporary = path.with_suffix(SUFFIX + TEMPORARY)
-    file = disk.open(temporary, create=True)
-    try:
+    with written_whole(disk, path) as file:
         writer = Writer(file)
         for name, part in parts_of(chain.state).items():
             writer.section(name, part.schema, part.dump())
         if with_blocks:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
         writer.finish(version(), mark_of(chain.state.spec), head)
-    except BaseException:
-        file.close()
-        disk.remove(temporary)
-        raise
-    file.close()
-    disk.replace(temporary, path)
-    disk.sync_folder(folder)
     return path
 
 
@@ -107,8 +98,10 @@ def require_room(folder: Path, disk: Disk) -> None:
     size = 0
     if newest is not None:
         file = disk.open_to_read(newest)
-        size = file.size()
-        file.close()
+        try:
+            size = file.size()
+        finally:
+            file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
         raise SnapshotError(
@@ -124,7 +117,7 @@ def tidy(folder: Path, disk: Disk) -> None:
         return
     aside = [name for name in names if name.endswith(ASIDE)]
     old = [path.name for path in paths(folder, disk)[KEPT_MAX:]]
-    for name in [*(name for name in names if name.endswith(SUFFIX + TEMPORARY)), *aside[:-ASIDE_MAX], *old]:
+    for name in [*(name for name in names if name.endswith(SUFFIX + NEW)), *aside[:-ASIDE_MAX], *old]:
         try:
             disk.remove(folder / name)
         except OSError as error:
@@ -142,10 +135,15 @@ class Loaded(Struct, frozen=True):
     left: list[Deferred]
 
 
-def load(chain: Chain, path: Path, disk: Disk, older: Older) -> Loaded:
-    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed."""
+def load(chain: Chain, path: Path, disk: Disk, older: Older, *, is_ours: bool = False) -> Loaded:
+    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed.
+
+    `is_ours`: the name of the file is the one that a snapshot gets in the folder, so that another one is Foreign.
+    """
     snapshot = Snapshot(path, disk)
     try:
+        if is_ours and path.name != name_of(snapshot.head):
+            raise Foreign(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain)
         return Loaded(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older))
     except Unreadable as error:
@@ -180,7 +178,7 @@ def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int)
         try:
             number, block_id = int(path.name[:10]), path.name[11:51]
             require_in_log(path, chain, number, block_id, older, last)
-            return load(chain, path, disk, older)
+            return load(chain, path, disk, older, is_ours=True)
         except (Broken, Foreign) as error:
             _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
         except SnapshotError as error:

@@ -7,7 +7,7 @@ from node.failures import NodeError
 from node.snapshots.file import Snapshot, Unfit
 from node.snapshots.folder import BLOCKS, folder_of, name_of, require_in_log
 from node.storage.datafolder import DataFolder
-from node.storage.disk import READ_SIZE, Disk
+from node.storage.disk import READ_SIZE, Disk, written_whole
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError
@@ -71,18 +71,13 @@ def blocks_of(snapshot: Snapshot, wire: Wire) -> Iterator[SignedBlock]:
 
 
 def copy(source: Path, target: Path, disk: Disk) -> None:
-    """Copy a file under another name first, sync it, then rename it. Raises OSError."""
-    temporary = target.with_name(target.name + ".new")
-    reading, writing = disk.open_to_read(source), disk.open(temporary, create=True)
+    """Copy a file, so that there is the whole copy or none. Raises OSError."""
+    reading = disk.open_to_read(source)
     try:
-        writing.truncate(0)
-        at = 0
-        while part := reading.read(READ_SIZE, at):
-            writing.write(part, at)
-            at += len(part)
-        writing.sync()
+        with written_whole(disk, target) as writing:
+            at = 0
+            while part := reading.read(READ_SIZE, at):
+                writing.write(part, at)
+                at += len(part)
     finally:
         reading.close()
-        writing.close()
-    disk.replace(temporary, target)
-    disk.sync_folder(target.parent)

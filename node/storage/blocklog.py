@@ -7,19 +7,21 @@ sync, so that a start finds whatever is missing or differs. It must not know any
 """
 
 from array import array
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EIO
 from pathlib import Path
 from threading import Lock
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from node.failures import FileError, NodeError
 from node.storage.blockfile import SYSTEM, BlockFile
-from node.storage.disk import Disk, File
+from node.storage.disk import Disk, File, copy_part, read_whole
 from node.storage.examine import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
-from node.storage.frames import CHUNK_SIZE, entries, frame_sums, packed_entries, walk_back
-from node.storage.marks import Mark, read_mark, write_mark
+from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
+from node.storage.marks import Mark, newest_mark, write_mark
 from node.storage.switching import Pending, Switch, drop_switch, read_switch, write_switch
 from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
 
@@ -28,20 +30,20 @@ SUM_SIZE = 4
 
 
 class Head(Struct, frozen=True):
-    """The last block of a log: its number and id, where its frame ends, and the CRC-32 of all checksums up to its own."""
+    """The last block of a log: its number and id, where its frame ends, and the digest of all checksums up to its own."""
 
     number: int = 0
     id: bytes = ZERO_ID
     end: int = 0
-    sums: int = 0
+    sums: SumsDigest = field(default_factory=SumsDigest)
 
 
 class BlockLog:
     """The files of a folder that hold blocks; locked against other processes until they are closed.
 
-    `notes` says what opening them has mended, in sentences for the node's log, `torn` how many bytes it has cut off. Raises FileError where
-    blocks are missing or differ, NodeError when another process has the lock, and OSError. A log whose blocks a node of this version has
-    not written has no mark; after they have been checked, `adopt` makes one. With `is_marked` there must be one.
+    `notes` says what opening them has mended, in sentences for the node's log; `torn` is the number of bytes that it has cut off.
+    A log that no node of this version has written has no mark: once its blocks have been checked, `adopt` makes one. With `is_marked`
+    there must be one. Raises FileError where blocks are missing or differ, NodeError when another process has the lock, and OSError.
     """
 
     def __init__(self, folder: Path, wire: Wire, disk: Disk = SYSTEM, *, is_marked: bool = False) -> None:
@@ -56,6 +58,10 @@ class BlockLog:
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
+        # Set for good when a sync or a fork switch has failed: what the disk holds isn't known then, and no mark may vouch for it.
+        self._is_in_doubt = False
+        # Where the blocks were written to when the log's name was gone.
+        self._rescued: Path | None = None
         self._files: list[File] = []
         try:
             self._require_log()
@@ -82,7 +88,7 @@ class BlockLog:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the folder knows its blocks, so that not one bit of them differs."""
+        """Whether the folder has a mark of its blocks: none of them is missing, and not one bit differs."""
         return self._mark is not None
 
     @property
@@ -90,18 +96,15 @@ class BlockLog:
         """Whether everything that was written survives a loss of power."""
         return self._has_mark_of(self._head)
 
-    def _has_mark_of(self, head: Head) -> bool:
-        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, head.sums)
+    @property
+    def size(self) -> int:
+        """The number of bytes in the log, without the other files."""
+        return self._head.end
 
     # -------------------------------------------------------------- writing
 
-    @property
-    def size(self) -> int:
-        """The bytes in the log, without the index."""
-        return self.head.end
-
     def append(self, block: SignedBlock) -> None:
-        """Add the block that follows the last one; when this fails, the files are as before."""
+        """Add the block that follows the last one. Raises OSError, and then the files are as before."""
         head = self._head
         assert block.number == head.number + 1, f"block {block.number} doesn't follow {head.number}"
         self.require_in_place()
@@ -121,13 +124,13 @@ class BlockLog:
         self._starts.append(head.end)
         self._sums.append(checksum)
         # In one assignment, since `sync` reads it in another thread.
-        self._head = Head(block.number, block.id, head.end + len(data), crc32(entry, head.sums))
+        self._head = Head(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: tuple[SignedBlock, ...], applied: tuple[SignedBlock, ...]) -> None:
-        """Cut off the last blocks, newest first, and add others, as one step: an interruption leaves all of the old or of the new ones.
+        """Replace the last blocks (`popped`, newest first) by others (oldest first) in one step.
 
-        It is synced in every case, since what it cuts off may have been. Where it fails, the old blocks come back at the next start, or
-        the new ones.
+        After an interruption or a failure the next start has all of the old blocks or all of the new ones. A switch is synced with
+        every policy, since the blocks that it cuts off may have been. Raises OSError.
         """
         if not popped:
             for block in applied:
@@ -145,23 +148,26 @@ class BlockLog:
                 at += len(parts[-1])
             data = b"".join(parts)
             assert self._mark is not None
-            kept = crc32(packed_entries(self._sums[:number]))
+            kept = str(SumsDigest(self._sums[:number]))
             switch = Switch(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
-            self._make_switch(Pending(switch, data))
+            with self._doubted():
+                self._make_switch(Pending(switch, data))
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
-        """Wait until everything that was written is on the disk; returns the number of the last block in it.
+        """Wait until everything that was written is on the disk; returns the number of the last block in it. Raises OSError.
 
-        It may run in a thread while blocks are appended: of those it promises nothing.
+        It may run in a thread while blocks are appended: of those it promises nothing. After a failure it only fails again: the
+        system may have dropped what it couldn't write, and would report the next sync as done.
         """
         with self._marking:
             head = self._head
             if not self._has_mark_of(head):
-                self._log.sync()
-                if self._mark is not None:
-                    self._write_mark(head)
+                with self._doubted():
+                    self._log.sync()
+                    if self._mark is not None:
+                        self._write_mark(head)
             return head.number
 
     def adopt(self) -> None:
@@ -171,23 +177,20 @@ class BlockLog:
                 self._make_marks(serial=1)
 
     def close(self) -> None:
-        """Sync and close the files, and release the lock."""
+        """Sync and close the files, and release the lock. After a failure that has left the log in doubt they are only closed."""
         try:
-            self.sync()
-            with self._marking:
-                if self._mark is not None and self._sums_file is not None:
-                    # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
-                    self._index.sync()
-                    self._sums_file.sync()
-                    self._write_mark(self._head, is_closed=True)
+            if not self._is_in_doubt:
+                self._close_in_order()
         finally:
             self._close_files()
 
     def require_in_place(self) -> None:
-        """Raise OSError when the files' names lead elsewhere by now; what the log holds is written to the folder again before."""
-        if not self._log.is_at(self.path):
-            where = self._rescue()
-            raise OSError(0, f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {where} again")
+        """Raise OSError when the log's name leads to another file or to none; its blocks are written to the folder again before."""
+        if self._rescued is None and not self._log.is_at(self.path):
+            self._rescued = self._rescue()
+        if self._rescued is not None:
+            what = f"was removed or replaced while the node ran; its {len(self)} blocks are in {self._rescued} again"
+            raise OSError(0, f"{self.path} {what}")
 
     # -------------------------------------------------------------- reading
 
@@ -218,12 +221,9 @@ class BlockLog:
 
     def _require_log(self) -> None:
         """Raise FileError when the log isn't there and the folder knows of blocks, before an empty one is made."""
-        path = self._folder / MARK_NAME
-        if not self._disk.exists(path) or self._disk.exists(self.path):
+        if self._disk.exists(self.path):
             return
-        file = self._disk.open_to_read(path)
-        mark = read_mark(file)
-        file.close()
+        mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
         if mark is not None and mark.number:
             raise FileError(f"{self.path} is missing: the folder knows of {mark.number} blocks; put it back, or use another folder")
 
@@ -232,7 +232,7 @@ class BlockLog:
         disk, folder = self._disk, self._folder
         if disk.exists(folder / MARK_NAME):
             self._mark_file = self._opened(MARK_NAME)
-            self._mark = read_mark(self._mark_file)
+            self._mark = newest_mark(self._mark_file.read(self._mark_file.size(), 0))
         kept = array("I")
         if disk.exists(folder / SUMS_NAME):
             self._sums_file = self._opened(SUMS_NAME)
@@ -259,10 +259,10 @@ class BlockLog:
     def _take(self, layout: Layout) -> None:
         self._starts, self._sums = layout.starts, layout.sums
         last = block_id(self._log, self._wire, layout, len(layout)) if len(layout) else ZERO_ID
-        self._head = Head(len(layout), last, layout.end, crc32(packed_entries(layout.sums)))
+        self._head = Head(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off what is behind the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
+        """Cut off what follows the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
@@ -272,7 +272,7 @@ class BlockLog:
         self._log.truncate(layout.end)
 
     def _write_index(self) -> None:
-        """Make the index say what the log says; a damaged one is never believed."""
+        """Write the index anew where it doesn't agree with the log; a damaged one is never believed."""
         data = packed_entries(self._starts)
         found = self._index.read(self._index.size(), 0)
         if found != data:
@@ -288,7 +288,7 @@ class BlockLog:
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         data = packed_entries(self._sums)
         if self._sums_file.size() != len(data) or self._sums_file.read(len(data), 0) != data:
-            # What is right already must not be missing for a moment, in which this process may end.
+            # Written over and not cut first: the process may end in between, and the start then needs what was right already.
             self._sums_file.write(data, 0)
             self._sums_file.truncate(len(data))
         for file in (self._log, self._index, self._sums_file):
@@ -303,7 +303,7 @@ class BlockLog:
             number=head.number,
             id=head.id.hex(),
             end=head.end,
-            sums=head.sums,
+            sums=str(head.sums),
             boot=self._disk.boot(),
             is_closed=is_closed,
         )
@@ -313,14 +313,14 @@ class BlockLog:
     # -------------------------------------------------------------- a fork switch
 
     def _finish_switch(self, kept: "array[int]") -> bool:
-        """Make a fork switch that was interrupted; returns whether there was one. `kept` are the checksums, which change with it."""
+        """Finish a fork switch that was interrupted; returns whether there was one. `kept`, the checksums, are replaced with it."""
         path, mark = self._switch_path, self._mark
         if not self._disk.exists(path):
             return False
         found = read_switch(self._disk, path)
-        # A file that isn't whole was never followed; one before the mark was followed up to its end, but for its removal.
+        # Of a file that isn't whole nothing was done yet; of one that is older than the mark everything but its removal.
         if found is None or mark is None or mark.serial > found.switch.serial:
-            # After a kill that mark may not be on the disk yet, and without it the switch would have to be made again.
+            # After a kill the mark may not be on the disk yet. Should it get lost, the switch would have to be made again.
             for file in (self._log, self._mark_file):
                 if file is not None:
                     file.sync()
@@ -329,7 +329,7 @@ class BlockLog:
         switch = found.switch
         starts = walk_back(self._log, switch.end) if self._log.size() >= switch.end else None
         sums = array("I") if starts is None else frame_sums(self._log, starts, switch.end)
-        if starts is None or len(starts) != switch.number or crc32(packed_entries(sums)) != switch.sums:
+        if starts is None or len(starts) != switch.number or str(SumsDigest(sums)) != switch.sums:
             what = f"doesn't fit the first {switch.number} blocks of {LOG_NAME}; put a good copy in its place"
             raise FileError(f"{path}: {what}, or look at the log by `bin/coind blocks check {self._folder}`")
         self._starts, self._sums = starts, sums
@@ -362,6 +362,31 @@ class BlockLog:
 
     # -------------------------------------------------------------- private
 
+    def _has_mark_of(self, head: Head) -> bool:
+        return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
+
+    @contextmanager
+    def _doubted(self) -> Iterator[None]:
+        """Have what happens inside leave the log in doubt unless it comes to its end: then no mark may vouch for the log any more.
+
+        A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
+        must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
+        """
+        if self._is_in_doubt:
+            raise OSError(EIO, "an earlier change has failed", str(self.path))
+        self._is_in_doubt = True
+        yield
+        self._is_in_doubt = False
+
+    def _close_in_order(self) -> None:
+        self.sync()
+        with self._marking:
+            if self._mark is not None and self._sums_file is not None:
+                # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
+                self._index.sync()
+                self._sums_file.sync()
+                self._write_mark(self._head, is_closed=True)
+
     def _cut_files(self, head: Head) -> None:
         """Cut the files back to a block, the checksums first, as they are written last."""
         if self._sums_file is not None:
@@ -370,7 +395,7 @@ class BlockLog:
         self._log.truncate(head.end)
 
     def _rescue(self) -> Path:
-        """Write the files whose names are gone to the folder again, and the log under another name where something has taken its own."""
+        """Write the files whose names are gone to the folder again, the log under another name where another file has its own."""
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path
@@ -378,7 +403,7 @@ class BlockLog:
             return copy_of(disk, self._log, 0, folder, f"{LOG_NAME}.rescued")
         for file, name in ((self._log, LOG_NAME), (self._sums_file, SUMS_NAME), (self._mark_file, MARK_NAME)):
             if file is not None and not disk.exists(folder / name):
-                copy(disk, file, 0, folder / name)
+                copy_part(disk, file, 0, folder / name)
         return where
 
     def _close_files(self) -> None:
@@ -387,22 +412,10 @@ class BlockLog:
 
 
 def copy_of(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
-    """Copy a file, from a place on, to a name of its own, synced; returns where it is."""
+    """Copy an open file, from a place on, to the first free one of the names `name-1`, `name-2`, ...; returns its path."""
     number = 1
     while disk.exists(folder / f"{name}-{number}"):
         number += 1
     path = folder / f"{name}-{number}"
-    copy(disk, file, start, path)
+    copy_part(disk, file, start, path)
     return path
-
-
-def copy(disk: Disk, file: File, start: int, path: Path) -> None:
-    """Copy a file, from a place on, to a path, synced."""
-    new = disk.open(path, create=True)
-    try:
-        for place in range(start, file.size(), CHUNK_SIZE):
-            new.write(file.read(CHUNK_SIZE, place), place - start)
-        new.sync()
-    finally:
-        new.close()
-    disk.sync_folder(path.parent)

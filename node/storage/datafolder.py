@@ -5,6 +5,8 @@ It must not know how the state follows from the blocks.
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,12 +16,13 @@ from msgspec.structs import asdict, replace
 from node.failures import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
-from node.storage.disk import Disk, File
+from node.storage.disk import Disk, File, written_whole
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
 CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
 CHAIN_SIZE_MAX = 4096  # bytes
+PROCESS_ID_SIZE_MAX = 20  # bytes
 # Folders of version 2 keep checksums and a mark of their blocks.
 VERSION = 2
 # The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
@@ -37,7 +40,7 @@ class ChainMark(Struct, frozen=True):
 
 
 class DataFolder:
-    """A folder, locked against other nodes until it is closed. Raises NodeError.
+    """A data folder, locked against other nodes until it is closed. Raises NodeError.
 
     `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
     has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
@@ -50,18 +53,18 @@ class DataFolder:
         try:
             make_folder(disk, path)
             self._lock = lock(disk, path)
-            try:
+            with closed_on_failure(self._lock):
                 found = read_chain(disk, path)
                 if found is not None:
                     require_chain(path, found, self._mark)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
-            except BaseException:
-                self._lock.close()
-                raise
-            if not len(self.log):
-                self.adopt()
+                with closed_on_failure(self.log):
+                    if not len(self.log):
+                        self.adopt()
+        except (NotADirectoryError, FileExistsError):
+            raise NodeError(f"{path}: a file is where the data folder should be; name another folder with --data") from None
         except OSError as error:
             raise DiskError(unusable(error, path)) from None
 
@@ -73,18 +76,12 @@ class DataFolder:
         """
         if not self._is_adopted:
             self.log.adopt()
-            temporary = self.path / f"{CHAIN_NAME}.new"
-            file = self._disk.open(temporary, create=True)
-            file.truncate(0)
-            file.write(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n", 0)
-            file.sync()
-            file.close()
-            self._disk.replace(temporary, self.path / CHAIN_NAME)
-            self._disk.sync_folder(self.path)
+            with written_whole(self._disk, self.path / CHAIN_NAME) as file:
+                file.write(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n", 0)
             self.is_verified = self._is_adopted = True
 
     def close(self) -> None:
-        """Sync and close the block log, and release the lock. Raises NodeError when the disk doesn't take it."""
+        """Sync and close the block log, and release the lock. Raises DiskError when the disk doesn't take it."""
         try:
             self.log.close()
         except OSError as error:
@@ -111,8 +108,10 @@ def read_chain(disk: Disk, folder: Path) -> ChainMark | None:
     if not disk.exists(path):
         return None
     file = disk.open_to_read(path)
-    data = file.read(CHAIN_SIZE_MAX, 0)
-    file.close()
+    try:
+        data = file.read(CHAIN_SIZE_MAX, 0)
+    finally:
+        file.close()
     advice = "put a good copy in its place, or remove it: then the next start checks all blocks"
     try:
         found = msgspec.json.decode(data, type=ChainMark)
@@ -154,10 +153,20 @@ def lock(disk: Disk, folder: Path) -> File:
     process id in the file is for the message only. The block log has a lock of its own, since anyone may remove this file.
     """
     file = disk.open(folder / LOCK_NAME, create=True)
-    if not file.lock():
-        owner = file.read(20, 0).decode("ascii", "replace").strip()
-        file.close()
-        raise NodeError(f"{folder} is in use by another node (process {owner}); stop that one, or use another folder")
-    file.truncate(0)
-    file.write(b"%d\n" % os.getpid(), 0)
+    with closed_on_failure(file):
+        if not file.lock():
+            owner = file.read(PROCESS_ID_SIZE_MAX, 0).decode("ascii", "replace").strip()
+            raise NodeError(f"{folder} is in use by another node (process {owner}); stop that one, or use another folder")
+        file.truncate(0)
+        file.write(b"%d\n" % os.getpid(), 0)
     return file
+
+
+@contextmanager
+def closed_on_failure(opened: File | BlockLog) -> Iterator[None]:
+    """Close a file or a log when the block raises."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise

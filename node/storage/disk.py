@@ -11,10 +11,12 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-READ_SIZE = 1 << 20
+READ_SIZE = 1 << 20  # bytes
+NEW = ".new"  # what the name of a file ends with while it is being written
 BOOT_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -191,6 +193,53 @@ class SystemDisk:
             return BOOT_PATH.read_text("ascii").strip()
         except OSError:
             return ""
+
+
+def read_whole(disk: Disk, path: Path) -> bytes:
+    """Return all bytes of a file, none where there is no such file."""
+    if not disk.exists(path):
+        return b""
+    file = disk.open_to_read(path)
+    try:
+        return file.read(file.size(), 0)
+    finally:
+        file.close()
+
+
+@contextmanager
+def written_whole(disk: Disk, path: Path) -> Iterator[File]:
+    """Open an empty file to write; when the block is left, it is synced and takes the name `path` in one step.
+
+    It has another name before, so that a reader finds the old file or the whole new one, whatever interrupts the writing.
+    When the block raises, the file is removed.
+    """
+    temporary = path.with_name(path.name + NEW)
+    file = disk.open(temporary, create=True)
+    try:
+        try:
+            file.truncate(0)
+            yield file
+            file.sync()
+        finally:
+            file.close()
+    except BaseException:
+        with suppress(OSError):
+            disk.remove(temporary)
+        raise
+    disk.replace(temporary, path)
+    disk.sync_folder(path.parent)
+
+
+def copy_part(disk: Disk, file: File, start: int, path: Path) -> None:
+    """Copy an open file, from a place on, to a path; return once the copy survives a loss of power."""
+    new = disk.open(path, create=True)
+    try:
+        for place in range(start, file.size(), READ_SIZE):
+            new.write(file.read(READ_SIZE, place), place - start)
+        new.sync()
+    finally:
+        new.close()
+    disk.sync_folder(path.parent)
 
 
 def opened(path: Path, flags: int) -> SystemFile:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from node.failures import FileError
 from node.storage.disk import File
-from node.storage.frames import frame_sums, frames_from, is_one_append, packed_entries, walk_back, whole_frame
+from node.storage.frames import SumsDigest, frame_sums, frames_from, is_one_append, walk_back, whole_frame
 from node.storage.marks import Mark
 from state.protocol.errors import ChainError
 from state.protocol.transaction import OFFSET, ZERO_ID, Wire, merkle_root
@@ -55,12 +55,11 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: Mark, kept: "array[in
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
     sums = array("I") if starts is None else frame_sums(log, starts, mark.end)
-    if starts is None or len(starts) != mark.number or crc32(packed_entries(sums)) != mark.sums:
-        trusted = kept if crc32(packed_entries(kept[: mark.number])) == mark.sums else None
+    if starts is None or len(starts) != mark.number or str(SumsDigest(sums)) != mark.sums:
+        trusted = kept if str(SumsDigest(kept[: mark.number])) == mark.sums else None
         raise damage(log, wire, path, trusted, mark)
     expected = kept[mark.number :]
-    places, end = after(log, wire, mark)
-    found = frame_sums(log, places, end)
+    places, found, end = after(log, wire, mark, expected)
     good = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(found, expected, strict=False)))
     end = end if good == len(places) else places[good]
     number = mark.number + good
@@ -87,17 +86,23 @@ def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
     return False
 
 
-def after(log: File, wire: Wire, mark: Mark) -> "tuple[array[int], int]":
-    """Return where the blocks after a mark begin, and where the last whole one ends."""
+def after(log: File, wire: Wire, mark: Mark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
+    """Return where the blocks after a mark begin, their checksums, and where the last whole one ends.
+
+    Walking back by the offsets is believed only when it leads to frames with the checksums that are expected, and at most one more: the
+    last bytes of a torn end can look like an offset. Otherwise the blocks are read one after another.
+    """
     size = log.size()
     places = walk_back(log, size, mark.end)
-    if places is not None:
-        return places, size
+    if places is not None and len(places) <= len(expected) + 1:
+        found = frame_sums(log, places, size)
+        if found[: len(expected)] == expected[: len(found)]:
+            return places, found, size
     places, end = array("Q"), mark.end
     for _, start, length in frames_from(log, wire, mark.end, mark.number + 1):
         places.append(start)
         end = start + length
-    return places, end
+    return places, frame_sums(log, places, end), end
 
 
 def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:

@@ -6,6 +6,8 @@ It reads only, and knows neither the other files of a folder nor which block is 
 import sys
 from array import array
 from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Self
 from zlib import crc32
 
 from node.failures import FileError
@@ -17,6 +19,8 @@ from state.protocol.transaction import OFFSET, SignedBlock, Wire, block_number
 
 CHUNK_SIZE = 1 << 20
 WINDOW_SIZE = 1 << 16
+DIGEST_SIZE = 16
+NO_SUMS = array("I")
 FRAME_SIZE_MAX = COIN_MAX_BLOCK_SIZE + OFFSET.size
 assert array("Q").itemsize == OFFSET.size
 assert array("I").itemsize == 4
@@ -165,6 +169,29 @@ def entries(data: bytes, kind: str) -> "array[int]":
     if sys.byteorder == "big":
         found.byteswap()
     return found
+
+
+class SumsDigest:
+    """A digest (BLAKE2b) of the checksums of all frames up to one, from which the next one's follows.
+
+    A CRC-32 of the checksums wouldn't do: it is linear, as they are, so that the same change of two bytes at some distances cancels out.
+    """
+
+    __slots__ = ("_hash",)
+
+    def __init__(self, sums: "array[int]" = NO_SUMS) -> None:
+        self._hash = blake2b(packed_entries(sums), digest_size=DIGEST_SIZE)
+
+    def after(self, entry: bytes) -> Self:
+        """Return the digest with one more checksum, in its packed form; this one stays as it is."""
+        made = type(self)()
+        made._hash = self._hash.copy()
+        made._hash.update(entry)
+        return made
+
+    def __str__(self) -> str:
+        """Return it as hex digits."""
+        return self._hash.hexdigest()
 
 
 def packed_entries(values: "array[int]") -> bytes:

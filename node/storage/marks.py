@@ -18,7 +18,7 @@ PLACE_SIZE = 512  # bytes; a sector, so that no write touches the other mark
 class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a block log is known to hold.
 
-    `end` is where the frame of the last block ends, `sums` the CRC-32 of the checksums of all frames up to there (see `BlockLog`). `boot`
+    `end` is where the frame of the last block ends, `sums` the digest of the checksums of all frames up to there (`SumsDigest`). `boot`
     names the time since the machine was started; `is_closed` is set by a node that has ended in order.
     """
 
@@ -26,7 +26,7 @@ class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     number: int
     id: str
     end: int
-    sums: int
+    sums: str
     boot: str
     is_closed: bool = False
 
@@ -44,9 +44,9 @@ class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return None
 
 
-def read_mark(file: File) -> Mark | None:
-    """Return the newest good mark of a file; None if it has none."""
-    found = [Mark.unpacked(file.read(PLACE_SIZE, place * PLACE_SIZE)) for place in (0, 1)]
+def newest_mark(data: bytes) -> Mark | None:
+    """Return the newest good mark in the bytes of a file; None if it has none."""
+    found = [Mark.unpacked(data[start : start + PLACE_SIZE]) for start in (0, PLACE_SIZE)]
     return max((mark for mark in found if mark is not None), key=lambda mark: mark.serial, default=None)
 
 

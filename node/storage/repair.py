@@ -11,10 +11,10 @@ from node.failures import NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
 from node.storage.datafolder import VERSION, read_chain
-from node.storage.disk import Disk, File
+from node.storage.disk import Disk, File, read_whole
 from node.storage.examine import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.frames import entries, packed_entries
-from node.storage.marks import read_mark
+from node.storage.marks import newest_mark
 from state.protocol.transaction import Wire
 
 
@@ -88,26 +88,11 @@ def locked(folder: Path, disk: Disk) -> File:
     return log
 
 
-def content(folder: Path, name: str, disk: Disk) -> bytes:
-    """Return what is in a file of the folder, nothing if it isn't there."""
-    if not disk.exists(folder / name):
-        return b""
-    file = disk.open_to_read(folder / name)
-    try:
-        return file.read(file.size(), 0)
-    finally:
-        file.close()
-
-
 def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
     """Return what is in a folder whose log is open."""
     path, size = folder / LOG_NAME, log.size()
-    kept = entries(content(folder, SUMS_NAME, disk), "I")
-    mark = None
-    if disk.exists(folder / MARK_NAME):
-        file = disk.open_to_read(folder / MARK_NAME)
-        mark = read_mark(file)
-        file.close()
+    kept = entries(read_whole(disk, folder / SUMS_NAME), "I")
+    mark = newest_mark(read_whole(disk, folder / MARK_NAME))
     mended: list[str] = []
     reason = ""
     try:
@@ -126,7 +111,7 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
             reason = f"damaged at byte {end}, after block {good}"
         elif end < size:
             mended.append(f"{size - end} bytes at the end are not whole, and are cut off at the next start")
-        if content(folder, INDEX_NAME, disk) != packed_entries(layout.starts):
+        if read_whole(disk, folder / INDEX_NAME) != packed_entries(layout.starts):
             mended.append(f"{INDEX_NAME} doesn't agree with the log, and is made anew at the next start")
     except Damaged as error:
         reason, good, end = error.reason, error.good, error.end

@@ -11,12 +11,12 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from node.storage.disk import Disk
+from node.storage.disk import Disk, read_whole
 from node.storage.marks import PLACE_SIZE, sealed, unsealed
 
 
 class Switch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to do: keep blocks 1 to `number`, which end at byte `end` and whose checksums have the checksum `sums`; then write `size` bytes.
+    """What to do: keep blocks 1 to `number`, which end at byte `end` and whose checksums have the digest `sums`; then write `size` bytes.
 
     `serial` is that of the mark before it: a mark with a greater one was written after the switch was made.
     """
@@ -24,7 +24,7 @@ class Switch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     serial: int
     number: int
     end: int
-    sums: int
+    sums: str
     size: int
     check: int
 
@@ -48,7 +48,7 @@ class Pending(Struct, frozen=True):
 
 
 def write_switch(disk: Disk, path: Path, switch: Switch, data: bytes) -> None:
-    """Write a switch to a file and sync it with its name; when this fails, there is no such file."""
+    """Write a switch to a file and sync it with its name; when this fails, there may be no such file, or one that isn't whole."""
     file = disk.open(path, create=True)
     try:
         file.truncate(0)
@@ -61,13 +61,7 @@ def write_switch(disk: Disk, path: Path, switch: Switch, data: bytes) -> None:
 
 def read_switch(disk: Disk, path: Path) -> Pending | None:
     """Return the switch that was interrupted, if there is one and its file is whole."""
-    if not disk.exists(path):
-        return None
-    file = disk.open_to_read(path)
-    try:
-        return Pending.unpacked(file.read(file.size(), 0))
-    finally:
-        file.close()
+    return Pending.unpacked(read_whole(disk, path))
 
 
 def drop_switch(disk: Disk, path: Path) -> None:

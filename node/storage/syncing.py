@@ -32,7 +32,7 @@ def sync_policy(text: str) -> SyncPolicy:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise NodeError(f"--sync {text}: expected block, never, or a number of seconds above 0")
+        raise NodeError(f"--sync {text!r}: expected block, never, or a number of seconds above 0")
     return SyncPolicy(seconds)
 
 

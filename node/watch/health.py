@@ -10,6 +10,7 @@ from node.processor import Processor
 from node.producer import Producer
 from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
+from node.watch.loop import LoopTurns
 from node.watch.room import Room
 from rpc.service.envelope import encoded
 from rpc.service.transport.asgi import PageReply
@@ -33,6 +34,7 @@ class Parts(Struct, kw_only=True):
     producer: Producer | None = None
     log: BlockLog | None = None
     room: Room | None = None
+    loop: LoopTurns | None = None
 
 
 def trouble(parts: Parts) -> str:

@@ -55,6 +55,7 @@ class Metrics:
         yield from chain_families(parts)
         yield from counted(parts.counters)
         yield from queue_families(parts)
+        yield from loop_families(parts)
         yield from table_families(parts.chain.state)
         yield from disk_families(parts)
         yield counter("coind_log_lines_lost", "Lines of the log that nobody took", self._lines_lost())
@@ -127,6 +128,15 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
         yield gauge("coind_guests_held", "What connections hold", labels=("kind",), values=amounts)
         yield gauge("coind_guests_held_max", "How much of it they may hold", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Writes that can be undone", len(parts.chain.state.journal))
+
+
+def loop_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield how long the turns of the event loop take, in which nobody else is served."""
+    if parts.loop is not None:
+        yield histogram("coind_loop_turn_seconds", "Turns of the event loop", [((), parts.loop.turns)])
+        seconds, processor = parts.loop.longest()
+        yield gauge("coind_loop_turn_longest_seconds", "The longest turn of the last minute or two", seconds)
+        yield gauge("coind_loop_turn_longest_processor_seconds", "The most processor time of a turn in the last minute or two", processor)
 
 
 def table_families(state: State) -> "Iterator[Metric]":

@@ -6,42 +6,84 @@ damaged how follows from one seed.
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+
+from msgspec import Struct
+from structlog.testing import capture_logs
 
 from node.failures import NodeError
 from node.replay import TRUST_OWN
+from node.snapshots.folder import FOLDER_NAME as SNAPSHOTS
+from node.snapshots.folder import save
+from node.snapshots.starting import start_from_snapshot
 from node.storage.datafolder import DataFolder
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 from tests.attack.power import FOLDER, at_block_1, tree
-from tests.helpers.nodes import DEV, dev_chain
+from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk
 
 Files = dict[str, bytes]
 PAGES = (1, 64, 512, 4096)
 ADVICE = ("put a good copy", "put it back", "use another folder", "bin/coind blocks repair", "use the version")
+SYNCED, SNAPSHOT_HEIGHT, PARTING = 9, 40, 30  # blocks
+
+
+class Folder(Struct, frozen=True):
+    """A folder before it is damaged: its disk, its files by their path in it, its true head and the digest of the state there."""
+
+    disk: SimulatedDisk
+    files: Files
+    head: bytes
+    digest: str
+    is_killed: bool = False
+    has_snapshot: bool = False
 
 
 @cache
-def folders() -> tuple[tuple[SimulatedDisk, Files, SignedBlock, bool], ...]:
-    """Folders with the disk that they are on and their true head: stopped in order, and killed after a sync; on two branches each."""
+def folders() -> tuple[Folder, ...]:
+    """The folders: stopped in order, killed after a sync, and stopped with a snapshot; each on two branches."""
     found = []
     for is_killed in (False, True):
         for branch in tree().branches[:2]:
             disk = SimulatedDisk(7)
-            disk.make_folder(FOLDER.parent)
-            folder = DataFolder(FOLDER, DEV, tree().wire, disk)
-            for block in branch:
-                folder.log.append(block)
-                if block.number == 9:
-                    folder.log.sync()
-            if not is_killed:
-                folder.close()
-            content = {path.name: bytes(node.data) for path, node in disk.nodes.items()}
-            found.append((disk, content, branch[-1], is_killed))
-    return tuple(found)
+            fill(disk, branch, is_killed=is_killed)
+            found.append(Folder(disk, files_of(disk), branch[-1].id, tree().digests[branch[-1].id], is_killed=is_killed))
+    return (*found, *with_snapshots())
+
+
+def with_snapshots() -> Iterator[Folder]:
+    """Yield two folders of branches that part before the block of their snapshots' heads become irreversible."""
+    for missed in (0, 2):
+        chain = dev_chain()
+        while (number := chain.state.props.head_block_number) < SNAPSHOT_HEIGHT:
+            chain.push_transaction(transfer(chain, f"{number}"))
+            make_block(chain, missed if number == PARTING - missed * 10 else 0)
+        blocks = [block for number in range(1, SNAPSHOT_HEIGHT + 1) if (block := chain.block_by_number(number)) is not None]
+        head, digest = chain.state.props.head_block_id, state_digest(chain.state)
+        disk = SimulatedDisk(7)
+        fill(disk, blocks)
+        save(chain, FOLDER / SNAPSHOTS, disk)
+        yield Folder(disk, files_of(disk), head, digest, has_snapshot=True)
+
+
+def fill(disk: SimulatedDisk, blocks: Sequence[SignedBlock], *, is_killed: bool = False) -> None:
+    """Write blocks into a folder, and close it unless the node is killed."""
+    disk.make_folder(FOLDER.parent)
+    folder = DataFolder(FOLDER, DEV, tree().wire, disk)
+    for block in blocks:
+        folder.log.append(block)
+        if block.number == SYNCED:
+            folder.log.sync()
+    if not is_killed:
+        folder.close()
+
+
+def files_of(disk: SimulatedDisk) -> Files:
+    """Return all files of the folder."""
+    return {str(path.relative_to(FOLDER)): bytes(node.data) for path, node in disk.nodes.items()}
 
 
 def flip(data: bytes, dice: random.Random) -> bytes:
@@ -90,8 +132,10 @@ def leave_out(data: bytes, dice: random.Random) -> bytes:
 KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwrite, swap, cut, add, leave_out)
 
 
-def damaged(files: Files, other: Files, ends: list[int], dice: random.Random, count: int) -> tuple[Files, list[str]]:
+def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:
     """Return the files of a folder after some damages, and what was done. Only one file becomes another chain's."""
+    index = files["block_log.index"]
+    ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
     found, done = dict(files), []
     for _ in range(count):
         name = dice.choice([name for name in sorted(found) if found[name]])
@@ -100,7 +144,8 @@ def damaged(files: Files, other: Files, ends: list[int], dice: random.Random, co
             del found[name]
             done.append(f"{name} deleted")
         elif kind == 1 and not done:
-            found[name] = other[name]
+            # Snapshots are named after their blocks.
+            found[name] = other.get(name) or next(other[each] for each in other if each.startswith(SNAPSHOTS))
             done.append(f"{name} of another chain")
         elif kind == 2:
             found["block_log"] = found.get("block_log", b"")[: dice.choice(ends)]
@@ -112,21 +157,28 @@ def damaged(files: Files, other: Files, ends: list[int], dice: random.Random, co
     return found, done
 
 
-def start(files: Files, boot_of: SimulatedDisk) -> tuple[bytes, str]:
-    """Start from files, as the node does; returns the head's id and the digest of the state. Raises NodeError."""
+def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[bytes, str, bool]:
+    """Start from files, as the node does; returns the head's id, the digest of the state, and whether a snapshot was taken up.
+
+    `is_plain`: the blocks are of the tree, whose first one need not be applied again. Raises NodeError.
+    """
     disk = SimulatedDisk(1)
     disk.set_boot(boot_of.boot())
-    disk.make_folder(FOLDER)
+    disk.make_folder(FOLDER if is_plain else FOLDER / SNAPSHOTS)
     for name, data in files.items():
         file = disk.open(FOLDER / name, create=True)
         file.write(data, 0)
         file.sync()
     disk.sync_folder(FOLDER)
     folder = DataFolder(FOLDER, DEV, tree().wire, disk)
-    chain = at_block_1() if len(folder.log) else dev_chain()
-    blocks = folder.log.blocks(1)
+    chain = at_block_1() if is_plain and len(folder.log) else dev_chain()
+    loaded = start_from_snapshot(chain, folder, disk) if folder.is_verified else None
+    for deferred in () if loaded is None else loaded.left:
+        while not deferred.is_done:
+            deferred.advance()
+    blocks = folder.log.blocks(1 if loaded is None else loaded.head.number + 1)
     for block in blocks:
-        if block.number == 1:
+        if block.number <= chain.state.props.head_block_number:
             assert block.id == chain.state.props.head_block_id
             continue
         try:
@@ -136,30 +188,29 @@ def start(files: Files, boot_of: SimulatedDisk) -> tuple[bytes, str]:
     blocks.close()
     folder.adopt()
     folder.close()
-    return chain.state.props.head_block_id, state_digest(chain.state)
+    return chain.state.props.head_block_id, state_digest(chain.state), loaded is not None
 
 
 def attack(seed: int) -> str:
     """Damage a folder and start from it; returns the outcome."""
     dice = random.Random(seed)
     place = dice.randrange(len(folders()))
-    disk, files, head, is_killed = folders()[place]
-    other = folders()[place ^ 1][1]
-    index = files["block_log.index"]
-    ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
+    folder, other = folders()[place], folders()[place ^ 1]
     # Of the blocks after the last sync only log and checksums know: after a kill both may not be damaged at once.
-    count = 1 if is_killed else dice.choice((1, 1, 1, 2))
-    found, done = damaged(files, other, ends, dice, count)
+    count = 1 if folder.is_killed else dice.choice((1, 1, 1, 2))
+    found, done = damaged(folder.files, other.files, dice, count)
     try:
-        head_id, digest = start(found, disk)
+        head_id, digest, is_from_snapshot = start(found, folder.disk, is_plain=not folder.has_snapshot)
     except NodeError as error:
         text = str(error)
         assert str(FOLDER) in text, f"{done}: {text}"
         assert any(advice in text for advice in ADVICE), f"{done}: {text}"
         return "refused"
-    assert head_id == head.id, f"{done}: believed, head {int.from_bytes(head_id[:4], 'big')}"
-    assert digest == tree().digests[head.id], f"{done}: another state"
-    return "started, as it was"
+    assert head_id == folder.head, f"{done}: believed, head {int.from_bytes(head_id[:4], 'big')}"
+    assert digest == folder.digest, f"{done}: another state"
+    if folder.has_snapshot:
+        return "started as it was, from the snapshot" if is_from_snapshot else "started as it was, without the snapshot"
+    return "started as it was"
 
 
 def run(count: int, seed: int) -> dict[str, int]:
@@ -167,7 +218,8 @@ def run(count: int, seed: int) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         try:
-            counts[attack(each)] += 1
+            with capture_logs():
+                counts[attack(each)] += 1
         except Exception as error:  # whatever it is, the seed must be named
             raise AssertionError(f"python -m tests.attack damage --count 1 --seed {each}: {error!r}") from error
     return dict(counts)

@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -34,6 +35,7 @@ BLOCK_SECONDS_MAX = 0.5
 ASK_SECONDS = 0.05
 WARM_UP_SECONDS = 5
 ASK_TIMEOUT = 30.0
+LOOK_SECONDS = 30.0
 # Attackers are elsewhere in truth: here they get what the node leaves of the processors.
 NICE = 10
 PROCESSES = 1
@@ -73,21 +75,33 @@ class Watcher:
         self._node = node
         self._head = 0
         self._starved = 0.0
+        self._ran = 0.0
+        self._turns = (0.0, 0.0)
         self._lock = threading.Lock()
 
     def watch(self, seconds: float) -> None:
         """Ask from two addresses for some time."""
         threads = [threading.Thread(target=self._watch, args=(source, time.monotonic() + seconds)) for source in self.waits]
+        before = self._node.processor_seconds()
         for thread in threads:
             thread.start()
+        until = time.monotonic() + seconds
+        time.sleep(min(seconds, WARM_UP_SECONDS))
+        while time.monotonic() < until:
+            time.sleep(min(LOOK_SECONDS, max(0.0, until - time.monotonic())))
+            self._note_turns()
         for thread in threads:
             thread.join()
-        self._starved = self._node.starved_seconds()
+        ran, starved = self._node.processor_seconds()
+        self._ran, self._starved = ran - before[0], starved - before[1]
 
     def judged(self) -> dict[str, int]:
         """The figures in milliseconds; raises AssertionError where they are too large."""
         figures = {"blocks": len(self.late), "latest_block_ms": milliseconds(max(self.late, default=0.0))}
+        # What the machine contributes: the time in which the node wanted a processor and others had it, beside the time that it had one.
         figures["ms_without_a_processor"] = milliseconds(self._starved)
+        figures["ms_with_a_processor"] = milliseconds(self._ran)
+        figures["longest_turn_ms"], figures["longest_turn_processor_ms"] = map(milliseconds, self._turns)
         for source, name in ((ORDINARY, "health"), (CROWDED, "health_from_an_attacker's_address")):
             waits = sorted(self.waits[source])
             assert waits, f"nobody was answered at {source}"
@@ -100,6 +114,15 @@ class Watcher:
         assert not self.refused[ORDINARY], f"an ordinary client was turned away from /health: {figures}"
         assert figures["latest_block_ms"] <= BLOCK_SECONDS_MAX * 1000, f"a block was late: {figures}"
         return figures
+
+    def _note_turns(self) -> None:
+        """Note the longest turn of the node's event loop."""
+        client = Client(self._node)
+        shown = client.ask("GET", "/metrics")[1].decode()
+        client.close()
+        found = [re.search(rf"^coind_loop_turn_longest_{name} (\S+)$", shown, re.MULTILINE) for name in ("seconds", "processor_seconds")]
+        first, second = (0.0 if each is None else float(each[1]) for each in found)
+        self._turns = max(self._turns[0], first), max(self._turns[1], second)
 
     def _watch(self, source: str, until: float) -> None:
         warm = time.monotonic() + WARM_UP_SECONDS

@@ -87,9 +87,10 @@ class Node:
         assert found is not None
         return int(found[1])
 
-    def starved_seconds(self) -> float:
-        """How long it has been ready to run while others had the processors: the fault of the machine, not of the node."""
-        return int(Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    def processor_seconds(self) -> tuple[float, float]:
+        """How long it has run, and been ready to run while others had the processors: the fault of the machine, not of the node."""
+        ran, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()
+        return int(ran) / 1e9, int(waited) / 1e9
 
     def descriptors(self) -> int:
         """The number of files and sockets that it has open."""

@@ -338,12 +338,18 @@ def _post(target: Target, body: bytes) -> bytes:
     return head(f"POST {target.path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}") + body
 
 
+def _page(path: bytes) -> bytes:
+    return head(b"GET %s HTTP/1.1" % path, "Host: x")
+
+
 _BATCH = json.dumps([{"jsonrpc": "2.0", "method": "condenser_api.get_config", "params": [], "id": i} for i in range(1000)]).encode()
 
 FLOODS: dict[str, Flood] = {
     "connects": _connects,
     "trickle": _trickle,
     "calls": lambda target, stop: _again(target, stop, b"", _post(target, target.call) * 20),
+    "pages": lambda target, stop: _again(target, stop, b"", _page(b"/health") * 50),
+    "metrics": lambda target, stop: _again(target, stop, b"", _page(b"/metrics") * 20),
     "batches": lambda target, stop: _again(target, stop, b"", _post(target, _BATCH)),
     "small chunks": lambda target, stop: _again(
         target, stop, head("POST / HTTP/1.1", "Host: x", "Transfer-Encoding: chunked"), b"1\r\n \r\n" * 10_000

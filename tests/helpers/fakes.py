@@ -1,6 +1,7 @@
 """A chain, and methods with the reference's parameters but without a state: what they return is handed to them."""
 
 import enum
+import json
 from typing import Annotated, Any
 
 import rpc.api.jsonrpc  # noqa: F401 - it declares its methods
@@ -59,6 +60,23 @@ def fake_service(results: Results, wire: Wire | None = None) -> Service:
     """A service of the fakes and of jsonrpc."""
     own = [declared for declared in METHODS.values() if declared.group == "jsonrpc"]
     return Service([*FAKES.values(), *own], wire=wire or fake_wire(), results=results)
+
+
+async def ask(service: Service, body: bytes | str, local: bool = True) -> Any:
+    """Return the decoded answer to a body."""
+    reply = service.answer(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"), local)
+    return json.loads(reply if isinstance(reply, bytes) else await reply)
+
+
+async def call(service: Service, name: str, params: Any = None, local: bool = True) -> Any:
+    """Return the answer to a call of a method by name; without params when they are None."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": name} | ({} if params is None else {"params": params})
+    return await ask(service, json.dumps(request), local)
+
+
+def serving(registry: dict[str, Method], brand: str = "steem", plugins: tuple[str, ...] | None = None, **context: Any) -> Service:
+    """Return a service of these methods."""
+    return Service(registry.values(), wire=fake_wire(brand), plugins=plugins, state="the state", **context)
 
 
 class Order(enum.Enum):

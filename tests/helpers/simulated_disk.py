@@ -23,7 +23,7 @@ class _Node:
     """What is in a file: now, at its last sync, and the changes between."""
 
     def __init__(self, synced: bytes = b"") -> None:
-        self.synced = synced
+        self.synced = bytearray(synced)
         self.data = bytearray(synced)
         self.changes: list[tuple[int, bytes | None]] = []  # a place and what was written there, or a size and None: cut
         self.owner: SimulatedFile | None = None  # who has the lock
@@ -34,10 +34,9 @@ class _Node:
 
     def sync(self, count: int) -> None:
         """Let the first changes survive."""
-        synced = bytearray(self.synced)
         for place, data in self.changes[:count]:
-            apply(synced, place, data)
-        self.synced, self.changes = bytes(synced), self.changes[count:]
+            apply(self.synced, place, data)
+        del self.changes[:count]
 
 
 class SimulatedFile:
@@ -120,6 +119,7 @@ class SimulatedDisk:
         # Changes of names since their folder was synced: a name and its file, or a name and the name that takes its place (None: removed).
         self._changes: list[tuple[Path, _Node | Path | None]] = []
         self._fails_at = self._stops_at = -1
+        self._is_failing_once = False
         self._error = 0
         self._is_on = True
         self._boot = f"boot-{seed}-{self.random.getrandbits(64):016x}"
@@ -223,7 +223,7 @@ class SimulatedDisk:
         def twin(node: _Node) -> _Node:
             """A copy of a node, the same one for each of its names."""
             if id(node) not in twins:
-                copy = twins[id(node)] = _Node(node.synced)
+                copy = twins[id(node)] = _Node(bytes(node.synced))
                 copy.data, copy.changes = bytearray(node.data), list(node.changes)
             return twins[id(node)]
 
@@ -232,9 +232,13 @@ class SimulatedDisk:
         after._changes = [(name, twin(target) if isinstance(target, _Node) else target) for name, target in self._changes]
         return after
 
-    def fail_after(self, operations: int, error: int = errno.ENOSPC) -> None:
-        """After so many more operations that change something, let every one fail with a number of errno; never with a negative count."""
+    def fail_after(self, operations: int, error: int = errno.ENOSPC, *, is_once: bool = False) -> None:
+        """After so many more operations that change something, let every one fail with a number of errno, or only the next one.
+
+        With a negative count none fails any more.
+        """
         self._fails_at = self.operations + operations if operations >= 0 else -1
+        self._is_failing_once = is_once
         self._error = error
 
     def set_boot(self, boot: str) -> None:
@@ -254,8 +258,8 @@ class SimulatedDisk:
 
     @property
     def is_failing(self) -> bool:
-        """Whether an operation has failed by `fail_after`."""
-        return 0 <= self._fails_at < self.operations
+        """Whether an operation that is done now fails by `fail_after`."""
+        return 0 <= self._fails_at < self.operations and not (self._is_failing_once and self.operations > self._fails_at + 1)
 
     def begin(self) -> BaseException | None:
         """Count an operation that changes something; returns what it must raise after having done a part of its work, or None."""

@@ -387,6 +387,24 @@ async def test_a_block_that_cannot_be_kept_is_not_answered_for(
     assert (tmp_path / "block_log").read_bytes() == b""
 
 
+async def test_a_bug_in_writing_a_block_ends_the_node_like_a_full_disk(
+    nursery: trio.Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker, chain = dev_chain(), dev_chain()
+    processor = processor_of(chain, BlockLog(tmp_path, chain.state.wire))
+    nursery.start_soon(processor.run)
+
+    def wrong(_file: object, _data: object, _start: int) -> None:
+        raise IndexError
+
+    monkeypatch.setattr("node.storage.disk.SystemFile.write", wrong)
+    with pytest.raises(IndexError):
+        await processor.push_block(make_block(maker))
+    assert processor.broken.is_set()
+    with pytest.raises(PushFailed, match=r"the block log can't be written: an internal error \(IndexError\)"):
+        await processor.push_block(make_block(maker))
+
+
 def test_patience_is_measured_from_the_first_question() -> None:
     now = 0
     patience = Patience(200, lambda: now)

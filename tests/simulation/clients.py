@@ -23,6 +23,7 @@ SECONDS_BETWEEN_MAX = 4.0
 LIFETIMES = (15, 60, 600)
 OK, OVERLOADED, TOO_SLOW = 200, 503, 408
 INTERNAL = "internal error"
+UNWRITTEN = "the block log can't be written"  # a transaction may be in a block then, of which nobody knows whether it is on the disk
 SEND = (
     "condenser_api.broadcast_transaction",
     "network_broadcast_api.broadcast_transaction",
@@ -104,8 +105,8 @@ class Client:
         life = self._life()
         try:
             result = await self.call(method, [shown] if method.startswith("condenser_api") else {"trx": shown})
-        except Refusal:
-            sent.answer = "refused"
+        except Refusal as error:
+            sent.answer = "lost" if UNWRITTEN in str(error) else "refused"
         else:
             demand(kind != "invalid", f"an invalid transaction {trx.id.hex()} is taken")
             sent.answer = "accepted"

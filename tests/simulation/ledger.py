@@ -220,6 +220,7 @@ class Figures(Struct):
     lives: int = 0
     switches: int = 0
     restarts_compared: int = 0
+    snapshots_compared: int = 0
 
     def add(self, other: "Figures") -> None:
         """Add another run's figures."""

@@ -2,7 +2,6 @@
 runs, and says what may be expected of it.
 """
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from errno import EIO, ENOSPC
@@ -10,7 +9,6 @@ from errno import EIO, ENOSPC
 import trio
 
 from state.protocol.constants import COIN_BLOCK_INTERVAL
-from tests.helpers.simulated_disk import SimulatedDisk
 from tests.simulation.clients import WIRE, Refusal
 from tests.simulation.ledger import demand
 from tests.simulation.network import Manner, Unreachable, encoded, encoded_call
@@ -199,28 +197,13 @@ async def fail(world: World) -> None:
         world.is_disk_failing = True
         world.disturb(SECONDS_TO_DIE_MAX)
         error = world.draw.choice((ENOSPC, EIO))
-        if world.draw.random() < 0.5:
-            world.life.disk.fail_after(world.draw.randint(0, 30), error)
-        else:
-            fail_once(world.life.disk, world.draw.randint(0, 30), error)
+        world.life.disk.fail_after(world.draw.randint(0, 30), error, is_once=world.draw.random() < 0.5)
         if world.draw.random() < 0.5:
             await send_branch(world, is_good=True)
         await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
         demand(world.life.ended.is_set(), "the node goes on without a disk")
         world.is_disk_failing = False
         await recover(world, "failed")
-
-
-def fail_once(disk: SimulatedDisk, operations: int, error: int) -> None:
-    """Let the disk refuse one change, after so many, and take all others: those too by which the node ends."""
-    last = disk.operations + operations
-    begin = disk.begin
-
-    def begin_or_fail() -> BaseException | None:
-        failure = begin()
-        return OSError(error, os.strerror(error)) if disk.operations == last + 1 else failure
-
-    vars(disk)["begin"] = begin_or_fail
 
 
 async def rest_until(event: trio.Event, seconds: float) -> None:

@@ -17,10 +17,16 @@ from node.ending import first_of
 from node.failures import NodeError
 from node.node import Address, Settings, Site, run_site
 from node.processor import Processor
+from node.replay import TRUST_OWN
+from node.snapshots.saving import EVERY
 from node.storage.syncing import SyncPolicy
-from state.chain.chain import Move
+from state.chain.chain import Chain, Move
 from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.plugins.registry import enable
 from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.transaction import SignedBlock
+from state.snapshot.image import parts_of
 from state.tables import State
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
@@ -37,6 +43,9 @@ SLOTS_TO_START = 2
 SYNC_SLACK_SECONDS = 1.0
 POLICIES = (SyncPolicy(0), SyncPolicy(0), SyncPolicy(0.5), SyncPolicy(10), SyncPolicy(None))
 TROUBLE = ("warning", "error", "critical", "exception")
+SWITCHED = "switched to another branch"
+# What the node says when it can't make a block: true while the world holds it up.
+HELD_UP = ("slot missed", "not producing")
 
 End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 
@@ -60,6 +69,35 @@ class Life:
         self.processor: Processor | None = None
         self.ended_at = 0.0
         self.end: End = "stopped"
+        self.digest = ""  # of its state without what was pending, when it was last looked at
+        self._rewind = site.chain.rewind
+        vars(site.chain)["rewind"] = self._looked_at
+
+    def _looked_at(self) -> int:
+        """Look at the state before the chain is rewound for a snapshot, after which it can't be seen any more."""
+        self.look()
+        return self._rewind()
+
+    def look(self) -> None:
+        """Keep the digest of the state without what was pending. The chain is not used any more after its end, but by snapshots."""
+        chain = self.site.chain
+        chain.on_moved.clear()
+        chain.clear_pending()
+        self.digest = state_digest(chain.state)
+
+    def take_up(self) -> None:
+        """Note the blocks that the chain was at when it was started: those of a snapshot."""
+        chain = self.site.chain
+        for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
+            block = chain.block_by_number(number)
+            demand(block is not None, f"block {number} is missing after a start from a snapshot of block {chain.started_at}")
+            assert block is not None
+            self.branch.move(Move((), (block,)))
+
+    def move(self, move: Move) -> None:
+        """Note how the head has moved while the blocks are loaded."""
+        self.take_up()
+        self.branch.move(move)
 
     def acknowledge(self, trx_id: bytes, number: int) -> None:
         """Note that the node has answered for a block: no cut of the power may take it away under `--sync block`."""
@@ -116,6 +154,9 @@ class World:
         self._plugins = self.draw.choice((DEV.plugins, ()))  # all, or none, with which a block takes half of the time
         self.delay_max = 0.0  # of a sync, so far
         self._is_rough = False  # the last end was none in order, so that a start may have to mend something
+        self._snapshot_every = self.draw.choice((0, EVERY))  # blocks; as it is in a simulation, this means: at the end, or never
+        self._replayed: Chain | None = None  # follows the log from its first block on, where the node starts from snapshots
+        self._switches_said: list[tuple[int, str]] = []
 
     # -------------------------------------------------------------- running
 
@@ -189,6 +230,7 @@ class World:
             data=FOLDER,
             clock=self.clockwork.milliseconds,
             stopwatch=self.clockwork.stopwatch,
+            snapshot_every=self._snapshot_every,
             check_invariants=self._checks_every,
             disk=self.disk,
             sync=self._sync,
@@ -197,7 +239,7 @@ class World:
         site = Site(settings)
         life = Life(self._lives, site, self.disk, Branch(trio.current_time, self.rivals))
         life.sync_seconds = self._sync.seconds
-        site.chain.on_moved.append(life.branch.move)
+        site.chain.on_moved.append(life.move)
         self.life = life
         self.spawn(self._live, life)
         with trio.move_on_after(START_SECONDS_MAX) as patience:
@@ -230,7 +272,8 @@ class World:
         life = self.life
         assert life is not None
         moved = life.site.chain.on_moved
-        moved.remove(life.branch.move)
+        life.take_up()
+        moved.remove(life.move)
         owners = [getattr(listener, "__self__", None) for listener in moved]
         life.processor = next(owner for owner in owners if isinstance(owner, Processor))
         moved.append(self._moved)
@@ -284,6 +327,7 @@ class World:
             demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
         if before.end not in ("died", "died in a cut", "failed"):
             self._compare_digests(before, after, common)
+        self._compare_replay(after)
 
     def _require_whole(self, had: list[bytes], has: list[bytes], common: int, what: str) -> None:
         """Demand that nothing is missing after a death in the middle of a write: what it wrote is there as a whole, or not at all."""
@@ -299,16 +343,28 @@ class World:
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
         """Demand that the state of the dead node, without what was pending, is that which the new one has computed from the log."""
         chain = before.site.chain
-        chain.on_moved.clear()
-        chain.clear_pending()
-        props = chain.state.props
-        if common != after.loaded or props.last_irreversible_block_num >= common:
-            return
-        while props.head_block_number > common:
-            chain.pop_block()
-        chain.clear_pending()
-        demand(state_digest(before.state) == state_digest(after.state), f"the state after the restart at block {common} is another")
+        if not before.digest:
+            chain.on_moved.clear()
+            chain.clear_pending()
+            props = chain.state.props
+            if common != after.loaded or props.last_irreversible_block_num >= common:
+                return
+            while props.head_block_number > common:
+                chain.pop_block()
+            before.look()
+        demand(before.digest == state_digest(after.state), f"the state after the restart at block {common} is another")
         self.figures.restarts_compared += 1
+
+    def _compare_replay(self, after: Life) -> None:
+        """Demand that a start from a snapshot has led to what a replay of all blocks leads to, plugins included."""
+        if not after.site.chain.started_at:
+            return
+        blocks = [each.block for each in after.branch.seen]
+        replayed = self._replayed = followed(self._replayed, blocks, self._plugins)
+        ours, theirs = image(replayed.state), image(after.state)
+        for name in ours:
+            demand(ours[name] == theirs[name], f"{name} is another after a start from a snapshot than after a replay")
+        self.figures.snapshots_compared += 1
 
     # -------------------------------------------------------------- what is seen
 
@@ -332,8 +388,11 @@ class World:
     def _moved(self, move: Move) -> None:
         """Look at blocks as they become the main branch, unless they could not be written."""
         life = self.life
+        said, self._switches_said = self._switches_said, []
         if life is None or life.processor is None or life.processor.failure:
             return
+        expected = [(len(move.popped), move.applied[-1].id.hex())] if move.popped and move.applied else []
+        demand(said == expected, f"the log says that the node has switched as {said}, which has switched as {expected}")
         life.branch.move(move)
         wall = self.clockwork.milliseconds()
         for block in move.applied:
@@ -361,6 +420,13 @@ class World:
         """Keep an entry of the node's log that nobody should have to read, unless what happened explains it."""
         if event["log_level"] not in TROUBLE:
             return
+        if event["event"] == SWITCHED:
+            # Comes before the world is called, which looks whether it is true.
+            self._switches_said.append((event["blocks_undone"], event["head"]))
+            return
+        if event["event"] in HELD_UP and trio.current_time() <= self.disturbed_until:
+            self.note("log", event["event"])
+            return
         is_starting = self.life is not None and not self.life.decided.is_set()
         if (self._is_rough and is_starting) or self.is_disk_failing:
             self.note("log", event.get("event"))
@@ -386,3 +452,23 @@ def same(ones: list[bytes], others: list[bytes]) -> int:
             break
         count += 1
     return count
+
+
+def followed(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
+    """Return a chain that has replayed these blocks: the given one, moved on, or one from genesis if it has gone too far elsewhere."""
+    if chain is not None:
+        while (head := chain.head) is not None and (head.number > len(blocks) or blocks[head.number - 1].id != head.id):
+            if chain.irreversible >= head.number:
+                chain = None
+                break
+            chain.pop_block()
+            chain.clear_pending()
+    chain = chain or Chain(new_state(DEV, lambda fresh: enable(fresh, plugins)))
+    for block in blocks[chain.state.props.head_block_number :]:
+        chain.push_block(block, TRUST_OWN)
+    return chain
+
+
+def image(state: State) -> dict[str, bytes]:
+    """Return everything that a state and its plugins hold, by section."""
+    return {name: b"".join(part.dump()) for name, part in parts_of(state).items()}

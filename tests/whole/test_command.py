@@ -158,7 +158,24 @@ def test_mistakes_are_told(arguments: list[str], said: str) -> None:
 def test_what_is_no_command_is_told(arguments: list[str], said: str) -> None:
     done = coind(*arguments)
     assert done.returncode == 2
-    assert said in done.stdout + done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("coind: ")
+    assert said in last
+    assert last.endswith(" --help")
+    assert not done.stdout
+
+
+def test_a_file_in_place_of_the_folder_is_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for data in (file, file / "below"):
+        done = coind("run", "--http", "127.0.0.1:0", "--data", data)
+        assert done.returncode == 1
+        assert done.stderr == f"coind: {data}: a file is where the data folder should be; name another folder with --data\n"
+
+
+def test_the_help_shows_no_empty_defaults() -> None:
+    assert "()" not in coind("run", "--help").stdout + coind("snapshot", "save", "--help").stdout
 
 
 def test_an_address_in_use_is_told() -> None:

@@ -5,6 +5,7 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 """
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -28,7 +29,11 @@ BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
 WAITING_PER_SOCKET_MAX = 64
-BACKLOG_MAX = 4096
+# Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
+BACKLOG_MAX = 16_384
+# What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
+PAGE_KEPT_TIMES = 20
+PAGE_KEPT_SECONDS_MAX = 1.0
 IDLE_SECONDS_MAX = 75
 GRACE_SECONDS_MAX = 3
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
@@ -314,6 +319,24 @@ async def read_body(receive: Receive, held: Held, patience: trio.CancelScope) ->
         patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
 
 
+class Kept:
+    """A page that is not made again for a while: for PAGE_KEPT_TIMES the processor time that it needed, at most PAGE_KEPT_SECONDS_MAX."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._reply: PageReply | None = None
+        self._until = 0.0
+
+    def __call__(self) -> PageReply:
+        """Return what the page shows."""
+        if self._reply is None or time.perf_counter() >= self._until:
+            begun = time.thread_time()
+            self._reply = self._page()
+            seconds = PAGE_KEPT_TIMES * (time.thread_time() - begun)
+            self._until = time.perf_counter() + min(PAGE_KEPT_SECONDS_MAX, seconds)
+        return self._reply
+
+
 def page_app(pages: Pages) -> App:
     """Return the quart-trio app of the pages: each path shows what its function returns."""
     from quart import Response
@@ -323,8 +346,10 @@ def page_app(pages: Pages) -> App:
 
     def show(page: Page) -> Callable[[], Awaitable[Response]]:
         # Quart runs plain functions in threads, where the state must not be read.
+        kept = Kept(page)
+
         async def view() -> Response:
-            shown = page()
+            shown = kept()
             return Response(shown.body, shown.status, content_type=shown.content_type)
 
         return view

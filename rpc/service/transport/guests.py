@@ -8,6 +8,7 @@ the node isn't working for that one: so nobody can keep others out by holding on
 
 from collections.abc import Callable
 from enum import IntEnum
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 import trio
@@ -24,6 +25,7 @@ ADDRESS_SHARE, LOCAL_SHARE = 2, 8
 QUIET_SECONDS_MIN = 60
 # The network of one client: who has an IPv6 address has all addresses of its /64.
 IPV6_PREFIX = 64
+ADDRESSES_KEPT_MAX = 4096
 
 
 class Kind(IntEnum):
@@ -158,6 +160,7 @@ def bounds_for(connections: int = CONNECTIONS_MAX) -> Bounds:
     return Bounds(connections, max(1, connections // REQUESTS_SHARE), max(1, connections // SOCKETS_SHARE))
 
 
+@lru_cache(ADDRESSES_KEPT_MAX)
 def address_of(host: str) -> tuple[str, bool]:
     """Return what stands for a client, its IPv4 address or the /64 of its IPv6 address, and whether it is a loopback one."""
     try:

@@ -4,7 +4,7 @@ whoever waits for a page or a block waits for a few short turns. It knows no pro
 
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import trio
 
@@ -13,8 +13,19 @@ SLICE_SECONDS = 0.005
 RELEASED_MAX = 64
 
 
+class _Turn:
+    """What begins when it is its turn; it is passed over when it is over before."""
+
+    __slots__ = ("begin", "is_over")
+
+    def __init__(self, begin: Callable[[], None]) -> None:
+        self.begin = begin
+        self.is_over = False
+
+
 class Intake(trio.abc.Instrument):
-    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns. Requests for pages never wait.
+    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns. Requests for pages have turns of their own,
+    which come first and are at most half of all, so that they wait for other pages only.
 
     It watches the loop as an instrument of trio: `after_io_wait` begins a turn.
     """
@@ -23,7 +34,8 @@ class Intake(trio.abc.Instrument):
         self._pages = frozenset(pages)
         self._starts = tuple(f"{verb} {path} ".encode() for path in pages for verb in ("GET", "HEAD"))
         self._begun = time.perf_counter()
-        self._waiting: dict[str, deque[trio.Event]] = {}
+        self._waiting: dict[str, deque[_Turn]] = {}
+        self._waiting_for_pages: dict[str, deque[_Turn]] = {}
         self._is_wanted = trio.Event()
         self._released = 1
 
@@ -39,18 +51,35 @@ class Intake(trio.abc.Instrument):
         """Whether a path is that of a page."""
         return path in self._pages
 
-    async def enter(self, address: str) -> None:
+    async def enter(self, address: str, *, is_page: bool = False) -> None:
         """Wait until input of an address may be worked on; not a checkpoint when that is now."""
-        if not self._waiting and time.perf_counter() - self._begun < SLICE_SECONDS:
+        if self._is_open(is_page):
             return
-        turn = trio.Event()
-        self._waiting.setdefault(address, deque()).append(turn)
-        self._is_wanted.set()
+        entered = trio.Event()
+        turn = self._wait(address, entered.set, is_page)
         try:
-            await turn.wait()
+            await entered.wait()
         except trio.Cancelled:
-            turn.set()  # so that it is passed over
+            turn.is_over = True
             raise
+
+    def start(self, address: str, begin: Callable[[], None], *, is_page: bool = False) -> None:
+        """Begin to work on input of an address, now or when it is its turn."""
+        if self._is_open(is_page):
+            begin()
+        else:
+            self._wait(address, begin, is_page)
+
+    def _is_open(self, is_page: bool) -> bool:
+        waiting = self._waiting_for_pages if is_page else self._waiting
+        return not waiting and time.perf_counter() - self._begun < SLICE_SECONDS
+
+    def _wait(self, address: str, begin: Callable[[], None], is_page: bool) -> _Turn:
+        turn = _Turn(begin)
+        waiting = self._waiting_for_pages if is_page else self._waiting
+        waiting.setdefault(address, deque()).append(turn)
+        self._is_wanted.set()
+        return turn
 
     async def run(self) -> None:
         """Let in what waits: in each turn of the loop as much as the turn before had time for."""
@@ -63,19 +92,28 @@ class Intake(trio.abc.Instrument):
                 seconds = time.perf_counter() - seconds
                 self._released = max(1, self._released // 2) if seconds > SLICE_SECONDS else min(RELEASED_MAX, self._released + 1)
                 self._release(self._released)
-                if not self._waiting:
+                if not self._waiting and not self._waiting_for_pages:
                     self._is_wanted = trio.Event()
         finally:
             trio.lowlevel.remove_instrument(self)
 
     def _release(self, count: int) -> None:
-        """Let in so many, one of each address after another."""
-        while count and self._waiting:
-            address = next(iter(self._waiting))
-            turns = self._waiting.pop(address)
-            turn = turns.popleft()
-            if turns:
-                self._waiting[address] = turns
-            if not turn.is_set():
-                turn.set()
-                count -= 1
+        """Let in so many, pages first."""
+        for_pages = count if not self._waiting else (count + 1) // 2
+        count -= for_pages - _let_in(self._waiting_for_pages, for_pages)
+        # Also when a turn has time for one only, both go on.
+        _let_in(self._waiting, max(1, count))
+
+
+def _let_in(waiting: dict[str, deque[_Turn]], count: int) -> int:
+    """Let in so many, one of each address after another; returns how many more there could have been."""
+    while count and waiting:
+        address = next(iter(waiting))
+        turns = waiting.pop(address)
+        turn = turns.popleft()
+        if turns:
+            waiting[address] = turns
+        if not turn.is_over:
+            turn.begin()
+            count -= 1
+    return count

@@ -3,7 +3,6 @@
 import errno
 import socket
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import trio
@@ -13,11 +12,12 @@ from hypercorn.typing import ASGIFramework
 from hypercorn.utils import repr_socket_addr, wrap_app
 
 from rpc.service.transport.connection import Complaints, Connection
-from rpc.service.transport.guests import Guests
+from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
+from rpc.service.transport.lobby import Lobby, Newcomer
 
-# How many connections are accepted before everything else has its turn.
-ACCEPTED_AT_ONCE_MAX = 64
+# How many connections are accepted before everything else has its turn: some 10 ms of work.
+ACCEPTED_AT_ONCE_MAX = 256
 # After the operating system had no room for a connection.
 FULL_SECONDS = 0.1
 # A peer that is silent is asked after so many seconds, and given up after so many questions without an answer.
@@ -54,33 +54,33 @@ async def listen(
         _prepare(each, config.backlog)
     connections: set[Connection] = set()
 
-    async def serve(connection: Connection, run: Callable[[], Awaitable[None]]) -> None:
+    async def serve(connection: Connection, guest: Guest, data: bytes) -> None:
         try:
-            await run()
+            await connection.run(guest, data, handle, context, complaints, is_http2=is_http2)
         finally:
             connections.discard(connection)
 
     async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
 
-        def take(accepted: socket.socket, peer: Any) -> None:
-            connection = Connection(accepted, peer, config, guests, intake)
-            guest = guests.enter(connection.client[0], connection.cut)
-            if guest is None:
-                connection.cut()
-            else:
-                connections.add(connection)
-                nursery.start_soon(serve, connection, partial(connection.run, guest, handle, context, complaints, is_http2=is_http2))
+        def begin(newcomer: Newcomer, data: bytes) -> None:
+            connection = Connection(newcomer.line, newcomer.peer, config, guests, intake)
+            newcomer.guest.cut = connection.cut
+            connections.add(connection)
+            nursery.start_soon(serve, connection, newcomer.guest, data)
 
+        lobby = Lobby(guests, intake, begin, config.keep_alive_timeout)
         try:
             async with trio.open_nursery() as accepting:
+                accepting.start_soon(lobby.run)
                 for each in sockets:
-                    accepting.start_soon(_accept, each, take)
+                    accepting.start_soon(_accept, each, lobby.take)
                 task_status.started([f"http://{repr_socket_addr(each.family, each.getsockname())}" for each in sockets])
                 await shutdown()
                 accepting.cancel_scope.cancel()
         finally:
             for each in sockets:
                 each.close()
+            lobby.close()
         await context.terminated.set()
         for connection in list(connections):
             connection.end_when_idle()

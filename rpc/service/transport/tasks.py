@@ -106,8 +106,7 @@ class Tasks:
     async def _run(self, app: AppWrapper, scope: Any, inbox: Inbox, send: Callable[[Any], Awaitable[None]]) -> None:
         """Run a request to its end. What it raises is a bug of ours, and ends this request only."""
         try:
-            if not self._intake.is_page(scope["path"]):
-                await self._intake.enter(self._address)
+            await self._intake.enter(self._address, is_page=self._intake.is_page(scope["path"]))
             await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
         except* Exception as errors:
             if self._bugs.lets_through():

@@ -1,12 +1,14 @@
 """What a start finds out: damage anywhere, missing blocks, other files; what it mends, and what it refuses with the way out."""
 
+import errno
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from node.failures import FileError, NodeError
+from node.failures import DiskError, FileError, NodeError
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from node.storage.repair import check, repair
@@ -198,9 +200,11 @@ def test_a_log_that_vanishes_is_noticed_and_saved(tmp_path: Path, made: tuple[Wi
     if is_replaced:
         (tmp_path / "block_log").write_bytes(b"")
     name = "block_log.rescued-1" if is_replaced else "block_log"
-    with pytest.raises(OSError, match=rf"removed or replaced while the node ran; its 10 blocks are in .*/{name} again"):
-        data.log.append(blocks[10])
+    for _ in range(2):
+        with pytest.raises(OSError, match=rf"removed or replaced while the node ran; its 10 blocks are in .*/{name} again"):
+            data.log.append(blocks[10])
     assert (tmp_path / name).read_bytes() == whole
+    assert len(list(tmp_path.glob("block_log.rescued-*"))) == is_replaced
     data.close()
     if not is_replaced:
         again = DataFolder(tmp_path, DEV, wire)
@@ -236,6 +240,77 @@ def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[Si
         again = DataFolder(path, DEV, made[0], disk.crash() if is_power else disk.kill())
         found.add(again.log.head.id)
     assert found == {old[-1].id, new[-1].id}
+
+
+@pytest.mark.parametrize("is_power", [False, True])
+@pytest.mark.parametrize("is_once", [False, True])
+def test_a_switch_whose_writing_fails_leaves_one_branch_whole_although_the_node_ends_in_order(
+    made: tuple[Wire, list[SignedBlock]], is_power: bool, is_once: bool
+) -> None:
+    one, other = dev_chain(), dev_chain()
+    old = [make_block(one) for _ in range(12)]
+    for block in old[:4]:
+        other.push_block(block)
+    new = [*old[:4], *[make_block(other, 1 if not i else 0) for i in range(9)]]
+    found = set()
+    path = Path("/data")
+    wire = made[0]
+    is_done = False
+    operations = 0
+    while not is_done:
+        disk = SimulatedDisk(operations)
+        data = DataFolder(path, DEV, wire, disk)
+        for block in old:
+            data.log.append(block)
+        data.log.sync()
+        disk.fail_after(operations, errno.EIO, is_once=is_once)
+        try:
+            data.log.switch(tuple(reversed(old[4:])), tuple(new[4:]))
+            is_done = True
+        except OSError:
+            with suppress(DiskError):
+                data.close()
+        again = DataFolder(path, DEV, wire, disk.crash() if is_power else disk.kill())
+        blocks = old if again.log.head.id == old[-1].id else new
+        assert [again.log.packed(block.number) for block in blocks] == [wire.pack_block(block) for block in blocks]
+        assert len(again.log) == len(blocks)
+        found.add(again.log.head.id)
+        again.close()
+        operations += 1
+    assert operations > 10
+    assert found == {old[-1].id, new[-1].id}
+
+
+def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wire, list[SignedBlock]]) -> None:
+    disk = SimulatedDisk(1)
+    data = DataFolder(Path("/data"), DEV, made[0], disk)
+    data.log.append(made[1][0])
+    disk.fail_after(0, errno.EIO, is_once=True)
+    with pytest.raises(OSError, match="Input/output error"):
+        data.log.sync()
+    with pytest.raises(OSError, match="an earlier change has failed"):
+        data.log.sync()
+    synced = disk.syncs
+    data.close()
+    assert disk.syncs == synced
+    # The block was written, and nothing has vouched for it.
+    assert len(DataFolder(Path("/data"), DEV, made[0], disk.crash()).log) <= 1
+
+
+def test_a_folder_that_the_disk_fails_at_the_start_is_free_again(made: tuple[Wire, list[SignedBlock]]) -> None:
+    path, opened = Path("/data"), []
+    for operations in range(30):
+        disk = SimulatedDisk(operations)
+        disk.fail_after(operations)
+        try:
+            DataFolder(path, DEV, made[0], disk).close()
+        except DiskError:
+            opened.append(False)
+        else:
+            opened.append(True)
+        disk.fail_after(-1)
+        DataFolder(path, DEV, made[0], disk).close()
+    assert (opened[0], opened[-1]) == (False, True)
 
 
 # ------------------------------------------------------------------ check and repair

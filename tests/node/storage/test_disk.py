@@ -2,13 +2,14 @@
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from node.failures import DiskError
 from node.storage.datafolder import DataFolder
-from node.storage.disk import Disk, SystemDisk
+from node.storage.disk import Disk, SystemDisk, read_whole, written_whole
 from state.protocol.transaction import Wire
 from tests.helpers.nodes import DEV
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
@@ -75,6 +76,17 @@ def test_a_lock_is_that_of_one(disk: Disk, tmp_path: Path) -> None:
     one.close()
     assert two.lock()
     two.close()
+
+
+def test_a_file_is_written_as_a_whole_or_not_at_all(disk: Disk, tmp_path: Path) -> None:
+    disk.make_folder(tmp_path)
+    path = tmp_path / "file"
+    assert read_whole(disk, path) == b""
+    with written_whole(disk, path) as file:
+        file.write(b"old", 0)
+    with suppress(ZeroDivisionError), written_whole(disk, path) as file:
+        file.write(b"new", 1 // 0)
+    assert (read_whole(disk, path), disk.names(tmp_path)) == (b"old", ["file"])
 
 
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:

@@ -8,7 +8,22 @@ def test_losses_of_power() -> None:
     assert min(counts[name] for name in ("starts", "syncs", "switches", "kills", "losses of power", "failures")) > 0
 
 
+def test_a_torn_end_that_ends_like_an_offset() -> None:
+    # The block that a kill cuts off here ends in eight zeros, as the offset of block 1 does.
+    assert power.run(1, 964395680)["kills"] == 1
+
+
 def test_damaged_files() -> None:
-    counts = damage.run(200, 1000)
-    assert min(counts.values()) > 40
-    assert set(counts) == {"refused", "started, as it was"}
+    counts = damage.run(400, 1000)
+    assert min(counts.values()) > 20
+    started = {f"started as it was{how}" for how in ("", ", from the snapshot", ", without the snapshot")}
+    assert set(counts) == {"refused", *started}
+
+
+def test_two_damages_whose_checksums_cancel_out() -> None:
+    # Two bytes exchanged at a distance at which a CRC-32 of CRC-32s stays the same.
+    assert damage.run(1, 570872458) == {"refused": 1}
+
+
+def test_another_branch_s_snapshot_under_the_name_of_the_own_one() -> None:
+    assert damage.run(1, 158) == {"started as it was, without the snapshot": 1}

@@ -46,7 +46,7 @@ def test_policies(text: str, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "blocks"])
 def test_what_is_no_policy(text: str) -> None:
-    with pytest.raises(NodeError, match=rf"--sync {text}: expected block, never, or a number of seconds above 0"):
+    with pytest.raises(NodeError, match=rf"--sync {text!r}: expected block, never, or a number of seconds above 0"):
         sync_policy(text)
 
 
@@ -73,20 +73,30 @@ async def test_an_answer_comes_after_the_sync_and_others_go_on(nursery: trio.Nur
 
 
 async def test_many_blocks_of_one_call_are_not_synced_one_by_one(nursery: trio.Nursery) -> None:
-    chain, disk = dev_chain(), SimulatedDisk(1)
-    log = log_on(disk)
-    processor = Processor(chain, log=log)
+    chain, slow = dev_chain(), SlowDisk()
+    made: list[int] = []
+    log = log_on(SimulatedDisk(1))
+    processor = Processor(chain, log=log, in_thread=slow.in_thread)
     nursery.start_soon(processor.run)
-    before = disk.syncs
-    assert await processor.take_steps(generate_blocks(chain, DEV.witness_keys[0], 200)) == 200
-    assert log.is_synced
-    assert disk.syncs - before < 200
+
+    async def generate() -> None:
+        made.append(await processor.take_steps(generate_blocks(chain, DEV.witness_keys[0], 200)))
+
+    nursery.start_soon(generate)
+    await trio.testing.wait_all_tasks_blocked()
+    assert (chain.state.props.head_block_number, slow.syncs, made) == (200, 1, [])
+    slow.turn.set()
+    await trio.testing.wait_all_tasks_blocked()
+    assert (made, log.is_synced, slow.syncs) == ([200], True, 1)
 
 
 async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
+    # A thread would need time of its own, which the clock jumps over.
+    slow = SlowDisk()
+    slow.turn.set()
     for policy, synced in ((SyncPolicy(5), True), (SyncPolicy(None), False)):
         maker, log = dev_chain(), log_on(SimulatedDisk(1))
-        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy)
+        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy, in_thread=slow.in_thread)
         nursery.start_soon(processor.run)
         await processor.push_block(make_block(maker))
         assert not log.is_synced

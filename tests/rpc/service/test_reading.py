@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rpc.service.reading import REMOTE_MARKS_MAX, REMOTE_SIZE_MAX
-from tests.rpc.service.test_envelope import ask, call, serving
+from tests.helpers.fakes import ask, call, serving
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import http.client
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -517,3 +518,19 @@ async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
             async with socket(port, *given) as client:
                 await client.send(TextMessage(asked))
                 assert fits(json.loads(await client.receive()))
+
+
+def test_a_page_that_takes_long_is_kept_for_longer() -> None:
+    made: list[int] = []
+
+    def page() -> PageReply:
+        made.append(0)
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.02:
+            pass
+        return PageReply(b"%d" % len(made))
+
+    kept = asgi.Kept(page)
+    assert {kept().body for _ in range(100)} == {b"1"}
+    time.sleep(2 * 0.02 * asgi.PAGE_KEPT_TIMES)
+    assert kept().body == b"2"

@@ -80,3 +80,43 @@ async def test_nothing_waits_while_there_is_time() -> None:
         with trio.testing.assert_no_checkpoints():
             await partial(gate.enter, "a")()
         nursery.cancel_scope.cancel()
+
+
+async def test_pages_come_first_and_others_go_on() -> None:
+    gate = Intake()
+    gate._begun -= 1
+    order: list[str] = []
+    for i in range(6):
+        gate.start("a", partial(order.append, f"input {i}"))
+        gate.start("a", partial(order.append, f"page {i}"), is_page=True)
+    gate.start("b", partial(order.append, "page of another"), is_page=True)
+    assert order == []
+    gate._release(1)
+    assert order == ["page 0", "input 0"]
+    gate._release(4)
+    assert order[2:] == ["page of another", "page 1", "input 1", "input 2"]
+    for _ in range(4):
+        gate._release(2)
+    assert len(order) == 13
+
+
+async def test_many_requests_for_pages_wait_for_one_another() -> None:
+    gate = Intake(["/health"])
+    begun = 0
+
+    async def work() -> None:
+        nonlocal begun
+        await gate.enter("a", is_page=True)
+        begun += 1
+        time.sleep(2 * intake.SLICE_SECONDS)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(gate.run)
+        await trio.testing.wait_all_tasks_blocked()
+        async with trio.open_nursery() as workers:
+            for _ in range(20):
+                workers.start_soon(work)
+            await trio.lowlevel.checkpoint()
+            assert begun < 5
+        assert begun == 20
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,30 @@
+"""What the commands share: kinds of options, paths of data folders, and lines of output. It knows no command."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from node.failures import NodeError
+
+DEFAULT_CHAIN = "dev"
+
+Repeated = Parameter(negative=(), consume_multiple=False, show_default=False)
+Flag = Parameter(negative=(), show_default=False)
+Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
+
+
+def data_folder(text: str) -> Path:
+    """Return the path of a data folder. Raises NodeError.
+
+    An empty path, as of a variable that isn't set, would mean the current folder, and so is refused.
+    """
+    if not text or "\0" in text:
+        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
+    return Path(text)
+
+
+def say(line: str) -> None:
+    """Print a line on stdout."""
+    sys.stdout.write(line + "\n")
