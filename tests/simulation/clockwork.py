@@ -2,6 +2,7 @@
 It must not know what is run.
 """
 
+import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
@@ -113,22 +114,23 @@ class Signals:
 
 @contextmanager
 def log_caught(catch: Callable[[Event], None]) -> Iterator[None]:
-    """Hand each entry of the node's log to `catch` and write none."""
+    """Hand each warning and error of the node's log to `catch` and write none. Other lines, of which each block has one, are left out."""
 
     def processor(_logger: Any, method: str, event: Any) -> Any:
         catch({**event, "log_level": method})
         raise structlog.DropEvent
 
     # The list is changed in place, since loggers that were used before keep it.
-    processors = structlog.get_config()["processors"]
+    config = structlog.get_config()
+    processors, wrapper = config["processors"], config["wrapper_class"]
     before = list(processors)
     processors[:] = [processor]
-    structlog.configure(processors=processors)
+    structlog.configure(processors=processors, wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     try:
         yield
     finally:
         processors[:] = before
-        structlog.configure(processors=processors)
+        structlog.configure(processors=processors, wrapper_class=wrapper)
 
 
 def dice(seed: int, name: str) -> random.Random:

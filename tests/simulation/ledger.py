@@ -104,6 +104,11 @@ class Branch:
         number = len(self.seen) - (len(self.seen) - trx.ref_block_num) % 65536
         return number == 0 or int.from_bytes(self.seen[number - 1].block.id[4:8], "little") == trx.ref_block_prefix
 
+    def has_lost_reference(self, trx: SignedTransaction, since: float) -> bool:
+        """Return whether the block that a transaction refers to was undone at a time or later, even if it has come back since."""
+        prefix = trx.ref_block_prefix
+        return any(int.from_bytes(block_id[4:8], "little") == prefix and at >= since for block_id, at in self.popped.items())
+
     @property
     def now(self) -> float:
         """The time of the world in seconds."""
@@ -199,9 +204,10 @@ def may_be_dropped(sent: Sent, branch: Branch) -> bool:
     """Return whether a pending transaction may have become invalid: when a switch has undone its reference block, or has changed what other
     transactions, which it builds upon, have left.
     """
-    if branch.switched_at < max(sent.sent_at, sent.seen_at):
+    since = max(sent.sent_at, sent.seen_at)
+    if branch.switched_at < since:
         return False
-    return sent.kind in DEPENDENT or not branch.has_reference(sent.trx)
+    return sent.kind in DEPENDENT or not branch.has_reference(sent.trx) or branch.has_lost_reference(sent.trx, since)
 
 
 class Figures(Struct):

@@ -99,9 +99,12 @@ class Network:
         self.requests += 1
         exchange = Exchange(self._parts(body, manner), manner)
         self._nursery.start_soon(self._serve, self.gateway, exchange, manner, method, path)
-        with trio.move_on_after(manner.patience):
-            await exchange.over.wait()
-        exchange.gone.set()
+        try:
+            with trio.move_on_after(manner.patience):
+                await exchange.over.wait()
+        finally:
+            # A client that is ended itself leaves as well.
+            exchange.gone.set()
         if not exchange.is_whole:
             raise Unreachable
         return Reply(exchange.status, b"".join(exchange.answer))
