@@ -534,3 +534,16 @@ def test_a_page_that_takes_long_is_kept_for_longer() -> None:
     assert {kept().body for _ in range(100)} == {b"1"}
     time.sleep(2 * 0.02 * asgi.PAGE_KEPT_TIMES)
     assert kept().body == b"2"
+
+
+async def test_silent_connections_cost_no_tasks() -> None:
+    async with server() as port:
+        await ask(port, "GET", "/health", None)
+        tasks = trio.lowlevel.current_statistics().tasks_living
+        streams = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(200)]
+        assert (await ask(port, "GET", "/health", None))[0] == 200
+        assert trio.lowlevel.current_statistics().tasks_living < tasks + 20
+        await streams[100].send_all(http_text("GET /health HTTP/1.1", "Host: x"))
+        assert (await streams[100].receive_some(100)).startswith(b"HTTP/1.1 200")
+        for stream in streams:
+            await stream.aclose()

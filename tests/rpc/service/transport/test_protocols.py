@@ -2,6 +2,7 @@
 
 import json
 import struct
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -10,7 +11,9 @@ import trio
 
 from rpc.service import reading
 from rpc.service.transport import connection
+from rpc.service.transport.asgi import Gateway
 from rpc.service.transport.guests import Bounds
+from rpc.service.transport.protocols import RESETS_MAX
 from tests.helpers.attackers import (
     DATA,
     END_STREAM,
@@ -37,6 +40,10 @@ QUIET_SECONDS = 2.0
 def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """LARGE is answered without local rights too."""
     monkeypatch.setattr(reading, "REMOTE_SIZE_MAX", reading.BODY_SIZE_MAX)
+
+
+async def _note(begun: list[object], scope: object) -> None:
+    begun.append(scope)
 
 
 async def shot(port: int, request: bytes) -> bytes:
@@ -94,6 +101,19 @@ async def test_streams_that_were_reset_are_forgotten_and_do_not_end_the_others()
             with trio.fail_after(5):
                 while answer.count(b'"result":"x"') < 10:
                     answer += await stream.receive_some(65536)
+
+
+async def test_streams_that_are_all_reset_end_their_connection_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(Gateway, "_http", lambda self, scope, receive, send: _note(begun, scope))
+    async with server(is_http2=True) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(h2_start())
+        with trio.fail_after(5), suppress(trio.BrokenResourceError):
+            for each in range(1, 20_000, 2):
+                await stream.send_all(h2_request(each, is_whole=False) + h2_frame(RESET, each, struct.pack(">I", 8)))
+            while await stream.receive_some(65536):
+                pass
+    assert 0 < len(begun) <= 2 * RESETS_MAX
 
 
 async def test_data_for_a_stream_that_was_answered_is_dropped() -> None:
