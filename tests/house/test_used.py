@@ -17,6 +17,8 @@ KEPT = {
     "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",
     "Intake.after_io_wait": "called by trio",
+    "LoopTurns.after_io_wait": "called by trio",
+    "LoopTurns.before_io_wait": "called by trio",
     "Tasks.spawn": "called by hypercorn",
     "Tasks.spawn_app": "called by hypercorn",
     "ZstdStream.readable": "called by io.BufferedReader",
