@@ -5,6 +5,8 @@ It asks the node for a reference block, as every client does. Run it from the pr
 
 import json
 import sys
+import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
 
 LIFETIME = 600  # seconds
+WAIT_SECONDS_MAX = 60
 
 
 def ask(url: str, method: str, *params: Any) -> Any:
@@ -27,10 +30,27 @@ def ask(url: str, method: str, *params: Any) -> Any:
         return json.loads(reply.read())["result"]
 
 
+def first_head(url: str) -> Any:
+    """The head of a node that may have been started a moment ago: before block 1 its time is that of the genesis, long ago."""
+    patience = time.monotonic() + WAIT_SECONDS_MAX
+    while True:
+        try:
+            head = ask(url, "condenser_api.get_dynamic_global_properties")
+            if head["head_block_number"]:
+                return head
+        except urllib.error.URLError as error:
+            reason = str(error.reason)
+        else:
+            reason = "it makes no blocks"
+        if time.monotonic() > patience:
+            sys.exit(f"no block from {url}: {reason}")
+        time.sleep(0.2)
+
+
 def main(source: str, key: str, target: str, amount: str, url: str = "http://127.0.0.1:8090") -> None:
     """Build, sign, and print the request."""
     wire = Wire(load_spec("dev"))
-    head = ask(url, "condenser_api.get_dynamic_global_properties")
+    head = first_head(url)
     fields = {
         "ref_block_num": head["head_block_number"] & 0xFFFF,
         "ref_block_prefix": int.from_bytes(bytes.fromhex(head["head_block_id"])[4:8], "little"),

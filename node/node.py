@@ -53,7 +53,7 @@ from state.protocol.spec import ChainSpec
 
 GOODBYE_SECONDS_MAX = 1
 
-DISK_ADVICE = "Every block that was answered for before is in the data folder; make room or mend the disk, then start the node again"
+DISK_ADVICE = "Every block that was answered for before is in the data folder; put right what is said here, then start the node again"
 BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
 
 Transport = Callable[..., Awaitable[None]]

@@ -34,8 +34,9 @@ def check_command(folder: Folder, /, *, chain: Chain = None) -> int:
     if not found.damage:
         say("nothing is damaged")
         return 0
-    say(f"damaged: {found.damage}")
-    say(f"put a good copy in its place, or run: bin/coind blocks repair {folder} --accept-loss")
+    say(f"a start would be refused: {found.damage}")
+    option = " --accept-loss" if found.is_loss else ""
+    say(f"put a good copy in its place, or run: bin/coind blocks repair {folder}{option}")
     return 1
 
 

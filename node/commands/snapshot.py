@@ -58,7 +58,9 @@ def list_command(*, data: Data) -> int:
     found = paths(folder, SystemDisk())
     if not found:
         say(f"{folder}: no snapshots")
-    for path in found:
+    for place, path in enumerate(found):
+        if place:
+            say("")
         try:
             show(path)
         except SnapshotError as error:

@@ -1,5 +1,6 @@
 """How two states differ, for people who look for where two nodes went apart."""
 
+from ast import literal_eval
 from collections.abc import Iterator
 
 from state.snapshot.image import parts_of
@@ -19,7 +20,7 @@ def differences(first: State, second: State, rows_max: int) -> Iterator[str]:
         keys = [key for key in dict.fromkeys((*left, *right)) if left.get(key) != right.get(key)]
         if not keys:
             continue
-        yield f"{name}: {len(keys)} of {max(len(left), len(right))} differ"
+        yield f"{name}: {len(keys)} of {len(left | right)} entries differ"
         for key in keys[:rows_max]:
             yield from _row(str(key), left.get(key), right.get(key))
         if len(keys) > rows_max:
@@ -28,11 +29,24 @@ def differences(first: State, second: State, rows_max: int) -> Iterator[str]:
 
 def _row(key: str, left: dict[str, str] | None, right: dict[str, str] | None) -> Iterator[str]:
     if left is None or right is None:
-        yield f"  {key}: only in the {'second' if left is None else 'first'}: {_short(str(right if left is None else left))}"
+        row = right if left is None else left
+        fields = ", ".join(f"{field} {_readable(text)}" for field, text in (row or {}).items())
+        yield f"  {key}: only in the {'second' if left is None else 'first'}: {_short(fields)}"
         return
     for field in dict.fromkeys((*left, *right)):
         if left.get(field) != right.get(field):
-            yield f"  {key}.{field}: {_short(left.get(field, ''))} | {_short(right.get(field, ''))}"
+            yield f"  {key}.{field}: {_short(_readable(left.get(field, '')))} | {_short(_readable(right.get(field, '')))}"
+
+
+def _readable(text: str) -> str:
+    """Return the text of a value, in hex if it is that of bytes, as ids are shown everywhere else."""
+    if not text.startswith(("b'", 'b"')):
+        return text
+    try:
+        value = literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+    return value.hex() if isinstance(value, bytes) else text
 
 
 def _short(text: str) -> str:

@@ -189,8 +189,8 @@ class BlockLog:
         if self._rescued is None and not self._log.is_at(self.path):
             self._rescued = self._rescue()
         if self._rescued is not None:
-            what = f"was removed or replaced while the node ran; its {len(self)} blocks are in {self._rescued} again"
-            raise OSError(0, f"{self.path} {what}")
+            what = f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {self._rescued} again"
+            raise OSError(0, what if self._rescued == self.path else f"{what}, to be put in its place")
 
     # -------------------------------------------------------------- reading
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.failures import NodeError
+from node.failures import DiskError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
 from node.storage.datafolder import VERSION, read_chain
@@ -24,7 +24,8 @@ class Findings(Struct):
     `good` is the number of good blocks at its beginning, which end at byte `end` of `size`; `head_id` is the id of the last of them.
     `known` is the number of blocks that the folder's mark knows of, None where it has no mark.
 
-    `damage` says what a start would refuse, `mended` what it would mend by itself.
+    `damage` says what a start would refuse, and `is_loss` whether blocks are lost by going on; `mended` says what a start would
+    mend by itself.
     """
 
     good: int
@@ -33,12 +34,13 @@ class Findings(Struct):
     head_id: str
     known: int | None
     damage: str
+    is_loss: bool
     mended: list[str]
 
 
 def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
     """Read all blocks of a folder and compare them with everything that it knows of them. Raises NodeError; changes nothing."""
-    log = locked(folder, disk)
+    log = locked(folder, disk, is_read=True)
     try:
         return findings(log, folder, wire, disk)
     finally:
@@ -53,12 +55,14 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
     log = locked(folder, disk)
     try:
         found = findings(log, folder, wire, disk)
-        if found.damage and not accept_loss and found.end < found.size:
-            kept = f"blocks 1 to {found.good}" if found.good else "no block"
-            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} and keep a copy of the rest")
+        kept = f"blocks 1 to {found.good}" if found.good else "no block"
+        if found.damage and found.is_loss and not accept_loss:
+            raise NodeError(
+                f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} and keep a copy of the log as it is"
+            )
         if not found.damage:
             return found.mended or ["nothing is damaged"]
-        done = [f"{found.damage}: kept blocks 1 to {found.good}"]
+        done = [f"{found.damage}: kept {kept}"]
         copy = copy_of(disk, log, 0, folder, f"{LOG_NAME}.damaged")
         done.append(f"a copy of the log as it was is {copy}")
         # The marks go first: without them, an interruption leaves a log that can be repaired again.
@@ -76,13 +80,15 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
     return done
 
 
-def locked(folder: Path, disk: Disk) -> File:
-    """Open the log of a folder that no node uses. Raises NodeError."""
+def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
+    """Open the log of a folder that no node uses; to be read only, it may be on a disk that can't be written. Raises NodeError."""
     path = folder / LOG_NAME
     try:
-        log = disk.open(path)
-    except OSError as error:
+        log = disk.open_to_read(path) if is_read else disk.open(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise NodeError(f"{path}: {error.strerror}; name the data folder of a node") from None
+    except OSError as error:
+        raise DiskError(f"{path}: {error.strerror}; the log must be a file that this user can {'read' if is_read else 'write'}") from None
     except ValueError as error:
         raise NodeError(f"{str(path)!r}: {error}") from None
     if not log.lock():
@@ -97,7 +103,7 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
     kept = entries(read_whole(disk, folder / SUMS_NAME), "I")
     mark = newest_mark(read_whole(disk, folder / MARK_NAME))
     mended: list[str] = []
-    reason = ""
+    reason, is_loss = "", False
     try:
         if mark is not None:
             is_strict = mark.is_closed or mark.boot in ("", disk.boot())
@@ -107,20 +113,21 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
             chain = read_chain(disk, folder)
             # The folder of a former version gets its mark when it is next started from.
             if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != kept):
-                reason = f"{MARK_NAME} is missing"
+                reason, is_loss = f"{MARK_NAME} is missing", len(layout) < len(kept)
         whole = good_part(log, wire, layout.sums)
         good, end = len(whole), whole.end
         if good < len(layout):
             reason = f"damaged at byte {end}, after block {good}"
+            is_loss = True
         elif end < size:
             mended.append(f"{size - end} bytes at the end are not whole, and are cut off at the next start")
         if read_whole(disk, folder / INDEX_NAME) != packed_entries(layout.starts):
             mended.append(f"{INDEX_NAME} doesn't agree with the log, and is made anew at the next start")
     except Damaged as error:
-        reason, good, end = error.reason, error.good, error.end
+        reason, good, end, is_loss = error.reason, error.good, error.end, True
         whole = good_part(log, wire, None)
     if disk.exists(folder / SWITCH_NAME):
         mended.append("a change to another branch was interrupted, and is finished or dropped at the next start")
     head_id = block_id(log, wire, whole, good).hex() if 0 < good <= len(whole) else ""
     known = None if mark is None else mark.number
-    return Findings(good, end, size, head_id, known, reason, mended)
+    return Findings(good, end, size, head_id, known, reason, is_loss, mended)

@@ -21,7 +21,7 @@ DEPTH_MAX = 99
 MARKS_MAX = 6_000_000
 # The same for whoever has no local rights, and so can push no block: what the largest transaction takes, or a batch of thousands of calls.
 REMOTE_SIZE_MAX = 4_000_000
-REMOTE_MARKS_MAX = 300_000
+REMOTE_MARKS_MAX = 200_000
 
 # How much of an array a refusal may show.
 SHOWN_MEMBERS_MAX = 1000

@@ -29,14 +29,24 @@ CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
 
 class FakeSocket:
-    """The node's address of a connection."""
+    """The socket of a connection: takes everything until it is closed."""
+
+    def __init__(self) -> None:
+        self._closed = False
 
     def getsockname(self) -> tuple[str, int]:
-        """Return it."""
+        """Return the node's address."""
         return SERVER
 
+    def send(self, data: bytes, flags: int) -> int:
+        """Take what is sent at once."""
+        if self._closed:
+            raise OSError("it is closed")
+        return len(data)
+
     def close(self) -> None:
-        """Nothing is open."""
+        """Close."""
+        self._closed = True
 
 
 class Stream:
@@ -62,6 +72,7 @@ class Stream:
     async def aclose(self) -> None:
         """Close."""
         self._closed = True
+        self.socket.close()
 
     async def _turn(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -98,7 +109,9 @@ def connection(prefix: bytes) -> Run:
         intake = Intake()
         served = Connection(unused.dup(), CLIENT, config, guests, intake)
         served._stream.socket.close()
-        served._stream = Stream(pieces[1:])  # type: ignore[assignment]
+        # The first bytes have been read in the lobby.
+        served._stream = stream = Stream(pieces[1:])  # type: ignore[assignment]
+        served._socket = stream.socket  # type: ignore[assignment]
         guest = guests.enter(CLIENT[0], served.cut)
         assert guest is not None
         with trio.fail_after(SECONDS_MAX):
@@ -109,8 +122,10 @@ def connection(prefix: bytes) -> Run:
 
     def run(data: bytes) -> None:
         pieces = [piece for piece in data.split(SPLIT) if piece]
+        if not prefix and not pieces:
+            return
         with structlog.testing.capture_logs() as logs:
-            trio.run(serve, [prefix, *pieces] if prefix else pieces or [b"\n"], clock=trio.testing.MockClock(autojump_threshold=0))
+            trio.run(serve, [prefix, *pieces] if prefix else pieces, clock=trio.testing.MockClock(autojump_threshold=0))
         for entry in logs:
             if entry["log_level"] == "error":
                 raise entry["exc_info"]

@@ -1,5 +1,6 @@
 """The commands for snapshots, from the command line's words to what stands on the screen."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,12 @@ def test_diff_shows_rows_and_fields(data: Path, tmp_path: Path, capsys: pytest.C
     (shorter / LOG_NAME).write_bytes(log[: len(log) * 3 // 4])
     assert coind("save", "--data", shorter, *CHAIN) == 0
     capsys.readouterr()
-    assert coind("diff", only(shorter), only(data), "--rows", "1", *CHAIN) == 1
+    assert coind("diff", only(shorter), only(data), "--rows", "2", *CHAIN) == 1
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("state/global_properties: ") for line in lines)
     assert any(line.startswith("  0.head_block_number: ") for line in lines)
+    assert any(re.fullmatch("  0.head_block_id: [0-9a-f]{40} [|] [0-9a-f]{40}", line) for line in lines)
+    assert any(re.search("only in the second: .*block_id [0-9a-f]{40}", line) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +120,15 @@ def test_a_mistake_is_explained(data: Path, tmp_path: Path, words: tuple[str, ..
     with pytest.raises(NodeError, match=reason):
         coind(*(places.get(word, word) for word in words))
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_a_list_of_several_has_a_line_between_them(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "snapshots").mkdir()
+    for name in ("0000000001", "0000000002"):
+        (tmp_path / "snapshots" / f"{name}-{'0' * 40}.snapshot").write_bytes(only(data).read_bytes())
+    assert coind("list", "--data", tmp_path) == 0
+    parts = capsys.readouterr().out.split("\n\n")
+    assert [part.count("digest") for part in parts] == [1, 1]
 
 
 def test_an_empty_list_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

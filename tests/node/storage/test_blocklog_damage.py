@@ -11,6 +11,7 @@ import pytest
 from node.failures import DiskError, FileError, NodeError
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk, SystemFile
 from node.storage.repair import check, repair
 from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import DEV, dev_chain, empty_blocks, make_block
@@ -341,3 +342,36 @@ def test_a_repair_keeps_the_good_part_and_a_copy(folder: Path, made: tuple[Wire,
     data = DataFolder(folder, DEV, wire)
     assert len(data.log) == good
     data.close()
+
+
+@pytest.mark.parametrize("count", [0, 11])
+def test_blocks_that_are_missing_are_not_given_up_by_a_plain_repair(folder: Path, made: tuple[Wire, list[SignedBlock]], count: int) -> None:
+    log = folder / "block_log"
+    os.truncate(log, count * SIZE)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(NodeError, match="add --accept-loss to go on with " + (f"blocks 1 to {count} " if count else "no block ")):
+        repair(folder, made[0])
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    kept = f"blocks 1 to {count}" if count else "no block"
+    assert repair(folder, made[0], accept_loss=True)[0].endswith(f": kept {kept}")
+
+
+def test_a_cut_log_without_its_mark_is_not_given_up_by_a_plain_repair(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    (folder / "block_log.head").unlink()
+    os.truncate(folder / "block_log", 5 * SIZE)
+    with pytest.raises(NodeError, match="add --accept-loss to go on with blocks 1 to 5 "):
+        repair(folder, made[0])
+
+
+class ReadOnlyDisk(SystemDisk):
+    """A disk that can only be read."""
+
+    def open(self, path: Path, *, create: bool = False) -> SystemFile:
+        """Refuse."""
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+
+def test_a_check_needs_no_disk_that_can_be_written(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+    assert not check(folder, made[0], ReadOnlyDisk()).damage
+    with pytest.raises(DiskError, match="Read-only file system; the log must be a file that this user can write"):
+        repair(folder, made[0], ReadOnlyDisk())

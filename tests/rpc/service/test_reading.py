@@ -13,7 +13,7 @@ from tests.helpers.fakes import ask, call, serving
     ("body", "said"),
     [
         (b" " * (REMOTE_SIZE_MAX + 1), "size <= 4000000: A request may have at most 4000000 bytes, unless it comes from a program on"),
-        (b"[" + b"[]," * (REMOTE_MARKS_MAX // 3) + b"[]]", "commas + brackets <= 300000: The request holds too many values"),
+        (b"[" + b"[]," * (REMOTE_MARKS_MAX // 3) + b"[]]", "commas + brackets <= 200000: The request holds too many values"),
     ],
 )
 async def test_large_bodies_are_for_programs_with_local_rights(body: bytes, said: str) -> None:
