@@ -255,6 +255,18 @@ def test_it_produces_a_block_every_three_seconds_from_the_next_slot_on() -> None
         assert running.head()[0] in (1, 2)
 
 
+def test_the_first_broadcast_of_the_docs_waits_for_a_block() -> None:
+    with node("--no-produce") as running:
+        key = running.banner["account alice"].rpartition(" ")[2]
+        words = [sys.executable, str(ROOT / "docs/first_broadcast.py"), "alice", key, "bob", "1.000 COIN", running.url]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as script:
+            time.sleep(2)
+            running.generate(1)
+            request = json.loads(script.communicate(timeout=30)[0])
+        assert request["params"][0]["ref_block_num"] == 1
+        assert running.call(request["method"], request["params"])["result"] == {}
+
+
 def test_where_others_can_ask_nobody_makes_blocks_by_hand() -> None:
     running = Running("run", "--http", "0.0.0.0:0", "--no-produce")
     try:
