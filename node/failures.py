@@ -45,10 +45,15 @@ class StateError(NodeError):
     STATUS = Status.BROKEN_INVARIANT
 
 
+def on_one_line(text: str) -> str:
+    """Return a text with what a terminal would take as a command, or as the end of the line, escaped: parts of it may come from a file."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def last_line(text: str) -> None:
     """Write a line to stderr; nobody may be there to read it."""
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(on_one_line(text) + "\n")
         sys.stderr.flush()
     except OSError:
         pass

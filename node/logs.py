@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import structlog
 
+from node.failures import on_one_line
+
 LINES_PER_SECOND_MAX = 20  # of each kind
 KINDS_MAX = 1000
 # A pipe that is ready takes so many bytes at once without waiting (PIPE_BUF of Linux).
@@ -149,6 +151,6 @@ def console() -> Any:
 def printable(logger: object, method: str, event: Event) -> Event:
     """Escape what a terminal would take as a command: a value may come from outside."""
     for key, value in event.items():
-        if isinstance(value, str) and not value.isprintable() and key != "exception":
-            event[key] = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+        if isinstance(value, str) and key != "exception":
+            event[key] = on_one_line(value)
     return event

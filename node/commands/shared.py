@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from node.failures import NodeError
+from node.failures import NodeError, on_one_line
 
 DEFAULT_CHAIN = "dev"
 
@@ -27,4 +27,4 @@ def data_folder(text: str) -> Path:
 
 def say(line: str) -> None:
     """Print a line on stdout."""
-    sys.stdout.write(line + "\n")
+    sys.stdout.write(on_one_line(line) + "\n")

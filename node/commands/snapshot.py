@@ -1,6 +1,5 @@
 """`coind snapshot`: makes, lists, verifies and compares snapshots of a chain's state, without starting a node."""
 
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +11,7 @@ from msgspec import MsgspecError
 
 from node.commands.shared import DEFAULT_CHAIN, Chain, Flag, Repeated, data_folder, say
 from node.ending import run_to_end
-from node.failures import NodeError
+from node.failures import NodeError, last_line
 from node.node import Settings, Site, load
 from node.plugins import chosen_plugins
 from node.progress import Progress
@@ -98,7 +97,7 @@ def verify_command(
             show(path)
         except SnapshotError as error:
             bad += 1
-            sys.stderr.write(f"coind: {error}\n")
+            last_line(f"coind: {error}")
     return 1 if bad else 0
 
 
@@ -209,7 +208,10 @@ def show(path: Path) -> None:
 def lines(opened: Snapshot) -> Iterator[str]:
     """Yield what a snapshot is of, in columns."""
     head, index = opened.head, opened.index
-    when = datetime.fromtimestamp(head.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    try:
+        when = datetime.fromtimestamp(head.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OSError, OverflowError, ValueError):
+        raise SnapshotError(f"{opened.path}: its block has no time that can be: {head.time}") from None
     columns: list[tuple[str, Any]] = [
         ("snapshot", opened.path),
         ("block", f"{head.number} {head.block_id} {when}"),

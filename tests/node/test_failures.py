@@ -2,7 +2,9 @@
 
 import re
 
-from node.failures import DiskError, FileError, NodeError, StateError, Status
+import pytest
+
+from node.failures import DiskError, FileError, NodeError, StateError, Status, last_line
 from node.replay import BlockRefused
 from tests.conftest import ROOT
 
@@ -25,3 +27,8 @@ def test_the_documentation_names_all() -> None:
     text = "".join(page.read_text("utf-8") for page in pages if page.is_file())
     rows = re.findall(r"^\| (\d+) \|", text.partition("## Ends and exit statuses")[2], re.MULTILINE)
     assert sorted(map(int, rows)) == sorted(NUMBERS.values())
+
+
+def test_what_a_file_says_is_no_command_for_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    last_line("coind: data holds the chain \x1b]0;owned\x07évil\ncoind: all is well")
+    assert capsys.readouterr().err == "coind: data holds the chain \\x1b]0;owned\\x07évil\\ncoind: all is well\n"

@@ -19,7 +19,6 @@ HOSTS_KEPT_MAX = 256
 HOST_LENGTH_MAX = 255
 HTTP_PORT = 80
 
-_PAGE = frozenset({b"origin", b"sec-fetch-site"})
 _FORWARDED = frozenset(
     {b"forwarded", b"via", b"client-ip", b"true-client-ip", b"cdn-loop", b"forwarded-for", b"fly-client-ip", b"fastly-client-ip"}
     | {
@@ -81,10 +80,12 @@ class Access(Struct, frozen=True):
         if scope["http_version"] < "1.1":
             return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
         host = b""
-        for name, value in scope["headers"]:
+        for sent, value in scope["headers"]:
+            # Programs behind a proxy take both for the same.
+            name = sent.replace(b"_", b"-")
             if name == b"host":
                 host = value
-            elif name in _PAGE and value != b"none":
+            elif name == b"origin" or (name == b"sec-fetch-site" and value != b"none"):
                 return f"this is not for pages, and the request has the header {name.decode()}"
             elif name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES):
                 return f"this is not for clients of a proxy, and the request has the header {name.decode('latin-1')}"
@@ -137,7 +138,8 @@ def _read_origin(text: str) -> str:
 @lru_cache(HOSTS_KEPT_MAX)
 def _is_ours(header: bytes, bound: str, port: int) -> bool:
     """Whether a Host header names the node: by `localhost`, a loopback address or the host that it was bound to, with its port."""
-    if len(header) > HOST_LENGTH_MAX or not header.isascii():
+    # What stands between words urlsplit leaves out, as if it weren't there.
+    if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:
         return False
     try:
         parts = urlsplit("//" + header.decode())

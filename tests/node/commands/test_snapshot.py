@@ -4,12 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from node.commands.app import app
 from node.failures import NodeError
+from node.snapshots.file import Snapshot
 from node.specs import load_spec
 from node.storage.blocklog import LOG_NAME
+from node.storage.disk import SystemDisk
 from tests.helpers.nodes import case_log
+from tests.node.snapshots.test_file import rewritten
 
 CASE, CHAIN = "tx_validity", ("--chain", "steem-testnet")
 
@@ -44,6 +48,20 @@ def test_list_shows_block_id_and_digest(data: Path, capsys: pytest.CaptureFixtur
     number, block_id, _ = lines["block"].split()
     assert only(data).name == f"{int(number):010}-{block_id}.snapshot"
     assert len(lines["digest"]) == 64
+
+
+def test_list_takes_nothing_of_a_file_as_a_command_or_a_time(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "snapshots"
+    folder.mkdir()
+    source = only(data)
+    head = Snapshot(source, SystemDisk()).head
+    title = "\x1b]0;owned\x07\nx"
+    for program, time, said in ((title, 0, "coind \\x1b]0;owned\\x07\\nx"), ("0", 10**18, "unusable    "), ("0", 1 << 62, "unusable    ")):
+        rewritten(source, folder / source.name, program=program, head=structs.replace(head, time=time))
+        assert coind("list", "--data", tmp_path) == 0
+        shown = capsys.readouterr().out
+        assert said in shown
+        assert shown.replace("\n", "").isprintable()
 
 
 def test_verify_compares_with_a_replay(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
