@@ -34,7 +34,9 @@ def assemble_block(
     skip: int = Skip.NOTHING,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the waiting transactions that apply and fit, as far as the time for trying them goes.
+    """Return a signed block for a slot, with the waiting transactions that apply and fit.
+
+    Once `out_of_time` is true, no more are tried after one that is refused.
 
     `when` must be in a slot of the witness, and `secret` be that of its signing key.
     """
@@ -96,7 +98,7 @@ def select_transactions(
     """Return the transactions that apply on the head and fit, first come, first served.
 
     The part of a block that is reserved for required actions stays free. After six transactions that don't fit no more are
-    tried, nor when time is up: of transactions that are refused any number can wait, as when all build on one that doesn't fit. Soft
+    tried, nor after one that is refused when time is up: of those any number can wait, as when all build on one that doesn't fit. Soft
     rules are not asked here: they apply when a transaction enters the node.
     """
     most = state.props.maximum_block_size
@@ -110,7 +112,7 @@ def select_transactions(
             # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
         for trx in waiting:
-            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT or out_of_time():
+            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT:
                 break
             if trx.expiration < when:
                 continue
@@ -122,6 +124,9 @@ def select_transactions(
                 apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
+                # Only refusals ask for the time: what applies and fits is in the block, however slow the machine is.
+                if out_of_time():
+                    break
                 continue
             chosen.append(trx)
             size += trx.size
