@@ -54,10 +54,10 @@ def test_a_full_disk_ends_it_with_everything_that_was_answered_for(tmp_path: Pat
         assert done <= again.head()[0] < done + 10
 
 
-@pytest.mark.parametrize("place", ["/proc/nothing", "/dev/null/data"])
-def test_a_folder_that_cannot_be_made_is_said(place: str) -> None:
+@pytest.mark.parametrize(("place", "status"), [("/proc/nothing", Status.DISK), ("/dev/null/data", Status.REFUSED)])
+def test_a_folder_that_cannot_be_made_is_said(place: str, status: Status) -> None:
     done = coind("run", "--http", "127.0.0.1:0", "--data", place)
-    assert done.returncode == Status.DISK
+    assert done.returncode == status
     assert last_line(done.stderr).startswith(f"coind: {place}")
 
 
