@@ -176,7 +176,9 @@ async def run_site(site: Site) -> int:
             nursery.cancel_scope.cancel()
         # Saving rewinds the chain to its last irreversible block.
         number, block_id = site.chain.state.props.head_block_number, site.chain.state.props.head_block_id
-        if saver is not None and site.failure is None and not site.is_interrupted:
+        if folder is not None and saver is not None and site.failure is None and not site.is_interrupted:
+            # Saving takes a while, in which a second signal ends the process: the blocks come first.
+            sync(site, folder)
             saver.save_at_stop()
     finally:
         if folder is not None:
@@ -184,6 +186,14 @@ async def run_site(site: Site) -> int:
     status = site.status()
     _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
     return status
+
+
+def sync(site: Site, folder: DataFolder) -> None:
+    """Sync the block log; a failure ends the node with its error."""
+    try:
+        folder.log.sync()
+    except OSError as error:
+        site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
 
 
 def close(site: Site, folder: DataFolder) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from node.failures import NodeError
 from node.storage.blocklog import BlockLog
 
+SYNC_SECONDS_MIN = 0.1  # of a policy: the loop must not be busy with nothing else
 WATCH_SECONDS = 5  # between two looks whether the log is still there, while nothing is written
 
 InThread = Callable[[Callable[[], object]], Awaitable[object]]
@@ -31,8 +32,8 @@ def sync_policy(text: str) -> SyncPolicy:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise NodeError(f"--sync {text!r}: expected block, never, or a number of seconds above 0")
+    if not SYNC_SECONDS_MIN <= seconds < math.inf:
+        raise NodeError(f"--sync {text!r}: expected block, never, or a number of seconds from {SYNC_SECONDS_MIN} on")
     return SyncPolicy(seconds)
 
 

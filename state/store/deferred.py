@@ -23,6 +23,11 @@ class Deferrable:
         vars(self).clear()
         vars(self).update({PARKED: own, DEFERRED: deferred})
 
+    @property
+    def is_deferred(self) -> bool:
+        """Whether the attributes are taken away, so that asking for one finishes what is deferred at once."""
+        return PARKED in vars(self)
+
     def parked(self) -> dict[str, Any]:
         """Return the attributes, whether they are taken away or not."""
         found: dict[str, Any] = vars(self).get(PARKED, vars(self))

@@ -44,9 +44,9 @@ def test_policies(text: str, seconds: float | None) -> None:
     assert sync_policy(text) == SyncPolicy(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "blocks"])
+@pytest.mark.parametrize("text", ["", "0", "-1", "1e-9", "nan", "inf", "blocks"])
 def test_what_is_no_policy(text: str) -> None:
-    with pytest.raises(NodeError, match=rf"--sync {text!r}: expected block, never, or a number of seconds above 0"):
+    with pytest.raises(NodeError, match=rf"--sync {text!r}: expected block, never, or a number of seconds from 0.1 on"):
         sync_policy(text)
 
 

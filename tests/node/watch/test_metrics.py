@@ -20,6 +20,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
 from state.store import Table
+from state.store.deferred import Deferred
 from tests.conftest import ROOT
 from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer
 
@@ -175,3 +176,13 @@ def test_the_size_of_a_row_is_guessed_from_a_few() -> None:
     assert 500 < row_size(state.accounts) < 20_000
     empty: Table[Any] = state.comments
     assert row_size(empty) == 0
+
+
+def test_a_table_that_is_still_being_filled_is_left_out() -> None:
+    parts = node()
+    page = Metrics(parts, lambda: 0)
+    deferred = Deferred((parts.chain.state.comments,), iter([None, None]))
+    assert "table_rows{owner=chain,table=comments}" not in values(page)
+    assert not deferred.is_done
+    deferred.finish()
+    assert values(page)["table_rows{owner=chain,table=comments}"] == 0
