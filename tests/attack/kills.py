@@ -269,10 +269,12 @@ class Worker:
 
     def _check_log(self, client: Client) -> None:
         """Compare the log with what was acknowledged; what else is in it counts as acknowledged from now on."""
+        # In this order: a node that produces may be further when its log is read.
+        shown = client.health()
         blocks = read_log(self.data / "block_log", self.other)
         head, known = len(blocks), self.known
-        shown = client.health()
-        if (shown["head_block_number"], shown["head_block_id"]) != (head, blocks[-1].id.hex() if blocks else bytes(20).hex()):
+        there_ids = [bytes(20), *[block.id for block in blocks]]
+        if shown["head_block_number"] > head or there_ids[shown["head_block_number"]].hex() != shown["head_block_id"]:
             raise Lost(f"{self.data}: the head is {shown['head_block_number']}, the log ends with block {head}")
         if head < known.head:
             raise Lost(f"{self.data}: the head is {head}, {known.head} was acknowledged")
