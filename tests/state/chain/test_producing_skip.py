@@ -1,5 +1,6 @@
 """Producing a block with checks left out: what is chosen for it is held to the same checks as the block."""
 
+import pytest
 from msgspec import structs
 
 from state.chain.chain import Chain
@@ -39,22 +40,10 @@ def test_transactions_of_another_branch_get_into_a_block_made_without_that_check
     assert made(chain, Skip.TRANSACTION_SIGNATURES).transactions == ()
 
 
-def test_transactions_are_tried_for_a_block_as_long_as_there_is_time() -> None:
-    """Of those that are refused any number can wait."""
-    asked = 0
-    is_busy = False
-
-    def out_of_time() -> bool:
-        nonlocal asked
-        asked += is_busy
-        return asked > 3
-
-    chain = Chain(new_state(DEV), out_of_time)
-    sent = [transfer(chain, str(number)) for number in range(5)]
-    for trx in sent:
-        chain.push_transaction(trx)
-    is_busy = True
-    block = make_block(chain)
-    assert [trx.id for trx in block.transactions] == [trx.id for trx in sent[:3]]
-    is_busy, asked = False, 0
-    assert [trx.id for trx in make_block(chain).transactions] == [trx.id for trx in sent[3:]]
+@pytest.mark.parametrize(("is_late", "taken"), [(True, 2), (False, 3)])
+def test_refused_transactions_are_tried_for_a_block_as_long_as_there_is_time(is_late: bool, taken: int) -> None:
+    chain = Chain(new_state(DEV), lambda: is_late)
+    sent = [transfer(chain, str(number)) for number in range(3)]
+    # What stands there twice is refused the second time. What applies before that is taken, however late it is.
+    chain.pending = [sent[0], sent[1], sent[0], sent[2]]
+    assert make_block(chain).transactions == tuple(sent[:taken])
