@@ -102,7 +102,8 @@ class Worker:
             self.last = kind
             self.counts["kills"] += 1
             self.counts[f"in {kind}"] += 1
-            if len(self.known.ids) > BLOCKS_MAX:
+            # After a block of the present, those made by hand would be ahead of the clock, and be refused.
+            if len(self.known.ids) > BLOCKS_MAX or kind == "produce":
                 self._checked_start("load").kill()
                 self._renew()
         self._checked_start("load").kill()
