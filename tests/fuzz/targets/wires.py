@@ -34,7 +34,8 @@ def same_transaction(wire: Wire, trx: SignedTransaction) -> None:
         shown = wire.transaction_to_json(trx, legacy)
         # Not every value has a form that is read again; the condenser's shows some operations as others, and negative amounts wrong.
         read = refused_or(wire.transaction_from_json, shown, legacy)
-        assert read is None or legacy or wire.pack_transaction(read) == packed, shown
+        # Three numbers of symbols share their text with COIN, SBD and VESTS, in the reference too: the text is what must be the same.
+        assert read is None or legacy or wire.transaction_to_json(read, legacy) == shown, shown
     for operation in trx.operations:
         refused_or(operation.validate, wire.codecs)
         operation.impacted()
