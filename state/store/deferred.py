@@ -5,7 +5,8 @@ data that nobody asks for in the first seconds. So what has been read, and not y
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 PARKED, DEFERRED = "_parked", "_deferred"
 
@@ -13,7 +14,8 @@ PARKED, DEFERRED = "_parked", "_deferred"
 class Deferrable:
     """An object whose attributes are taken away until they are needed: then the missing attribute calls for them.
 
-    While they are there, nothing is slower for it: Python asks `__getattr__` only for attributes that it doesn't find.
+    Meanwhile it is of another class, a subclass of its own with `__getattr__`. A class with that method is slower in every access to every
+    attribute, so that tables, of which there is no quicker way to write, must not have it.
     """
 
     def defer(self, deferred: "Deferred") -> None:
@@ -22,6 +24,7 @@ class Deferrable:
         own = dict(vars(self))
         vars(self).clear()
         vars(self).update({PARKED: own, DEFERRED: deferred})
+        self.__class__ = waiting(type(self))  # type: ignore[arg-type]  # of classes mypy doesn't know that they can be hashed
 
     @property
     def is_deferred(self) -> bool:
@@ -39,16 +42,22 @@ class Deferrable:
         if own is not None:
             vars(self).clear()
             vars(self).update(own)
+            self.__class__ = type(self).__mro__[1]  # the class that `waiting` has made this one of
 
-    if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
-            """Finish what is deferred, and return the attribute."""
-            deferred = vars(self).get(DEFERRED)
-            if deferred is None or name.startswith("__"):
-                raise AttributeError(f"{type(self).__name__} has no attribute {name}")
-            deferred.finish()
-            return getattr(self, name)
+@cache
+def waiting(cls: type[Any]) -> type[Any]:
+    """Return the subclass of objects whose attributes are taken away."""
+
+    def finish(self: Any, name: str) -> Any:
+        """Finish what is deferred, and return the attribute."""
+        deferred = vars(self).get(DEFERRED)
+        if deferred is None or name.startswith("__"):
+            raise AttributeError(f"{cls.__name__} has no attribute {name}")
+        deferred.finish()
+        return getattr(self, name)
+
+    return type(cls.__name__, (cls,), {"__getattr__": finish})
 
 
 class Deferred:

@@ -123,6 +123,9 @@ class Worker:
             time.sleep(self._random.uniform(0.05, self._start_seconds * 1.1))
             node.kill()
             return
+        if kind == "produce":
+            # What the kill before has left is looked at by a node that adds nothing to it.
+            self._checked_start("load").kill()
         node = self._checked_start(kind)
         crowd = Crowd()
         try:
