@@ -35,18 +35,24 @@ class BlockFile:
         self.path, self._wire, self._first = path, wire, first
         try:
             self._file = disk.open_to_read(path)
-            self.size = self._file.size()
-            magic = self._file.read(4, 0)
         except OSError as error:
             raise FileError(f"{path}: {error.strerror}") from None
         except ValueError as error:  # a NUL in the name
             raise FileError(f"{str(path)!r}: {error}") from None
-        self._is_plain = not magic.startswith((GZIP, ZSTD))
         self._raw = FileStream(self._file)
-        self._stream = unpacked(self._raw, magic)
-        self._is_log = self._peek()
-        self.last = last_number(self._file, self.size) if self._is_plain and self._is_log else 0
         self._number = 0
+        try:
+            self.size = self._file.size()
+            magic = self._file.read(4, 0)
+            self._is_plain = not magic.startswith((GZIP, ZSTD))
+            self._stream = unpacked(self._raw, magic)
+            self._is_log = self._peek()
+            self.last = last_number(self._file, self.size) if self._is_plain and self._is_log else 0
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise FileError(f"{path}: {error.strerror}") from None
+            raise
 
     @property
     def position(self) -> int:
