@@ -27,8 +27,8 @@ def refused_or(work: Any, *arguments: Any) -> Any:
 def settle(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bool], Any]) -> None:
     """Check that what is shown of a value can be read or is refused, and that what has been read is shown and read alike from then on.
 
-    Showing and reading are no inverses, in the reference either: three numbers of symbols share their text with COIN, SBD and VESTS, numbers
-    of enumerations are cut to 32 bits, and the condenser shows some operations as others, and negative amounts wrong.
+    Showing and reading are no inverses, in the reference either: three numbers of symbols share their text with COIN, SBD and VESTS,
+    numbers of enumerations are cut to 32 bits, and the condenser shows some operations as others, and negative amounts wrong.
     """
     for legacy in FORMS:
         once = refused_or(read, show(value, legacy), legacy)
