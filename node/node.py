@@ -179,7 +179,8 @@ async def run_site(site: Site) -> int:
         if folder is not None and saver is not None and site.failure is None and not site.is_interrupted:
             # Saving takes a while, in which a second signal ends the process: the blocks come first.
             sync(site, folder)
-            saver.save_at_stop()
+            if site.failure is None:
+                saver.save_at_stop()
     finally:
         if folder is not None:
             close(site, folder)
@@ -267,7 +268,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     The service starts first: when its address is in use, nothing else has begun.
     """
     settings, log = site.settings, None if folder is None else folder.log
-    counters = Counters(site.chain, settings.clock)
+    counters, loop = Counters(site.chain, settings.clock), LoopTurns()
 
     async def timed(work: Callable[[], object]) -> None:
         start = trio.current_time()
@@ -285,7 +286,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         guests=Guests(bounds_for(room_for_connections())),
         ending=site.ending,
         log=log,
-        loop=LoopTurns(),
+        loop=loop,
     )
     if settings.is_producing:
         secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
@@ -294,8 +295,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         parts.room = Room(folder.path, settings.disk)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
-        if parts.loop is not None:
-            nursery.start_soon(parts.loop.run)
+        nursery.start_soon(loop.run)
         addresses = await open_service(site, parts, nursery, served)
         nursery.start_soon(processor.run)
         nursery.start_soon(end_when_broken, site, processor)
