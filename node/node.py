@@ -14,14 +14,16 @@ import trio
 from msgspec import Struct
 
 from node.banner import show_banner
-from node.clock import Clock, Patience, system_clock
+from node.clock import ChainClock, Clock, Patience, system_clock
 from node.descriptors import room_for_connections
+from node.driving.driver import Driver
+from node.driving.modes import BlockMode, Leap
+from node.driving.producer import Producer
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
-from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, BlockRefused, replay
 from node.service import new_service
@@ -83,6 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
+    blocks: BlockMode = BlockMode()  # when they are made
+    time: int | None = None  # the chain's time at the start, in seconds since 1970; None: the clock's
+    leap: Leap = "missed"
+    witnesses: int = 1  # that the spec's genesis has
+    accounts: int | None = None  # funded ones that it has; None: as the spec says
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
@@ -102,9 +109,18 @@ class Site:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000)
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
+        self.driver = Driver(
+            self.chain,
+            self.clock,
+            [secret_from_wif(text) for text in settings.spec.witness_keys],
+            mode=settings.blocks,
+            leap=settings.leap,
+            is_producing=settings.is_producing,
+        )
         self.stop = trio.Event()
         self.is_interrupted = False
         self.failure: NodeError | None = None
@@ -268,19 +284,19 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     The service starts first: when its address is in use, nothing else has begun.
     """
     settings, log = site.settings, None if folder is None else folder.log
-    counters, loop = Counters(site.chain, settings.clock), LoopTurns()
+    counters, loop = Counters(site.chain, site.clock), LoopTurns()
 
     async def timed(work: Callable[[], object]) -> None:
         start = trio.current_time()
         await in_thread(work)
         counters.sync_seconds.add(trio.current_time() - start)
 
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    processor = Processor(site.chain, log=log, clock=site.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(
         chain=site.chain,
-        clock=settings.clock,
+        clock=site.clock,
         counters=counters,
         processor=processor,
         guests=Guests(bounds_for(room_for_connections())),
@@ -288,9 +304,9 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         log=log,
         loop=loop,
     )
+    processor.on_accepted.append(site.driver.make_instantly)
     if settings.is_producing:
-        secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
-        parts.producer = Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock)
+        parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
         parts.room = Room(folder.path, settings.disk)
     served = trio.Event()
@@ -322,8 +338,8 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     service = new_service(
         site.chain,
         parts.processor,
+        site.driver,
         settings.plugins,
-        settings.clock,
         withheld=access.withheld,
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,

@@ -11,10 +11,10 @@ import pytest
 import structlog
 
 import node.node
+from node.driving.producer import Producer
 from node.failures import DiskError, NodeError, StateError, Status
 from node.node import Address, Settings, run
 from node.processor import Processor
-from node.producer import Producer
 from node.storage.blocklog import BlockLog
 from state.chain.invariants import InvariantBroken
 from state.protocol.transaction import SignedBlock

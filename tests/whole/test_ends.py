@@ -97,7 +97,7 @@ def test_a_replay_that_is_stopped_says_that_it_is_not_done() -> None:
 def test_a_bug_is_logged_and_the_last_line_says_what_to_do(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from node.producer import Producer\n"
+        "from node.driving.producer import Producer\n"
         "def bug(self):\n"
         "    raise ZeroDivisionError('a bug of ours')\n"
         "Producer.milliseconds_to_wait = bug\n"

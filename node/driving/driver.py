@@ -1,0 +1,162 @@
+"""Drives a chain that is made for tests: makes its blocks when asked, and sets its time. It is synchronous, and knows no task."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import structlog
+
+from node.clock import ChainClock
+from node.driving.modes import BlockMode, Leap, block_mode
+from node.failures import NodeError
+from node.version import version
+from state.chain.chain import Chain
+from state.chain.debug import GENERATED_TIME_MAX, require_bounded
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time, slot_time
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.errors import ChainError, Refused, require
+from state.protocol.keys.keys import public_key
+from state.protocol.transaction import SignedBlock
+
+LEAPS = ("missed", "produced")
+
+_log = structlog.get_logger("driver")
+
+
+class Driver:
+    """Makes blocks of a chain with the secret keys of witnesses, and holds the mode and the clock by which they are made.
+
+    `is_producing` is whether the node makes blocks by itself: otherwise the mode stays `manual`. `on_mode` is called after each change of
+    the mode. Whatever it makes, the clock reaches.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        clock: ChainClock,
+        secrets: Iterable[bytes] = (),
+        *,
+        mode: BlockMode | None = None,
+        leap: Leap = "missed",
+        is_producing: bool = True,
+    ) -> None:
+        self.chain, self.clock = chain, clock
+        self.secrets = {public_key(secret): secret for secret in secrets}
+        self.is_producing = is_producing
+        self.mode = (mode or BlockMode()) if is_producing else BlockMode("manual")
+        self.leap: str = leap
+        self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
+        self.on_mode: list[Callable[[], None]] = []
+        self.version = version()
+
+    # -------------------------------------------------------------- what is shown
+
+    @property
+    def time(self) -> int:
+        """The time of the chain, in seconds since 1970."""
+        return self.clock() // 1000
+
+    @property
+    def seconds_ahead(self) -> int:
+        """How far the chain's time runs ahead of the machine's; negative when it is behind."""
+        self.clock()
+        return self.clock.lead_ms // 1000
+
+    @property
+    def block_mode(self) -> str:
+        """When blocks are made, as text."""
+        return str(self.mode)
+
+    # -------------------------------------------------------------- making blocks
+
+    def make_block(self) -> SignedBlock:
+        """Make a block of what waits, at the time that was set for it; else at the chain's, or in the next slot if that is later. Raises
+        ChainError.
+
+        What has been accepted must not get lost because nobody made a block for a while: then the block is given an earlier slot, in
+        which no transaction that waits has expired.
+        """
+        if self.next_block_time is not None:
+            return self._make(self.next_block_time)
+        first = slot_time(self.chain.state, 1)
+        lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]
+        return self._make(min([self.time, *lasting]))
+
+    def mine(self, count: int) -> Iterator[None]:
+        """Make blocks, one a step."""
+        require_bounded(count)
+        for _ in range(count):
+            self.make_block()
+            yield
+
+    def make_instantly(self) -> None:
+        """Make a block of a transaction that was accepted, if the mode says so. It stays pending when that fails, as the log says."""
+        if self.mode.is_instant:
+            try:
+                self.make_block()
+            except ChainError as error:
+                _log.warning("no block could be made at once", reason=error.message(self.chain.state.spec.spell))
+
+    def _make(self, time: int) -> SignedBlock:
+        """Make a block in the slot of a time, or in the next one whose witness signs with a key of ours. Raises ChainError."""
+        state = self.chain.state
+        begun = max(1, slot_at_time(state, time))
+        for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
+            witness = scheduled_witness(state, slot)
+            secret = self.secrets.get(state.witness(witness).signing_key)
+            if secret is not None:
+                break
+        else:
+            raise Refused("no witness of this round signs with a key of this node", condition="witness.signing_key in keys")
+        when = slot_time(state, slot)
+        require_in_time(when)
+        block = self.chain.generate_block(when, witness, secret, Skip.UNDO_HISTORY_CHECK)
+        self.clock.reach(when * 1000)
+        self.next_block_time = None
+        return block
+
+    # -------------------------------------------------------------- modes and time
+
+    def set_block_mode(self, text: str) -> None:
+        """Make blocks in another way from now on. Raises Refused."""
+        try:
+            mode = block_mode(text)
+        except NodeError as error:
+            raise Refused("${error}", condition="block_mode", error=str(error)) from None
+        stays = self.is_producing or mode.kind == "manual"
+        require(stays, "the node was started with --no-produce, and makes blocks only when asked", condition="is_producing")
+        self.mode = mode
+        for listener in self.on_mode:
+            listener()
+
+    def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
+        """Let the chain's time leap, and make a block there; one block a step.
+
+        `missed`: the slots in between have no block, but for one that takes what waits. `produced`: each has one.
+        """
+        leap = leap or self.leap
+        require(leap in LEAPS, "${leap} is no leap; expected missed or produced", condition="leap", leap=leap)
+        target_ms = self.clock() + seconds * 1000
+        require_in_time(target_ms // 1000)
+        if leap == "missed":
+            if self.chain.pending:
+                self.make_block()
+                yield
+            self.clock.reach(target_ms)
+            self._make(target_ms // 1000)
+            yield
+            return
+        slots = slot_at_time(self.chain.state, target_ms // 1000)
+        require_bounded(slots)
+        self._make(0)
+        yield
+        while slot_time(self.chain.state, 1) * 1000 <= target_ms:
+            self._make(0)
+            yield
+        self.clock.reach(target_ms)
+
+
+def require_in_time(when: int) -> None:
+    """Refuse a time that is so late that times after it don't fit into 32 bits."""
+    text = "second ${when} since 1970 is beyond the last that a block can have, ${max}"
+    last = GENERATED_TIME_MAX - COIN_BLOCK_INTERVAL
+    require(when <= last, text, condition="block_time <= max", when=when, max=last)
