@@ -7,7 +7,7 @@ sync, so that a start finds whatever is missing or differs. It must not know any
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EIO
 from pathlib import Path
@@ -126,7 +126,7 @@ class BlockLog:
         # In one assignment, since `sync` reads it in another thread.
         self._head = Head(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
-    def switch(self, popped: tuple[SignedBlock, ...], applied: tuple[SignedBlock, ...]) -> None:
+    def switch(self, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
         """Replace the last blocks (`popped`, newest first) by others (oldest first) in one step.
 
         After an interruption or a failure the next start has all of the old blocks or all of the new ones. A switch is synced with

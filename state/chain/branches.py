@@ -48,7 +48,7 @@ class Signers:
         """Refuse a block that can't be applied on its branch, in the order and with the texts of applying it.
 
         `branch` are the blocks between the main branch and this one, `mark` the journal's position after the block of the main branch
-        that they follow, 0 if they follow none. With `has_changes`, blocks have been changed by debug_update: a change can be anything,
+        that they follow, 0 if they follow none. With `has_changes`, blocks have been changed by edits: a change can be anything,
         so that rounds and slots can't be foretold.
         """
         require_merkle_root(self._state, block, skip)

@@ -7,12 +7,14 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
+from state.chain.checkpoints import MainBranch, StateKept, blocks_between
+from state.chain.edits import Edit
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.producing import assemble_block
@@ -20,7 +22,7 @@ from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction
 from state.protocol.errors import ChainError, Refused, require
-from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
+from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
 from state.tables import State
 
 PENDING_MAX = 100_000
@@ -35,13 +37,32 @@ JUST_CHECKED = (
 
 
 class Move(Struct, frozen=True):
-    """How the head has moved: the blocks that were undone, newest first, and then those that were applied, oldest first."""
+    """How the head has moved: the blocks that were undone, newest first, and then those that were applied, oldest first.
 
-    popped: tuple[SignedBlock, ...]
-    applied: tuple[SignedBlock, ...]
+    After a return to a checkpoint the sequences are lazy: a block is unpacked when it is asked for.
+    """
+
+    popped: Sequence[SignedBlock]
+    applied: Sequence[SignedBlock]
 
 
 MoveListener = Callable[[Move], None]
+EditListener = Callable[[bytes, Edit], None]
+"""Called with the id of a block and the edit that has become part of it."""
+
+
+class Checkpoint(Struct, frozen=True):
+    """A moment of a chain, to which it can return any number of times (`Chain.return_to`). It holds copies of everything that changes."""
+
+    state: StateKept
+    branch: MainBranch
+    pending: tuple[SignedTransaction, ...]
+    popped: tuple[SignedTransaction, ...]
+    pending_mark: int | None
+    marks: tuple[tuple[int, int, int], ...]
+    edits: dict[bytes, tuple[Edit, ...]]
+    started_at: int
+    is_changed_by_hand: bool
 
 
 class _Undone(Struct, frozen=True):
@@ -55,11 +76,12 @@ class _Undone(Struct, frozen=True):
 class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
-    `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether debug_update
-    has changed the state since genesis, which a replay of the blocks doesn't lead to.
+    `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether edits
+    have changed the state since genesis, which a replay of the blocks doesn't lead to.
     `out_of_time` is asked while pending transactions are applied again, or tried for a block: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
-    pending transactions have not been applied again then. A branch that is refused, and the head that is applied anew, move nothing.
+    pending transactions have not been applied again then. A branch that is refused moves nothing.
+    `on_edited` is called after an edit has become part of a block, not when it is made once more with the block.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -67,6 +89,7 @@ class Chain:
         self.forks = ForkTree(state.wire)
         self.pending: list[SignedTransaction] = []
         self.on_moved: list[MoveListener] = []
+        self.on_edited: list[EditListener] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
         # All sessions are positions in one journal: undoing to a mark undoes everything after it. `_pending_mark` is the one
@@ -75,15 +98,15 @@ class Chain:
         self._pending_mark: int | None = None
         self._marks: deque[tuple[int, int, int]] = deque()
         # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
+        # Blocks are only ever appended to the list: checkpoints share it.
         # The first ones are those before a snapshot from which the chain has gone on; `_older` finds them.
         self._packed: list[bytes] = []
         self._base = self.started_at = 0
         self._older: Callable[[int], bytes | None] = lambda number: None
         self.is_changed_by_hand = False
-        # Changes of the state by debug_update, by the id of the block that they belong to.
-        self._updates: dict[bytes, list[Callable[[State], None]]] = {}
+        # By the id of the block that they belong to.
+        self._edits: dict[bytes, tuple[Edit, ...]] = {}
         self._signers = Signers(state)
-        state.listeners.after_block.append(self._apply_debug_updates)
         state.time_of_block = self._time_of_block
         install_soft_rules(state)
 
@@ -114,7 +137,7 @@ class Chain:
         self.forks.settle(block.number)
         self.pending, self._popped, self._pending_mark = [], deque(), None
         self._marks.clear()
-        self._updates.clear()
+        self._edits = {}
         self._packed, self._base, self._older = [self.state.wire.pack_block(block)], block.number - 1, older
         self.started_at, self.is_changed_by_hand = block.number, is_changed_by_hand
         self.state.journal.cut(self.state.journal.mark())
@@ -123,6 +146,43 @@ class Chain:
     def irreversible(self) -> int:
         """The number of the last block that can't be undone; 0 at genesis."""
         return self._base + len(self._packed)
+
+    # -------------------------------------------------------------- checkpoints
+
+    def checkpoint(self) -> Checkpoint:
+        """Keep everything as it is now, pending transactions included. This takes time in proportion to the whole state."""
+        return Checkpoint(
+            state=StateKept(self.state),
+            branch=MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks.copy()),
+            pending=tuple(self.pending),
+            popped=tuple(self._popped),
+            pending_mark=self._pending_mark,
+            marks=tuple(self._marks),
+            edits=self._edits.copy(),
+            started_at=self.started_at,
+            is_changed_by_hand=self.is_changed_by_hand,
+        )
+
+    def return_to(self, checkpoint: Checkpoint) -> None:
+        """Return to an earlier moment of this chain, whatever has happened since, irreversible blocks and a start from a snapshot included.
+
+        Blocks of the main branch of then that are not on that of now count as applied for the listeners of the move.
+        """
+        now, then = MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks), checkpoint.branch
+        checkpoint.state.put_back()
+        # The list is shared with other checkpoints, which must find their blocks in it.
+        self._packed = then.packed if len(then.packed) == then.count else then.packed[: then.count]
+        self.forks, self._base, self._older = then.forks.copy(), then.base, then.older
+        self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
+        self._pending_mark, self._marks = checkpoint.pending_mark, deque(checkpoint.marks)
+        self._edits = checkpoint.edits.copy()
+        self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
+        # It knows positions of a journal that is another one now.
+        self._signers = Signers(self.state)
+        popped, applied = blocks_between(now, then, self.state.wire)
+        if popped or applied:
+            for listener in self.on_moved:
+                listener(Move(popped, applied))
 
     # -------------------------------------------------------------- looking up
 
@@ -174,7 +234,7 @@ class Chain:
         except BaseException:
             self.forks.retreat()
             # It may have been the head before, and popped.
-            self._forget_updates(self.forks.drop(block.id))
+            self._forget_edits(self.forks.drop(block.id))
             raise
         self.forks.release(block.id)
         self._finish(Move((), (block,)))
@@ -205,7 +265,7 @@ class Chain:
         parent = branch[-1] if branch else self.forks.on_main_branch(before)
         index = before - self._marks[0][0] + 1 if self._marks else 0
         mark = self._marks[index][1] if index < len(self._marks) else self.state.journal.mark()
-        self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, bool(self._updates))
+        self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, bool(self._edits))
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
         """Apply a block on top of the head as one session.
@@ -220,6 +280,9 @@ class Chain:
         hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
         try:
             apply_block(self.state, block, skip)
+            for edit in self._edits.get(block.id, ()):
+                edit.make(self.state)
+                self.is_changed_by_hand = True
         except BaseException:
             journal.undo(mark)
             here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = coordinates
@@ -251,8 +314,8 @@ class Chain:
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))
-            self._updates.pop(block.id, None)
-        self._forget_updates(self.forks.settle(last))
+            self._edits.pop(block.id, None)
+        self._forget_edits(self.forks.settle(last))
         while self._marks and self._marks[0][0] <= last:
             self._marks.popleft()
         journal = self.state.journal
@@ -282,7 +345,7 @@ class Chain:
                 forks.retreat()
             # An error of our own, too, must not come again with each block that is pushed on top.
             bad = path[min(len(news), len(path) - 1)]
-            self._forget_updates(forks.drop(bad.id))
+            self._forget_edits(forks.drop(bad.id))
             if isinstance(error, ChainError) and skip == Skip.NOTHING:
                 forks.refuse(bad, error)
             self._return_to(olds[-1].block.previous if olds else head_id, olds)
@@ -341,9 +404,9 @@ class Chain:
         self._require_reversible()
         number, mark, skip = self._marks[-1]
         assert number == head.number
-        # What a change by debug_update has done is not seen in the block.
+        # What an edit has done is not seen in the block.
         keys = set(keys_given(head, self.state.wire.codecs))
-        if head.id in self._updates:
+        if head.id in self._edits:
             keys.update(self._signers.keys_since(mark))
         self._marks.pop()
         self.state.journal.undo(mark)
@@ -437,43 +500,65 @@ class Chain:
             self._apply_pending(waiting, skip)
         return block
 
-    def debug_update(self, change: Callable[[State], None], skip: int = Skip.NOTHING) -> None:
-        """Make a change of the state part of the head block, by applying the block again together with the change.
+    # -------------------------------------------------------------- edits
 
-        The change is kept by the block's id and made at the end of each application of it, inside of its session. So it is
+    def edit(self, edit: Edit, skip: int = Skip.NOTHING) -> None:
+        """Make a change of the state part of the head block; one that is refused or fails changes nothing.
+
+        The edit is kept by the block's id and made at the end of each application of it, inside of its session. So it is
         undone with the block and comes back with it after a fork switch. The block's id doesn't change, since a digest of the
-        state is no part of it. A change that fails is not made, and the head is as before.
+        state is no part of it. The flags of `skip` hold for the pending transactions, which are applied again.
         """
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
         assert head is not None
-        self._require_reversible()
-        updates = self._updates.setdefault(head.id, [])
-        updates.append(change)
-        # Which blocks can be applied may depend on the change.
-        self.forks.forgive()
         waiting = self._set_pending_aside()
         try:
-            flags = self._undo_head().skip | TRUSTED
-            self.forks.extend(head)
-            try:
-                self._apply(head, flags | skip)
-            except BaseException:
-                updates.remove(change)
-                if not updates:
-                    del self._updates[head.id]
-                self._apply(head, flags)
-                raise
-            self.is_changed_by_hand = True
+            self._make(edit)
+            if self._marks:
+                self._edits[head.id] = (*self._edits.get(head.id, ()), edit)
+            # Which blocks can be applied may depend on the change.
+            self.forks.forgive()
             self._keep_irreversible()
+            for listener in self.on_edited:
+                listener(head.id, edit)
         finally:
             self._apply_pending(waiting, skip)
 
-    def _forget_updates(self, block_ids: list[bytes]) -> None:
-        """Forget the changes of blocks that can't be applied again."""
-        for block_id in block_ids:
-            self._updates.pop(block_id, None)
+    def edits_of(self, block_id: bytes) -> tuple[Edit, ...]:
+        """Return the edits that are made with a block, as long as it can be undone."""
+        return self._edits.get(block_id, ())
 
-    def _apply_debug_updates(self, state: State, block: SignedBlock) -> None:
-        for change in self._updates.get(block.id, ()):
-            change(state)
+    def plan_edits(self, block_id: bytes, edits: Iterable[Edit]) -> None:
+        """Have edits made when a block is applied, after those that are planned already: for a start, which applies the blocks again.
+
+        Those of the head are made at once: a snapshot may have been taken at it before. Those of blocks that can't be applied any more
+        change nothing.
+        """
+        planned = tuple(edits)
+        if block_id == self.state.props.head_block_id:
+            for edit in planned:
+                self._make(edit)
+            self._keep_irreversible()
+        elif block_number(block_id) <= self.irreversible:
+            return
+        if self._marks or block_id != self.state.props.head_block_id:
+            self._edits[block_id] = (*self._edits.get(block_id, ()), *planned)
+
+    def _make(self, edit: Edit) -> None:
+        """Make an edit on top of the head, which has no pending transactions."""
+        journal = self.state.journal
+        mark = journal.mark()
+        hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
+        try:
+            edit.make(self.state)
+        except BaseException:
+            journal.undo(mark)
+            self.state.hardfork_times[: LAST_BY_TIME + 1] = hardfork_times
+            raise
+        self.is_changed_by_hand = True
+
+    def _forget_edits(self, block_ids: list[bytes]) -> None:
+        """Forget the edits of blocks that can't be applied again."""
+        for block_id in block_ids:
+            self._edits.pop(block_id, None)

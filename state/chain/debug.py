@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from state.chain.chain import Chain
-from state.chain.hardforks import set_hardfork
+from state.chain.edits import GiveKey, ScheduleHardfork
 from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS, TIME_MAX
@@ -67,13 +67,12 @@ def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = Tr
 def schedule_hardfork(chain: Chain, number: int) -> None:
     """Let the next block apply every hardfork up to a number; a number that this node doesn't know does nothing."""
     if number < len(chain.state.spec.hardfork_versions):
-        chain.debug_update(lambda state: set_hardfork(state, number, apply_now=False), TRUSTED)
+        chain.edit(ScheduleHardfork(number), TRUSTED)
 
 
 def give_key(chain: Chain, name: str, signing_key: bytes, skip: int) -> None:
     """Make a change of a witness's signing key part of the head block."""
-    # The head has been accepted, maybe with more flags than now. If it were refused this time, it would be lost.
-    chain.debug_update(lambda state: state.witnesses.modify(state.witness(name), signing_key=signing_key), skip | TRUSTED)
+    chain.edit(GiveKey(name, signing_key), skip | TRUSTED)
 
 
 def blocks_until(state: State, time: int) -> int:

@@ -73,6 +73,16 @@ class ForkTree:
         """The number of blocks, of all branches."""
         return len(self._main) + len(self._others)
 
+    def copy(self) -> "ForkTree":
+        """Return a tree of the same blocks, which changes apart from this one."""
+        other = ForkTree(self._wire)
+        other.head, other.size_max, other.bytes_taken = self.head, self.size_max, self.bytes_taken
+        other._main, other._main_by_id = self._main.copy(), self._main_by_id.copy()
+        other._oldest, other._irreversible = self._oldest, self._irreversible
+        other._others, other._refused, other._siblings = self._others.copy(), self._refused.copy(), self._siblings.copy()
+        other._others_by_number = {number: level.copy() for number, level in self._others_by_number.items()}
+        return other
+
     # -------------------------------------------------------------- the main branch
 
     def get(self, block_id: bytes) -> SignedBlock | None:

@@ -66,7 +66,11 @@ class AccountByKey:
 
     def remember(self, state: State, operation: Any) -> None:
         """Before an operation that changes authorities: note the keys of the account."""
-        row = state.account_authorities.by_account.get(owner_of(operation))
+        self.remember_keys(state, owner_of(operation))
+
+    def remember_keys(self, state: State, name: str) -> None:
+        """Note the keys of an account whose authorities are about to change."""
+        row = state.account_authorities.by_account.get(name)
         self._before = NO_KEYS if row is None else keys_of(row)
 
     def forget(self, state: State, operation: Any) -> None:
@@ -78,7 +82,10 @@ class AccountByKey:
 
     def compare(self, state: State, operation: Any) -> None:
         """After an operation: enter the keys that the account has got, and remove the ones that it no longer has."""
-        name = owner_of(operation)
+        self.compare_keys(state, owner_of(operation))
+
+    def compare_keys(self, state: State, name: str) -> None:
+        """Enter the keys that an account has got since its keys were noted, and remove the ones that it no longer has."""
         row = state.account_authorities.by_account.get(name)
         if row is None:
             return
@@ -116,6 +123,8 @@ def install(state: State) -> AccountByKey:
     on_operation(kept.remember, *UPDATES, after=False)
     on_operation(kept.compare, *CREATIONS, *UPDATES)
     on_operation(kept.after_hardfork, Hardfork)
+    state.listeners.before_edit.append(kept.remember_keys)
+    state.listeners.after_edit.append(kept.compare_keys)
     return kept
 
 

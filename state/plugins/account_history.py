@@ -20,6 +20,7 @@ from state.store import History, Lists
 from state.store.columns import Column
 from state.store.deferred import Deferred
 from state.store.parts import DictPart, Install, Part, dump_lists, read_lists
+from state.store.rows import PutBack
 from state.tables import State
 
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
@@ -260,6 +261,16 @@ class HistoryPart:
         yield
         self._kept._log.restore({None: (0, records)} if records else {})
         self._kept.accounts.restore(found)
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        parts = [self._kept._log.keep(), self._kept.accounts.keep()]
+
+        def put_back() -> None:
+            for part in parts:
+                part()
+
+        return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from state.store.parts import Part
+from state.store.rows import PutBack
 from state.tables import State
 
 Kept = TypeVar("Kept")
@@ -36,7 +37,8 @@ class Plugin(Struct, Generic[Kept], frozen=True):
 
     `parts(state, data)` are what a snapshot holds of the data, by attribute; a name with a slash in it is one of another plugin, which
     holds the same thing when it is on. `passing` are the attributes that a snapshot leaves out: what is computed from the others,
-    what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place.
+    what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place,
+    also when the chain has returned to a checkpoint.
     """
 
     name: str
@@ -57,6 +59,22 @@ class Plugin(Struct, Generic[Kept], frozen=True):
         kept = self.install(state)
         assert isinstance(kept, self.keeps), f"{self.name} must keep a {self.keeps.__name__}"
         state.plugins[self.name] = kept
+        parts: list[Part] = []
+
+        def keep() -> PutBack:
+            # Made once, as they read declarations; not at once, since few chains need them.
+            if not parts:
+                parts.extend(self.parts(state, kept).values())
+            put_back = [part.keep() for part in parts]
+
+            def all_back() -> None:
+                for each in put_back:
+                    each()
+
+            return all_back
+
+        state.keepers.append(keep)
+        state.on_put_back.append(lambda: self.restored(kept))
 
     def is_on(self, state: State) -> bool:
         """Whether the plugin is enabled on this state."""

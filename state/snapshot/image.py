@@ -125,11 +125,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
 def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:
     """Put all parts in place, point the references to single rows at the new ones, and return what is left to do."""
     left = [deferred for install in installs if (deferred := install()) is not None]
-    state.props = next(iter(state.global_properties))
-    state.feed = next(iter(state.feed_histories))
-    state.hardforks = next(iter(state.hardfork_properties))
-    state.schedule = next(iter(state.witness_schedules))
-    state.nai_pool = next(iter(state.nai_pools))
+    state.find_single_rows()
     for name, kept in state.plugins.items():
         PLUGINS[name].restored(kept)
     return left

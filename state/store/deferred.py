@@ -31,6 +31,12 @@ class Deferrable:
         """Whether the attributes are taken away, so that asking for one finishes what is deferred at once."""
         return PARKED in vars(self)
 
+    def abandon(self) -> None:
+        """Give all attributes back, and leave undone what would have filled them: the caller fills them in another way."""
+        deferred: Deferred | None = vars(self).get(DEFERRED)
+        if deferred is not None:
+            deferred.abandon()
+
     def parked(self) -> dict[str, Any]:
         """Return the attributes, whether they are taken away or not."""
         found: dict[str, Any] = vars(self).get(PARKED, vars(self))
@@ -87,3 +93,9 @@ class Deferred:
         """Make all steps that are left."""
         while not self.is_done:
             self.advance()
+
+    def abandon(self) -> None:
+        """Give the objects back as far as they are filled, and make no more steps."""
+        self.is_done = True
+        for each in self._objects:
+            each.take_back()

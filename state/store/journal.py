@@ -53,6 +53,23 @@ class Journal:
             del self._records[:count]
             self._cut = mark
 
+    def keep(self) -> Callable[[], None]:
+        """Return a function that puts the journal back as it is now, with all positions. It says nothing of what its records refer to.
+
+        Records are never changed, so that a copy of the list is enough.
+        """
+        records, cut = self._records.copy(), self._cut
+
+        def put_back() -> None:
+            self._records[:] = records
+            self._cut = cut
+
+        return put_back
+
+    def subjects(self) -> Iterator[Any]:
+        """Yield what was inserted or removed by the writes that can still be taken back, each as often as that: records without data."""
+        return (subject for _, subject, data in self._records if data is None)
+
     def session(self) -> "Session":
         """A `with` block whose writes stay when it ends well, and are undone when anything is raised, which passes on."""
         return Session(self)

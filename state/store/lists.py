@@ -6,6 +6,7 @@ from typing import Generic, TypeVar, overload
 
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
+from state.store.rows import PutBack
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -124,6 +125,21 @@ class Lists(Deferrable, Generic[K, V]):
             history: History[V] = History()
             history.first, history._values = first, values
             kept[key] = history
+
+    def keep(self) -> PutBack:
+        """Return a function that puts all histories back as they are now, as the same objects; the journal has to be put back as well."""
+        histories = self._histories
+        kept = [(key, history, history.first, history._spent, history._values.copy()) for key, history in histories.items()]
+
+        def put_back() -> None:
+            self.abandon()
+            histories.clear()
+            for key, history, first, spent, values in kept:
+                history.first, history._spent = first, spent
+                history._values[:] = values
+                histories[key] = history
+
+        return put_back
 
     def check(self) -> None:
         """Verify what must hold for every history; for tests."""

@@ -7,7 +7,7 @@ from sortedcontainers import SortedList
 
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LazyOrder
-from state.store.rows import Row, Rows
+from state.store.rows import PutBack, Row, Rows
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
@@ -165,6 +165,19 @@ class OrderedIndex(Generic[RowT]):
         else:
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
             self._order = SortedList([entry for entry in map(self.entry, ordered) if entry is not None])
+
+    def keep(self) -> PutBack:
+        """Return a function that puts the order back as it is now. Only the table calls this, and not for a lazy index."""
+        entries, version = list(self._order), self._version
+
+        def put_back() -> None:
+            nonlocal version
+            # The number only rises, so that an equal one says that nothing has moved since.
+            if self._version != version:
+                self._order = SortedList(entries)
+                self._version = version = self._version + 1
+
+        return put_back
 
     def check(self, rows: dict[int, RowT]) -> None:
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""

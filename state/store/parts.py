@@ -15,6 +15,7 @@ from msgspec import MsgspecError, msgpack
 from state.store.columns import Column, Special, Structs, Unreadable, schema
 from state.store.deferred import Deferred
 from state.store.lists import Lists
+from state.store.rows import PutBack
 from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
@@ -36,6 +37,9 @@ class Part(Protocol):
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Return the function that replaces what it holds by what was dumped. Raises Unreadable."""
+
+    def keep(self) -> PutBack:
+        """Return a function that puts it back as it is now, in memory and in place, any number of times."""
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """Yield what it holds in words: a key, and the fields of what stands under it."""
@@ -99,6 +103,10 @@ class TablePart:
         if total != count:
             raise Unreadable(f"{total} rows in place of {count}")
 
+    def keep(self) -> PutBack:
+        """See Part."""
+        return self._table.keep()
+
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
         yield "next id", {"value": str(self._table.next_id)}
@@ -127,6 +135,10 @@ class ListsPart:
         """See Part."""
         found = read_lists(chunks, self._keys, lambda data, count: self._values.unpack(data, count))
         return lambda: self._lists.restore(found)
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        return self._lists.keep()
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
@@ -166,6 +178,16 @@ class DictPart:
             self._kept.update(found)
 
         return install
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        kept = self._kept.copy()
+
+        def put_back() -> None:
+            self._kept.clear()
+            self._kept.update(kept)
+
+        return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""

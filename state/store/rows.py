@@ -1,8 +1,10 @@
 """`Row`, the base of what tables hold. It knows nothing of tables."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 
 class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
@@ -16,6 +18,28 @@ class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """
 
     id: int = -1
+
+
+PutBack = Callable[[], None]
+"""Puts something back as it was when it was kept, however often it is called and whatever has happened since."""
+
+
+def kept_values(rows: list[Any]) -> Callable[[], list[Any]]:
+    """Keep the values of rows; the function that is returned sets them again, and returns the rows in which it has changed something."""
+    kept = list(map(astuple, rows))
+
+    def put_back() -> list[Any]:
+        changed = []
+        for row, old in zip(rows, kept, strict=True):
+            now = astuple(row)
+            if now != old:
+                changed.append(row)
+                for field, value, before in zip(row.__struct_fields__, now, old, strict=True):
+                    if value is not before:
+                        setattr(row, field, before)
+        return changed
+
+    return put_back
 
 
 RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)

@@ -8,7 +8,7 @@ from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.ordered import Ordered, OrderedIndex
-from state.store.rows import Row
+from state.store.rows import PutBack, Row, kept_values
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -171,6 +171,34 @@ class Table(Deferrable, Generic[RowT]):
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
 
+    def keep(self) -> PutBack:
+        """Return a function that puts all rows and indices back as they are now; the rows are the same objects then.
+
+        Nothing of it is in the journal, which has to be put back with the tables. Rows that have been removed, and that only the journal
+        still knows, are left to whoever keeps that (`kept_values`). A table that is deferred is filled first.
+        """
+        rows, next_id = self._rows.copy(), self.next_id
+        is_in_order = self._in_order
+        values = kept_values(list(rows.values()))
+        keys = [(index.by_key, index.by_key.copy()) for index in self._keys]
+        orders = [order.keep() for order in self._orders]
+
+        def put_back() -> None:
+            self.abandon()
+            # In place, since bound functions of the dictionaries are held all over.
+            _replace(self._rows, rows)
+            values()
+            for by_key, kept in keys:
+                _replace(by_key, kept)
+            for order in orders:
+                order()
+            for lazy in self._lazy:
+                lazy.restore(rows)
+            self.next_id, self._in_order = next_id, is_in_order
+            self._version += 1
+
+        return put_back
+
     def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
         """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that
         were replaced; None for a row that was inserted. Removals are left out.
@@ -310,7 +338,8 @@ class Table(Deferrable, Generic[RowT]):
             for field, value in old.items():
                 setattr(row, field, value)
         else:
-            self._shift(row, old)
+            # A copy, since `_shift` exchanges the values: records are never changed, so that a checkpoint can share them.
+            self._shift(row, old.copy())
 
     def _sort(self) -> None:
         """Bring the rows back into the order of ids, which undoing a removal upsets; in place, others hold the dict."""
@@ -342,6 +371,12 @@ def _declarations(table: type) -> Iterator[tuple[str, Unique | Ordered]]:
 def _merged(some: Readers, others: Readers) -> Readers:
     """Both together, each index once."""
     return (*dict.fromkeys(some[0] + others[0]),), (*dict.fromkeys(some[1] + others[1]),)
+
+
+def _replace(kept: dict[Any, Any], other: dict[Any, Any]) -> None:
+    """Let a dictionary hold what another holds."""
+    kept.clear()
+    kept.update(other)
 
 
 def _exchange(row: Row, changes: Changes) -> None:

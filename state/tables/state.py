@@ -12,6 +12,7 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.store import Journal, Table
+from state.store.rows import PutBack
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 
@@ -40,6 +41,9 @@ class Listeners:
         self.before_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.after_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.irreversible: list[Callable[[Any, int], None]] = []
+        # Around an edit by hand of the VESTS or the authorities of an account (state/chain/edits.py), with the account's name.
+        self.before_edit: list[Callable[[Any, str], None]] = []
+        self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
         self._by_class: tuple[dict[type, tuple[Any, ...]], dict[type, tuple[Any, ...]]] = ({}, {})
 
@@ -82,6 +86,10 @@ class State:
         # operations, by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
+        # For checkpoints: functions that keep what plugins hold and return what puts it back, and functions that are called when
+        # everything has been put back.
+        self.keepers: list[Callable[[], PutBack]] = []
+        self.on_put_back: list[Callable[[], None]] = []
 
         self.global_properties = globals.GlobalPropertiesTable(journal)
         self.accounts = accounts.Accounts(journal)
@@ -164,6 +172,14 @@ class State:
     def set_props(self, **changes: Any) -> None:
         """Change global properties."""
         self.global_properties.modify(self.props, **changes)
+
+    def find_single_rows(self) -> None:
+        """Point the attributes for the rows of tables with one row at these, after all rows have been replaced."""
+        self.props = next(iter(self.global_properties))
+        self.feed = next(iter(self.feed_histories))
+        self.hardforks = next(iter(self.hardfork_properties))
+        self.schedule = next(iter(self.witness_schedules))
+        self.nai_pool = next(iter(self.nai_pools))
 
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
         """Yield all tables with their names, in the order of `__init__`."""

@@ -19,6 +19,7 @@ from state.chain.chain import Chain
 from state.chain.debug import BLOCKS_MAX, generate_blocks
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import DEV, START, dev_chain, json_lines, make_block, transfer, write_as
 
 
@@ -357,11 +358,11 @@ async def test_the_log_comes_back_from_a_bad_branch(nursery: trio.Nursery, tmp_p
     assert chain.state.props.head_block_id == first[-1].id
 
 
-async def test_the_log_follows_debug_updates(tmp_path: Path) -> None:
+async def test_the_log_follows_edits(tmp_path: Path) -> None:
     chain = dev_chain()
     processor_of(chain, BlockLog(tmp_path, chain.state.wire))
     blocks = [make_block(chain) for _ in range(3)]
-    chain.debug_update(lambda state: state.set_props(sbd_interest_rate=7))
+    chain.edit(ByFunction(lambda state: state.set_props(sbd_interest_rate=7)))
     assert ids(tmp_path / "block_log", chain) == [block.id for block in blocks]
     chain.pop_block()
     assert ids(tmp_path / "block_log", chain) == [block.id for block in blocks[:2]]

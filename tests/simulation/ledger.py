@@ -75,7 +75,7 @@ class Branch:
             self._apply(block)
         demand(not move.popped or len(self.seen) > before, "the chain has switched to a branch that isn't longer")
         self.switches += bool(move.popped)
-        self.undone = move.popped or self.undone
+        self.undone = tuple(move.popped) or self.undone
 
     def _pop(self, block: SignedBlock) -> None:
         demand(self.seen and self.seen[-1].block.id == block.id, f"block {block.number} was undone and is not the head")

@@ -35,15 +35,20 @@ def regenerate_before(state: State, rc: Rc, operation: Any) -> None:
     if not rc.accounts:
         return
     for name in BEFORE[type(operation)](state, operation):
-        row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
-        if row is None or account is None:
-            continue
-        most, now = maximum_rc(account, row.adjustment), state.head_time
-        if most >= 0:
-            # Without the cap that voting mana has on the elapsed time: a bar below zero takes more than five days to fill.
-            mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
-            if mana != row.mana or now != row.mana_time:
-                rc.accounts.modify(row, mana=mana, mana_time=now)
+        regenerate(state, rc, name)
+
+
+def regenerate(state: State, rc: Rc, name: str) -> None:
+    """Regenerate the bar of an account with the maximum that it still has."""
+    row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
+    if row is None or account is None:
+        return
+    most, now = maximum_rc(account, row.adjustment), state.head_time
+    if most >= 0:
+        # Without the cap that voting mana has on the elapsed time: a bar below zero takes more than five days to fill.
+        mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
+        if mana != row.mana or now != row.mana_time:
+            rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
 def update_after(state: State, rc: Rc, operation: Any) -> None:

@@ -21,7 +21,18 @@ from state.operations.transfers import Transfer
 from state.operations.vesting import WithdrawVesting
 from state.operations.witnesses import AccountWitnessVote, WitnessSetProperties
 from state.plugins.plugin import Plugin, bound
-from state.plugins.rc.accounts import BEFORE, CHANGED, add_account, on_creation, on_withdrawal, on_work, regenerate_before, update_after
+from state.plugins.rc.accounts import (
+    BEFORE,
+    CHANGED,
+    add_account,
+    on_creation,
+    on_withdrawal,
+    on_work,
+    regenerate,
+    regenerate_before,
+    update_after,
+    update_maximum,
+)
 from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, pool_after_block, priced
 from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.plugins.rc.usage import added, usage_of
@@ -58,6 +69,8 @@ def install(state: State) -> Rc:
     state.listeners.before_block.append(bound(start_block, rc))
     state.listeners.after_transaction.append(bound(charge, rc))
     state.listeners.after_block.append(bound(after_block, rc))
+    state.listeners.before_edit.append(bound(regenerate, rc))
+    state.listeners.after_edit.append(bound(update_maximum, rc))
     on = state.listeners.on_operation
     on(bound(regenerate_before, rc), *BEFORE, after=False)
     on(bound(update_after, rc), *CHANGED)

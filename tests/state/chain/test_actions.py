@@ -24,6 +24,7 @@ from state.protocol.transaction import (
 from state.tables import State
 from tests.helpers.actions import push_optional_action, push_required_action
 from tests.helpers.chains import NOW, TEST_SPEC, chain_at
+from tests.helpers.edits import ByFunction
 
 PACKED = 7  # a tag, a length, and a name of five letters
 
@@ -170,8 +171,8 @@ def test_a_produced_block_takes_actions_along() -> None:
 
     produce()
     produce()
-    chain.debug_update(lambda state: push_required_action(state, required("alice"), state.head_time + 3))
-    chain.debug_update(lambda state: push_optional_action(state, optional("bobby"), state.head_time + 3))
+    chain.edit(ByFunction(lambda state: push_required_action(state, required("alice"), state.head_time + 3)))
+    chain.edit(ByFunction(lambda state: push_optional_action(state, optional("bobby"), state.head_time + 3)))
     before = state_digest(state)
     made = produce()
     assert [tagged for tagged in made.extensions if tagged.tag >= REQUIRED_ACTIONS] == [

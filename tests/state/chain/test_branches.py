@@ -225,13 +225,13 @@ def test_every_operation_that_sets_a_signing_key_is_known() -> None:
     assert writers == {
         "chain/genesis.py",  # before every branch
         "chain/steps/heads.py",  # the key of nobody
-        "chain/debug.py",  # read back from the journal
+        "chain/edits.py",  # read back from the journal
         "operations/witnesses.py",
         "operations/mining.py",
     }
 
 
-def test_a_key_given_by_debug_update_signs_on_both_sides() -> None:
+def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     chain, other = twins()
     give_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
     first = [made_by(chain, NEW_SECRET) for _ in range(2)]

@@ -12,6 +12,7 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, merkle_root
 from state.tables import State
+from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import SECRET, dev_chain, make_block, transfer
 
 
@@ -112,7 +113,7 @@ def test_a_change_of_the_head_moves_nothing() -> None:
     make_block(chain)
     make_block(chain)
     moves = moves_of(chain)
-    chain.debug_update(lambda state: state.set_props(sbd_interest_rate=7))
+    chain.edit(ByFunction(lambda state: state.set_props(sbd_interest_rate=7)))
     assert moves == []
     assert chain.state.props.sbd_interest_rate == 7
 
@@ -129,10 +130,10 @@ def test_a_change_of_the_head_that_fails_is_not_made() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        chain.debug_update(fail)
+        chain.edit(ByFunction(fail))
     assert moves == []
     assert seen(chain) == before
-    chain.debug_update(lambda state: state.set_props(sbd_print_rate=8))
+    chain.edit(ByFunction(lambda state: state.set_props(sbd_print_rate=8)))
     assert chain.state.props.sbd_print_rate == 8
     assert chain.state.props.sbd_interest_rate != 7
 

@@ -21,6 +21,7 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key, secret_from_seed
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
 from state.tables import State
+from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import SECRET, dev_chain, transfer
 from tests.state.chain.test_branches import rekey, signed
 from tests.state.chain.test_chain_moves import spoiled
@@ -32,7 +33,7 @@ STEPS = 40
 
 
 class Walk:
-    """A chain, and beside it all blocks that were ever made for it: by id, with their parents and the changes by debug_update."""
+    """A chain, and beside it all blocks that were ever made for it: by id, with their parents and the edits."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -196,7 +197,7 @@ class Walk:
                 def set_rate(state: State) -> None:
                     state.set_props(sbd_interest_rate=rate)
 
-                chain.debug_update(set_rate)
+                chain.edit(ByFunction(set_rate))
 
         change(self.chain)
         self.changes[head].append(change)

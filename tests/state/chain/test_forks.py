@@ -15,6 +15,7 @@ from state.chain.skip import Skip
 from state.protocol.errors import ChainError, UnlinkableBlock
 from state.protocol.transaction import SignedBlock
 from state.tables import State
+from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import SECRET, dev_chain, make_block
 from tests.state.chain.test_branches import copied, signed, twins
 from tests.state.chain.test_chain_moves import branches, spoiled
@@ -171,7 +172,7 @@ def test_a_change_by_hand_can_make_a_refused_block_good() -> None:
         chain.push_block(sibling(chain, bad, 1))
     with pytest.raises(ChainError):
         chain.push_block(bad)
-    chain.debug_update(lambda state: None)
+    chain.edit(ByFunction(lambda state: None))
     assert not chain.push_block(bad)
     assert not chain.push_block(structs.replace(bad), Skip.TAPOS_CHECK)
 

@@ -1,0 +1,121 @@
+"""What a checkpoint keeps: the whole state as copies, and the blocks of the main branch. Returning puts the copies back.
+
+The journal can't lead back across blocks that are irreversible, and undoing takes the longer the more has happened. Copies don't ask what
+has happened. They are made by functions in C, a row at a time, and are small as long as the chain is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+from msgspec import Struct, structs
+
+from state.chain.forks import ForkTree
+from state.protocol.transaction import SignedBlock, Wire
+from state.store import Row
+from state.store.rows import PutBack, kept_values
+from state.tables import State
+
+
+class StateKept:
+    """The whole state as it is when this is made: tables, the journal, what plugins hold, and what the state keeps beside tables."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._parts: list[PutBack] = [table.keep() for _, table in state.tables()]
+        self._parts += [keep() for keep in state.keepers]
+        self._parts.append(state.journal.keep())
+        # Rows that have been removed are in no table; undoing brings them back.
+        gone = {id(row): row for row in state.journal.subjects() if isinstance(row, Row)}
+        self._gone = kept_values(list(gone.values()))
+        self._here = structs.astuple(state.here)
+        self._hardfork_times = state.hardfork_times.copy()
+
+    def put_back(self) -> None:
+        """Put everything back as it was."""
+        state = self._state
+        self._gone()
+        for part in self._parts:
+            part()
+        for name, value in zip(state.here.__struct_fields__, self._here, strict=True):
+            setattr(state.here, name, value)
+        state.hardfork_times[:] = self._hardfork_times
+        state.find_single_rows()
+        for listener in state.on_put_back:
+            listener()
+
+
+class MainBranch(Struct, frozen=True):
+    """The main branch of a chain at a moment: `base` blocks that `older` finds, then `count` as bytes, then those of the fork tree."""
+
+    base: int
+    older: Callable[[int], bytes | None]
+    packed: list[bytes]
+    count: int
+    forks: ForkTree
+
+    @property
+    def height(self) -> int:
+        """The number of the last block; 0 without any."""
+        head = self.forks.head
+        return 0 if head is None else head.number
+
+    def block(self, number: int, wire: Wire) -> SignedBlock:
+        """Return the block with this number."""
+        packed = self._packed(number)
+        if packed is not None:
+            return wire.unpack_block(packed)[0]
+        block = self.forks.on_main_branch(number)
+        assert block is not None, f"block {number} is on the main branch"
+        return block
+
+    def is_same(self, other: "MainBranch", number: int, wire: Wire) -> bool:
+        """Whether another branch has the same block with this number."""
+        mine, theirs = self.forks.on_main_branch(number), other.forks.on_main_branch(number)
+        if mine is not None and theirs is not None:
+            return mine.id == theirs.id
+        packed, others = self._packed(number), other._packed(number)
+        if packed is not None and packed is others:
+            return True
+        return self.block(number, wire).id == other.block(number, wire).id
+
+    def _packed(self, number: int) -> bytes | None:
+        """Return an irreversible block as bytes."""
+        if number <= self.base:
+            return self.older(number)
+        place = number - self.base - 1
+        return self.packed[place] if place < self.count else None
+
+
+class Blocks(Sequence[SignedBlock]):
+    """Blocks of a branch by their numbers, unpacked when they are asked for."""
+
+    def __init__(self, branch: MainBranch, numbers: range, wire: Wire) -> None:
+        self._branch, self._numbers, self._wire = branch, numbers, wire
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[SignedBlock]:
+        return (self._branch.block(number, self._wire) for number in self._numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> SignedBlock: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SignedBlock]: ...
+    def __getitem__(self, at: int | slice) -> SignedBlock | Sequence[SignedBlock]:
+        if isinstance(at, slice):
+            return Blocks(self._branch, self._numbers[at], self._wire)
+        return self._branch.block(self._numbers[at], self._wire)
+
+
+def blocks_between(now: MainBranch, then: MainBranch, wire: Wire) -> tuple[Blocks, Blocks]:
+    """Return the blocks that lead from one branch back to the last common block, newest first, and on to the other branch's end."""
+    # A block's id covers all blocks before it, so that branches differ from some number on.
+    same, differs = 0, min(now.height, then.height) + 1
+    while differs - same > 1:
+        middle = (same + differs) // 2
+        if now.is_same(then, middle, wire):
+            same = middle
+        else:
+            differs = middle
+    return Blocks(now, range(now.height, same, -1), wire), Blocks(then, range(same + 1, then.height + 1), wire)
