@@ -24,8 +24,9 @@ class ChainClock:
 
     def __init__(self, base: Clock = system_clock, start_ms: int | None = None) -> None:
         self._base = base
-        self._reached_ms = 0
-        self.lead_ms = 0 if start_ms is None else start_ms - base()
+        self._start_ms = start_ms
+        self._reached_ms = self.lead_ms = 0
+        self.start()
 
     def __call__(self) -> int:
         """Return the time."""
@@ -37,6 +38,10 @@ class ChainClock:
     def reach(self, time_ms: int) -> None:
         """Make it at least so late, now and from now on."""
         self._reached_ms = max(self._reached_ms, time_ms)
+
+    def start(self) -> None:
+        """Show the other clock's time again, or the one that was given as the start."""
+        self.set_back(0 if self._start_ms is None else self._start_ms - self._base())
 
     def set_back(self, lead_ms: int) -> None:
         """Let it run so far ahead of the other clock, whatever it has reached before."""

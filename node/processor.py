@@ -85,7 +85,7 @@ class Processor:
         # Called in the job of a transaction that was accepted, before its sender is answered.
         self.on_accepted: list[Callable[[], None]] = []
         self._log = log
-        self._syncer = None if log is None else Syncer(log, sync, self._fail, in_thread)
+        self._syncer = None if log is None else Syncer(log, sync, self.fail, in_thread)
         self._clock = clock or ChainClock()
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
@@ -228,6 +228,12 @@ class Processor:
         block: SignedBlock = await self._in_turn(partial(self._own, make))
         return block
 
+    def fail(self, error: Exception, what: str = "the block log") -> None:
+        """Take no further job: what a restart needs can't be written."""
+        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
+        self.failure = self.failure or f"{what} can't be written: {why}"
+        self.broken.set()
+
     # -------------------------------------------------------------- the queue
 
     async def _push(self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, *, is_synced: bool = False) -> None:
@@ -296,10 +302,10 @@ class Processor:
                 assert self._syncer is not None
                 self._syncer.written()
             except OSError as error:
-                self._fail(error)
+                self.fail(error)
             except Exception as error:
                 # Whatever it was, the chain in memory is ahead of the log now, and must not go on.
-                self._fail(error)
+                self.fail(error)
                 raise
         if self._waiters and not self.failure:
             for block in move.applied:
@@ -328,11 +334,6 @@ class Processor:
                 del self._waiters[trx_id]
                 waiter.is_lost = True
                 waiter.done.set()
-
-    def _fail(self, error: Exception) -> None:
-        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
-        self.failure = self.failure or f"the block log can't be written: {why}"
-        self.broken.set()
 
     def _require_log(self) -> None:
         require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)

@@ -38,3 +38,15 @@ class Driver(Protocol):
 
     def advance(self, seconds: int, leap: str) -> Iterator[object]:
         """Let the chain's time leap; the slots in between are `missed`, or `produced`; an empty `leap` is that of the node."""
+
+    def set_next_block_time(self, time: int) -> int:
+        """Set the time of the next block, in seconds since 1970, rounded up to a slot; return it."""
+
+    def snapshot(self) -> int:
+        """Keep this moment of the chain, and return its id."""
+
+    def revert(self, moment_id: int) -> None:
+        """Return to a moment, which stays; later ones are dropped."""
+
+    def reset(self) -> None:
+        """Begin anew, with a fresh chain."""

@@ -1,4 +1,7 @@
-"""Drives a chain that is made for tests: makes its blocks when asked, and sets its time. It is synchronous, and knows no task."""
+"""Drives a chain that is made for tests: makes its blocks when asked, sets its time, returns to its earlier moments, changes it by hand.
+
+It is synchronous, and knows no task.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -6,9 +9,12 @@ import structlog
 
 from node.clock import ChainClock
 from node.driving.modes import BlockMode, Leap, block_mode
+from node.driving.moments import Moment, Moments
+from node.driving.readiness import blocks_to_start
 from node.failures import NodeError
+from node.storage.edits import EditLog
 from node.version import version
-from state.chain.chain import Chain
+from state.chain.chain import Chain, Checkpoint
 from state.chain.debug import GENERATED_TIME_MAX, require_bounded
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
@@ -16,6 +22,7 @@ from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.keys.keys import public_key
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.text import time_text
 
 LEAPS = ("missed", "produced")
 
@@ -26,7 +33,8 @@ class Driver:
     """Makes blocks of a chain with the secret keys of witnesses, and holds the mode and the clock by which they are made.
 
     `is_producing` is whether the node makes blocks by itself: otherwise the mode stays `manual`. `on_mode` is called after each change of
-    the mode. Whatever it makes, the clock reaches.
+    the mode. Whatever it makes, the clock reaches. It must be made while the chain is at its genesis: there `reset` returns to. `edit_log`
+    is where the node writes edits by hand, if it keeps its chain.
     """
 
     def __init__(
@@ -47,6 +55,10 @@ class Driver:
         self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
         self.on_mode: list[Callable[[], None]] = []
         self.version = version()
+        self.edit_log: EditLog | None = None
+        self.moments = Moments()
+        self._mode_at_start = self.mode
+        self._genesis = chain.checkpoint() if chain.state.spec.is_test else None
 
     # -------------------------------------------------------------- what is shown
 
@@ -96,6 +108,12 @@ class Driver:
             except ChainError as error:
                 _log.warning("no block could be made at once", reason=error.message(self.chain.state.spec.spell))
 
+    def make_first_blocks(self) -> None:
+        """Make the blocks with which a fresh chain of a producing node is usable, if it has none yet. Raises ChainError."""
+        if self.is_producing and not self.chain.state.props.head_block_number:
+            for when in blocks_to_start(self.chain.state, self.time):
+                self._make(when)
+
     def _make(self, time: int) -> SignedBlock:
         """Make a block in the slot of a time, or in the next one whose witness signs with a key of ours. Raises ChainError."""
         state = self.chain.state
@@ -124,9 +142,18 @@ class Driver:
             raise Refused("${error}", condition="block_mode", error=str(error)) from None
         stays = self.is_producing or mode.kind == "manual"
         require(stays, "the node was started with --no-produce, and makes blocks only when asked", condition="is_producing")
-        self.mode = mode
-        for listener in self.on_mode:
-            listener()
+        self._set_mode(mode)
+
+    def set_next_block_time(self, time: int) -> int:
+        """Set the time of the next block, rounded up to a slot; returns it. Raises Refused for one before the next slot."""
+        state = self.chain.state
+        rounded = -(-time // COIN_BLOCK_INTERVAL) * COIN_BLOCK_INTERVAL
+        first = slot_time(state, 1)
+        text = "time ${time} is before the next slot, ${first}"
+        require(rounded >= first, text, condition="time >= next_slot", time=time_text(time), first=time_text(first))
+        require_in_time(rounded)
+        self.next_block_time = rounded
+        return rounded
 
     def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
         """Let the chain's time leap, and make a block there; one block a step.
@@ -153,6 +180,47 @@ class Driver:
             self._make(0)
             yield
         self.clock.reach(target_ms)
+
+    # -------------------------------------------------------------- earlier moments
+
+    def snapshot(self) -> int:
+        """Keep this moment, and return its id. Raises Refused."""
+        self.moments.require_room()
+        size = 0 if self.edit_log is None else self.edit_log.size
+        return self.moments.keep(Moment(self.chain.checkpoint(), self.clock.lead_ms, self.mode, self.next_block_time, size))
+
+    def revert(self, moment_id: int) -> None:
+        """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.
+
+        The clock runs as far ahead as it did then, and what is set by hand is as it was.
+        """
+        moment = self.moments.find(moment_id)
+        self._return_to(moment.checkpoint, moment.edits_size)
+        self.moments.drop_after(moment_id)
+        self.clock.set_back(moment.lead_ms)
+        self.next_block_time = moment.next_block_time
+        self._set_mode(moment.mode)
+
+    def reset(self) -> None:
+        """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
+        assert self._genesis is not None, "only chains made for tests are reset"
+        self._return_to(self._genesis, 0)
+        self.moments.drop_all()
+        self.clock.start()
+        self.next_block_time = None
+        self._set_mode(self._mode_at_start)
+        self.make_first_blocks()
+
+    def _return_to(self, checkpoint: Checkpoint, edits_size: int) -> None:
+        # The blocks leave the block log first: none of them may be in it without the edits that it depends on.
+        self.chain.return_to(checkpoint)
+        if self.edit_log is not None:
+            self.edit_log.cut(edits_size)
+
+    def _set_mode(self, mode: BlockMode) -> None:
+        self.mode = mode
+        for listener in self.on_mode:
+            listener()
 
 
 def require_in_time(when: int) -> None:

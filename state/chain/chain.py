@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
-from state.chain.checkpoints import MainBranch, StateKept, blocks_between
+from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_between
 from state.chain.edits import Edit
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
@@ -26,6 +26,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, 
 from state.tables import State
 
 PENDING_MAX = 100_000
+IMPERSONATED_MAX = 10_000
 TRANSACTION_SIZE_MARGIN = 256
 # The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
 # saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
@@ -49,20 +50,6 @@ class Move(Struct, frozen=True):
 MoveListener = Callable[[Move], None]
 EditListener = Callable[[bytes, Edit], None]
 """Called with the id of a block and the edit that has become part of it."""
-
-
-class Checkpoint(Struct, frozen=True):
-    """A moment of a chain, to which it can return any number of times (`Chain.return_to`). It holds copies of everything that changes."""
-
-    state: StateKept
-    branch: MainBranch
-    pending: tuple[SignedTransaction, ...]
-    popped: tuple[SignedTransaction, ...]
-    pending_mark: int | None
-    marks: tuple[tuple[int, int, int], ...]
-    edits: dict[bytes, tuple[Edit, ...]]
-    started_at: int
-    is_changed_by_hand: bool
 
 
 class _Undone(Struct, frozen=True):
@@ -388,14 +375,39 @@ class Chain:
         assert head is not None
         self._require_reversible()
         require(self.forks.get(head.previous) is not None, "popping block would leave head block null", condition="prev")
+        self._pop(1)
+
+    def pop_blocks(self, count: int) -> None:
+        """Undo the last blocks; their transactions are applied again after the next block. Refused as a whole when fewer can be undone."""
+        require(count > 0, "the number of blocks must be above 0", condition="count > 0")
+        require(
+            count <= self.poppable,
+            "${count} blocks can't be undone, only ${most}: block ${last} and those before it stay",
+            condition="count <= poppable",
+            count=count,
+            most=self.poppable,
+            last=self.state.props.head_block_number - self.poppable,
+        )
+        self._pop(count)
+
+    @property
+    def poppable(self) -> int:
+        """How many blocks can be popped. The first block can't: there is no block before it."""
+        return len(self._marks) - (bool(self._marks) and self._marks[0][0] == 1)
+
+    def _pop(self, count: int) -> None:
+        """Undo blocks that can be undone, and keep them like those of another branch."""
         waiting = self._set_pending_aside()
+        popped = []
         try:
-            popped = self._undo_head()
-            self.forks.keep(popped.block, popped.keys)
+            for _ in range(count):
+                undone = self._undo_head()
+                popped.append(undone.block)
+                self.forks.keep(undone.block, undone.keys)
         finally:
             self.pending = waiting
         for listener in self.on_moved:
-            listener(Move((head,), ()))
+            listener(Move(tuple(popped), ()))
 
     def _undo_head(self) -> _Undone:
         """Undo the head block, and take it off the fork tree."""
@@ -500,7 +512,23 @@ class Chain:
             self._apply_pending(waiting, skip)
         return block
 
-    # -------------------------------------------------------------- edits
+    # -------------------------------------------------------------- edits and impersonation
+
+    def impersonate(self, accounts: Iterable[str] = (), is_everyone: bool = False) -> None:
+        """Let transactions of these accounts, or of all, need no signatures, in place of those before; without any, the rules hold again.
+
+        Unknown accounts are refused. Other nodes refuse blocks with such transactions; this one applies them again in any case.
+        """
+        names = list(accounts)
+        require(
+            len(names) <= IMPERSONATED_MAX,
+            "no more than ${max} accounts can be named",
+            condition="accounts.size() <= max",
+            max=IMPERSONATED_MAX,
+        )
+        for name in names:
+            require(self.state.accounts.by_name.get(name) is not None, "there is no account ${name}", condition="account", name=name)
+        self.state.impersonated.set(names, is_everyone)
 
     def edit(self, edit: Edit, skip: int = Skip.NOTHING) -> None:
         """Make a change of the state part of the head block; one that is refused or fails changes nothing.

@@ -9,8 +9,9 @@ from typing import overload
 
 from msgspec import Struct, structs
 
+from state.chain.edits import Edit
 from state.chain.forks import ForkTree
-from state.protocol.transaction import SignedBlock, Wire
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.store import Row
 from state.store.rows import PutBack, kept_values
 from state.tables import State
@@ -84,6 +85,20 @@ class MainBranch(Struct, frozen=True):
             return self.older(number)
         place = number - self.base - 1
         return self.packed[place] if place < self.count else None
+
+
+class Checkpoint(Struct, frozen=True):
+    """A moment of a chain, to which it can return any number of times (`Chain.return_to`). It holds copies of everything that changes."""
+
+    state: StateKept
+    branch: MainBranch
+    pending: tuple[SignedTransaction, ...]
+    popped: tuple[SignedTransaction, ...]
+    pending_mark: int | None
+    marks: tuple[tuple[int, int, int], ...]
+    edits: dict[bytes, tuple[Edit, ...]]
+    started_at: int
+    is_changed_by_hand: bool
 
 
 class Blocks(Sequence[SignedBlock]):

@@ -12,9 +12,17 @@ from state.protocol.constants import (
     EDIT_STEPS_MAX,
     HIVE_TREASURY_ACCOUNT,
 )
-from state.protocol.errors import InvalidTransaction, MissingActiveAuthority, TransactionExpired, WrongReferenceBlock, require
+from state.protocol.errors import (
+    ChainError,
+    InvalidTransaction,
+    IrrelevantSignature,
+    MissingActiveAuthority,
+    TransactionExpired,
+    WrongReferenceBlock,
+    require,
+)
 from state.protocol.keys.signatures import Canonical
-from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, verify
+from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, require_only_posting, verify
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.tables import State
@@ -58,8 +66,46 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
         operation.validate(state.wire.codecs)
 
 
-def verify_authority(state: State, trx: SignedTransaction) -> None:
-    """Refuse unless the signatures are exactly those that the operations need: none missing, none to spare."""
+def verify_authority(state: State, trx: SignedTransaction) -> bool:
+    """Refuse unless the signatures are exactly those that the operations need: none missing, none to spare.
+
+    Returns whether the transaction is one of impersonated accounts, and lacks signatures.
+    """
+    if state.impersonated.is_on:
+        return verify_impersonated(state, trx)
+    verify_signatures(state, trx)
+    return False
+
+
+def verify_impersonated(state: State, trx: SignedTransaction) -> bool:
+    """Verify the signatures of a transaction, with what is needed of impersonated accounts counted as given; returns whether it has to be.
+
+    A transaction that has been accepted so before stays valid. Where nothing else is needed, signatures aren't looked at, and
+    where something of an impersonated account is, signatures may be superfluous.
+    """
+    impersonated = state.impersonated
+    try:
+        verify_signatures(state, trx)
+    except ChainError:
+        if trx.id in impersonated.accepted:
+            return True
+        needed = Needed.by(trx.operations)
+        if needed.posting:
+            require_only_posting(needed)
+        left = impersonated.left(needed)
+        if left.active or left.owner or left.posting or left.other:
+            keys = state.wire.signers(trx, canonical_rule(state))
+            try:
+                verify(left, keys, authority_lookups(state), LIMITS, impersonated.accounts)
+            except IrrelevantSignature:
+                if left == needed:
+                    raise
+        return True
+    return False
+
+
+def verify_signatures(state: State, trx: SignedTransaction) -> None:
+    """Refuse unless the signatures are exactly those that the operations need."""
     # Limits of the search through authorities. Before hardfork 20 only transactions that entered this node had any.
     limits = LIMITS if state.hardfork >= 20 or state.is_pushing else NO_LIMITS
     keys = state.wire.signers(trx, canonical_rule(state))
@@ -98,6 +144,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
     here.trx_id = trx.id
     here.virtual_op = 0
     here.edit_steps = EDIT_STEPS_MAX
+    is_impersonated = False
     try:
         if not skip & Skip.VALIDATE:
             validate_transaction(state, trx)
@@ -105,7 +152,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
             known = state.transactions.by_trx_id.get(trx.id)
             require(known is None, "Duplicate transaction check failed", condition=DUPLICATE_CONDITION, trx_id=trx.id.hex())
         if not skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
-            verify_authority(state, trx)
+            is_impersonated = verify_authority(state, trx)
         if state.props.head_block_number > 0:
             require_in_time(state, trx, skip)
         if not skip & Skip.TRANSACTION_DUPE_CHECK:
@@ -118,6 +165,8 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
         here.trx_id = ZERO_ID
         for listener in state.listeners.after_transaction:
             listener(state, trx)
+        if is_impersonated:
+            state.impersonated.accept(trx.id)
     finally:
         # The reference keeps the id of a refused transaction; here virtual operations of a block's steps always show zeros.
         here.trx_id = ZERO_ID

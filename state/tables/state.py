@@ -1,6 +1,6 @@
 """The state of a chain: all its tables with the journal, the chain spec and the listeners. It knows nothing of what changes them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,12 +8,14 @@ from msgspec import Struct
 
 from state.protocol.constants import EDIT_STEPS_MAX
 from state.protocol.errors import UnknownKey, require
-from state.protocol.operation import Operation
+from state.protocol.operation import Needed, Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.store import Journal, Table
 from state.store.rows import PutBack
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
+
+ACCEPTED_MAX = 100_000
 
 
 class Coordinates(Struct):
@@ -61,6 +63,40 @@ class Listeners:
         return found
 
 
+class Impersonated:
+    """The accounts whose transactions need no signatures, on a chain made for tests; `is_on` is whether there is anything to ask here.
+
+    `accepted` are the ids of transactions that were accepted with less than they need, at most ACCEPTED_MAX, the oldest first: they
+    are applied again, after another block or on another branch, and stay valid when impersonation has ended.
+    """
+
+    __slots__ = ("accepted", "accounts", "is_everyone", "is_on")
+
+    def __init__(self) -> None:
+        self.accounts: frozenset[str] = frozenset()
+        self.is_everyone = False
+        self.accepted: dict[bytes, None] = {}
+        self.is_on = False
+
+    def set(self, accounts: Iterable[str], is_everyone: bool) -> None:
+        """Impersonate these accounts and no others, or everyone."""
+        self.accounts, self.is_everyone = frozenset(accounts), is_everyone
+        self.is_on = bool(self.accounts or is_everyone or self.accepted)
+
+    def left(self, needed: Needed) -> Needed:
+        """Return what is needed of accounts that aren't impersonated."""
+        if self.is_everyone:
+            return Needed(set(), set(), set(), [])
+        names = self.accounts
+        return Needed(needed.posting - names, needed.active - names, needed.owner - names, needed.other)
+
+    def accept(self, trx_id: bytes) -> None:
+        """Note a transaction that was accepted with less than it needs."""
+        self.accepted[trx_id] = None
+        if len(self.accepted) > ACCEPTED_MAX:
+            del self.accepted[next(iter(self.accepted))]
+
+
 class State:
     """All tables of one chain. `props`, `schedule`, `feed`, `hardforks` and `nai_pool` are the only rows of their tables.
 
@@ -80,6 +116,7 @@ class State:
         # True only while push_transaction works (block-processing.md §2.7). The reference calls this `is_producing`: soft rules
         # of this node apply then, and rules that a later hardfork makes binding are kept already.
         self.is_pushing = False
+        self.impersonated = Impersonated()
         # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
         # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom

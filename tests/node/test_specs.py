@@ -1,4 +1,4 @@
-"""Chain specs: what the four chains are, how names are spelled, and what a spec file is told when it is wrong."""
+"""Chain specs: what the chains that come with the node are, how names are spelled, and what a spec file is told when it is wrong."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ def user_spec(folder: Path, text: str, name: str = "mine.toml") -> str:
     return str(path)
 
 
-# ------------------------------------------------------------------ the four chains
+# ------------------------------------------------------------------ the chains that come with the node
 
 
 def test_the_chains_that_come_with_the_node() -> None:
-    assert spec_names() == ["dev", "steem-mainnet", "steem-testnet", "testnet"]
+    assert spec_names() == ["dev", "dev-tests", "steem-mainnet", "steem-testnet", "testnet"]
     assert [load_spec(name).name for name in spec_names()] == spec_names()
 
 

@@ -128,19 +128,27 @@ def require_only_posting(needed: Needed) -> None:
         require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
 
 
-def verify(needed: Needed, keys: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> None:
-    """Refuse unless the keys satisfy all that is needed, and each of them is needed."""
+def verify(
+    needed: Needed, keys: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS, approved: frozenset[str] = frozenset()
+) -> None:
+    """Refuse unless the keys satisfy all that is needed, and each of them is needed.
+
+    Accounts in `approved` count as having signed where other accounts' authorities name them. IrrelevantSignature is raised last, when
+    all that is needed is there.
+    """
     keys = distinct(keys)
     if len(keys) == 1 and one_key_is_enough(needed, keys[0], lookups, limits):
         return
     if needed.posting:
         require_only_posting(needed)
         state = SignState(keys, lookups.posting, limits)
+        state.approved |= approved
         for name in sorted(needed.posting):
             if not (state.by_name(name) or state.by_authority(lookups.active(name)) or state.by_authority(lookups.owner(name))):
                 raise MissingPostingAuthority("Missing Posting Authority ${id}", id=name)
     else:
         state = SignState(keys, lookups.active, limits)
+        state.approved |= approved
         for authority in needed.other:
             if not state.by_authority(authority):
                 raise MissingOtherAuthority("Missing Authority")

@@ -237,3 +237,38 @@ def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyP
     chain.push_block(second[0])
     assert chain.push_block(second[1])
     assert [trx.id for trx in chain.pending] == [trx.id for trx in trxs[:4]]
+
+
+def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
+    chain = dev_chain()
+    made = [make_block(chain) for _ in range(30)]
+    moves, before = moves_of(chain), seen(chain)
+    assert chain.poppable == 21
+    for count in (0, -1, 22, 1000):
+        with pytest.raises(ChainError):
+            chain.pop_blocks(count)
+    with pytest.raises(ChainError) as caught:
+        chain.pop_blocks(22)
+    assert caught.value.message(chain.state.spec.spell).endswith("22 blocks can't be undone, only 21: block 9 and those before it stay")
+    assert (moves, seen(chain)) == ([], before)
+    chain.push_transaction(transfer(chain))
+    chain.pop_blocks(21)
+    [move] = moves
+    assert [block.id for block in move.popped] == [block.id for block in made[:8:-1]]
+    assert chain.head is made[8]
+    assert len(chain.pending) == 1
+    assert not chain.poppable
+    chain.push_block(made[9])
+    assert len(chain.pending) == 0 or chain.pending[0].expiration > chain.state.head_time
+
+
+def test_the_first_block_is_not_popped() -> None:
+    chain = dev_chain()
+    assert chain.poppable == 0
+    for _ in range(3):
+        make_block(chain)
+    assert chain.poppable == 2
+    with pytest.raises(ChainError, match="can't be undone"):
+        chain.pop_blocks(3)
+    chain.pop_blocks(2)
+    assert chain.state.props.head_block_number == 1

@@ -214,7 +214,12 @@ class Walk:
 
     def step(self) -> None:
         """Take one step."""
-        steps = {
+        steps = self.steps()
+        self.random.choices(list(steps), list(steps.values()))[0]()
+
+    def steps(self) -> dict[Callable[[], None], int]:
+        """What a step can be, and how often it is."""
+        return {
             self.push_good: 10,
             self.push_bad: 5,
             self.push_known: 2,
@@ -224,7 +229,6 @@ class Walk:
             self.pop: 1,
             self.produce: 3,
         }
-        self.random.choices(list(steps), list(steps.values()))[0]()
 
     def check(self) -> None:
         """Compare the chain with a fresh one, in all tables."""
