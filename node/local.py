@@ -17,7 +17,6 @@ from node.clock import ChainClock
 from node.driving.direct import DirectProcessor
 from node.driving.driver import Driver
 from node.driving.modes import Leap, block_mode
-from node.driving.readiness import make_first_blocks
 from node.plugins import chosen_plugins
 from node.service import new_service
 from node.specs import load_spec
@@ -94,7 +93,7 @@ class LocalChain:
         clock = ChainClock(lambda: time * 1000)
         secrets = [secret_from_wif(text) for text in spec.witness_keys]
         driver = Driver(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
-        make_first_blocks(driver)
+        driver.make_first_blocks()
         self._service = new_service(self.chain, DirectProcessor(self.chain, driver, clock), driver, enabled)
         self.accounts: dict[str, Account] = {known.name: _account(known, spec.key_prefix) for known in known_accounts(spec)}
 
@@ -149,7 +148,6 @@ class LocalChain:
     def set_next_block_time(self, time: str) -> Json:
         """Give the next block this time, as "2027-01-01T00:00:00"."""
         return self.call("dev_api.set_next_block_time", {"time": time})
-
 
     def info(self) -> Json:
         """Return the head, the time and the modes of the chain."""
