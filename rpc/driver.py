@@ -30,6 +30,10 @@ class Driver(Protocol):
     def version(self) -> str:
         """The version of the node."""
 
+    @property
+    def snapshots(self) -> list[int]:
+        """The ids of the moments that are kept, the oldest first."""
+
     def mine(self, count: int) -> Iterator[object]:
         """Make blocks: the first at the chain's time if that is later than the next slot, the others slot after slot."""
 
@@ -50,3 +54,6 @@ class Driver(Protocol):
 
     def reset(self) -> None:
         """Begin anew, with a fresh chain."""
+
+    def drop_pending(self) -> int:
+        """Forget all transactions that wait for a block; return how many there were."""

@@ -14,7 +14,8 @@ from node.driving.readiness import blocks_to_start
 from node.failures import NodeError
 from node.storage.edits import EditLog
 from node.version import version
-from state.chain.chain import Chain, Checkpoint
+from state.chain.chain import Chain
+from state.chain.checkpoints import Checkpoint
 from state.chain.debug import GENERATED_TIME_MAX, require_bounded
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
@@ -77,6 +78,11 @@ class Driver:
     def block_mode(self) -> str:
         """When blocks are made, as text."""
         return str(self.mode)
+
+    @property
+    def snapshots(self) -> list[int]:
+        """The ids of the moments that are kept, the oldest first."""
+        return self.moments.ids
 
     # -------------------------------------------------------------- making blocks
 
@@ -181,13 +187,29 @@ class Driver:
             yield
         self.clock.reach(target_ms)
 
+    def drop_pending(self) -> int:
+        """Forget all transactions that wait for a block; returns how many there were."""
+        count = len(self.chain.pending)
+        self.chain.clear_pending()
+        return count
+
     # -------------------------------------------------------------- earlier moments
 
     def snapshot(self) -> int:
         """Keep this moment, and return its id. Raises Refused."""
         self.moments.require_room()
         size = 0 if self.edit_log is None else self.edit_log.size
-        return self.moments.keep(Moment(self.chain.checkpoint(), self.clock.lead_ms, self.mode, self.next_block_time, size))
+        impersonated = self.chain.state.impersonated
+        moment = Moment(
+            checkpoint=self.chain.checkpoint(),
+            lead_ms=self.clock.lead_ms,
+            mode=self.mode,
+            next_block_time=self.next_block_time,
+            impersonated=impersonated.accounts,
+            is_everyone_impersonated=impersonated.is_everyone,
+            edits_size=size,
+        )
+        return self.moments.keep(moment)
 
     def revert(self, moment_id: int) -> None:
         """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.
@@ -199,6 +221,7 @@ class Driver:
         self.moments.drop_after(moment_id)
         self.clock.set_back(moment.lead_ms)
         self.next_block_time = moment.next_block_time
+        self.chain.impersonate(moment.impersonated, moment.is_everyone_impersonated)
         self._set_mode(moment.mode)
 
     def reset(self) -> None:
@@ -208,6 +231,7 @@ class Driver:
         self.moments.drop_all()
         self.clock.start()
         self.next_block_time = None
+        self.chain.impersonate()
         self._set_mode(self._mode_at_start)
         self.make_first_blocks()
 

@@ -5,19 +5,21 @@ its clock, the mode and the time that was set for the next block.
 from msgspec import Struct
 
 from node.driving.modes import BlockMode
-from state.chain.chain import Checkpoint
+from state.chain.checkpoints import Checkpoint
 from state.protocol.errors import Refused
 
 MOMENTS_MAX = 256
 
 
-class Moment(Struct, frozen=True):
+class Moment(Struct, frozen=True, kw_only=True):
     """A chain with what drives it. `edits_size` is how long the file of edits was, in bytes."""
 
     checkpoint: Checkpoint
     lead_ms: int
     mode: BlockMode
     next_block_time: int | None
+    impersonated: frozenset[str]
+    is_everyone_impersonated: bool
     edits_size: int
 
 

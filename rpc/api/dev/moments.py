@@ -41,3 +41,14 @@ async def reset(chain: Chain, driver: Driver, processor: Processor, /) -> Head:
     """
     await processor.in_turn(driver.reset)
     return head_of(chain, driver)
+
+
+@method("dev_api.pop_blocks", loopback_only=True)
+async def pop_blocks(chain: Chain, driver: Driver, processor: Processor, /, count: UInt32 = 1) -> Head:
+    """Undo the last blocks and return the head then. As after a fork, their transactions wait for a block again; `drop_pending` drops
+    them.
+
+    Only blocks after the last irreversible one can be undone; when there are fewer, nothing is done.
+    """
+    await processor.in_turn(lambda: chain.pop_blocks(count))
+    return head_of(chain, driver)
