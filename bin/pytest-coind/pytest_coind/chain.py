@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_coind.refusals import Expected, Refused
 
-REFUSED_SHOWN_MAX = 20
+REFUSED_SHOWN_MAX = 10
 
 Call = Callable[..., Any]
 
@@ -36,7 +36,7 @@ class Chain:
 
     def __init__(self, url: str, call: Call) -> None:
         self.url, self.call = url, call
-        self._newest_refusal: Any = None
+        self._refused_before: list[Any] = []
 
     @cached_property
     def accounts(self) -> dict[str, Account]:
@@ -64,7 +64,7 @@ class Chain:
 
     def refused(self, rule: str = "") -> Expected:
         """Expect that a transaction is refused, by this rule: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
-        before = self._newest()
+        before = self._list_refused()
         return Expected(rule, lambda: self._refused_since(before))
 
     # -------------------------------------------------------------- blocks and time
@@ -147,25 +147,22 @@ class Chain:
 
     def begin_test(self) -> None:
         """From now on refusals are those of a new test."""
-        self._newest_refusal = self._newest()
+        self._refused_before = self._list_refused()
 
     def refused_in_test(self) -> list[Refused]:
-        """Return the refusals of the transactions of this test, newest first, whichever client sent them."""
-        return self._refused_since(self._newest_refusal)
+        """Return the last refusals of transactions of this test, newest first, whichever client sent them."""
+        return self._refused_since(self._refused_before)
 
-    def _newest(self) -> Any:
-        return next(iter(self._listed(1)), None)
+    def _refused_since(self, before: list[Any]) -> list[Refused]:
+        now = self._list_refused()
+        # Equal transactions may be refused in the same second: what counts is where the old list goes on in the new one.
+        at = (count for count in range(len(now)) if now[count:] == before[: REFUSED_SHOWN_MAX - count])
+        new = next(at, len(now))
+        return [Refused(entry["message"], explain=entry["explain"]) for entry in now[:new]]
 
-    def _refused_since(self, before: Any) -> list[Refused]:
-        found = []
-        for entry in self._listed(REFUSED_SHOWN_MAX):
-            if entry == before:
-                break
-            found.append(Refused(entry["message"], explain=entry["explain"]))
-        return found
-
-    def _listed(self, limit: int) -> Any:
+    def _list_refused(self) -> list[Any]:
         try:
-            return self.call("dev_api.list_refused", {"limit": limit})
+            listed: list[Any] = self.call("dev_api.list_refused", {"limit": REFUSED_SHOWN_MAX})
         except Exception:
             return []  # what explains a failure must not hide it
+        return listed

@@ -61,7 +61,9 @@ def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
 
 
 @method("dev_api.broadcast_operations", loopback_only=True)
-async def broadcast_operations(chain: Chain, wire: Wire, processor: Processor, /, operations: Operations, keys: list[Text]) -> Broadcast:
+async def broadcast_operations(
+    chain: Chain, wire: Wire, processor: Processor, /, operations: Operations, keys: list[Text] | None = None
+) -> Broadcast:
     """Make a transaction of operations, sign it, push it, and return its id and its block; the block is null while it is pending.
 
     Each operation has one of the two forms: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`.
@@ -69,7 +71,7 @@ async def broadcast_operations(chain: Chain, wire: Wire, processor: Processor, /
     (`dev_api.list_keys`). An equal transaction may be broadcast again: this one then expires at another second.
     """
     given = [read_operation(value, wire, index) for index, value in enumerate(operations)]
-    secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys))
+    secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
     state = chain.state
     for attempt in range(ATTEMPTS_MAX):
         trx = signed_transaction(state, tuple(given), secrets, len(chain.pending))
