@@ -72,9 +72,9 @@ class CallRefused(Exception):
 class LocalChain:
     """A chain made for tests, with blocks at its last slots, in this process; each is one of its own.
 
-    `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once, with
-    `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; the chain's time stands still but for
-    the blocks that are made, and for what moves it.
+    `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
+    with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
+    blocks that are made, and for what moves it.
     """
 
     def __init__(

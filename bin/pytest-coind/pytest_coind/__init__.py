@@ -1,4 +1,4 @@
-"""A pytest plugin for tests against a node of coind: `coin_node`, one node for the session, and `coin_chain`, its chain, fresh for each test.
+"""A pytest plugin for tests against a node of coind: `coin_node`, one node for the session; `coin_chain`, its chain, fresh for each test.
 
 It knows the node by its command line and its RPC only, and imports nothing of it.
 """

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -76,7 +77,7 @@ class Node:
             keeper = [sys.executable, "-I", "-S", "-c", KEEPER, *run]
             process = subprocess.Popen(keeper, stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True)
         try:
-            yield cls(process, _wait(process, ready, log, seconds_max), log)
+            yield cls(process, _wait(process, shlex.join(run), ready, log, seconds_max), log)
         finally:
             assert process.stdin is not None
             process.stdin.close()
@@ -151,7 +152,7 @@ def _changes(method: str) -> bool:
     return (group == "dev_api" and name not in READING) or group == "debug_node_api" or name.startswith("broadcast_")
 
 
-def _wait(process: subprocess.Popen[bytes], ready: Path, log: Path, seconds_max: float) -> dict[str, Any]:
+def _wait(process: subprocess.Popen[bytes], command: str, ready: Path, log: Path, seconds_max: float) -> dict[str, Any]:
     """Wait until the node says where it answers."""
     end = time.monotonic() + seconds_max
     while process.poll() is None and time.monotonic() < end:
@@ -161,7 +162,7 @@ def _wait(process: subprocess.Popen[bytes], ready: Path, log: Path, seconds_max:
         time.sleep(POLL_SECONDS)
     status = process.poll()
     what = f"doesn't answer after {seconds_max:g} s" if status is None else f"has ended with status {status} before it answered"
-    raise NodeFailed(f"coind {what}: {' '.join(map(str, process.args[5:]))}\n{_end_of(log)}")  # type: ignore[index, arg-type]
+    raise NodeFailed(f"coind {what}: {command}\n{_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:

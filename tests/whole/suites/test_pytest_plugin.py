@@ -1,7 +1,5 @@
 """The suite of somebody else, with packages called `node`, `state` and `rpc`, has a fresh chain for each of its tests."""
 
-import json
-import os
 import re
 import signal
 import subprocess
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bin.pytest_coind.suite import LAUNCHER, PLUGIN, Project
+from tests.whole.suites.project import LAUNCHER, PLUGIN, Project
 
 TRANSFERS = """
 import node, rpc, state, bin, tests
@@ -109,7 +107,6 @@ def test_each_test_has_a_fresh_chain(project: Project) -> None:
 def test_two_workers_have_two_nodes(project: Project) -> None:
     """With xdist each worker starts one; the tests write down where theirs answers."""
     project.write(TRANSFERS)
-    project.write("def test_where(coin_node, request):\n    (request.config.rootpath / coin_node.url[-5:]).touch()\n" * 1)
     text = "import pytest\n\n@pytest.mark.parametrize('n', range(8))\ndef test_where(coin_chain, request, n, worker_id):\n"
     project.write(text + "    (request.config.rootpath / f'{worker_id}-{coin_chain.url[-5:]}').touch()\n    coin_chain.mine()\n")
     assert passed(project.run("-n", "2", plugins=("pytest_coind", "xdist")), 8)
@@ -266,19 +263,24 @@ def test_a_node_that_ends_at_once_shows_its_log(project: Project) -> None:
 
 def test_settings_choose_chain_and_blocks(project: Project) -> None:
     project.settings("coind_chain = steem-testnet\ncoind_blocks = manual\ncoind_options = --time 2027-01-01T00:00:00")
-    text = "def test_it(coin_chain):\n    info = coin_chain.info()\n    assert info['chain'] == 'steem-testnet'\n    assert info['block_mode'] == 'manual'\n"
-    project.write(text + "    assert info['time'].startswith('2027-01-01T00:')\n")
+    project.write("""
+def test_it(coin_chain):
+    info = coin_chain.info()
+    assert (info["chain"], info["block_mode"]) == ("steem-testnet", "manual")
+    assert info["time"].startswith("2027-01-01T00:")
+""")
     assert passed(project.run(), 1)
 
 
 def test_the_node_ends_with_a_session_that_is_killed(project: Project) -> None:
-    project.write(
-        "import os, signal\n\ndef test_it(coin_node, request):\n"
-        "    (request.config.rootpath / 'pid').write_text(str(coin_node.call('dev_api.get_info') and os.getpid()))\n"
-        "    (request.config.rootpath / 'url').write_text(coin_node.url)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    ran = project.run()
-    assert ran.returncode == -signal.SIGKILL
+    project.write("""
+import os, signal
+
+def test_it(coin_node, request):
+    (request.config.rootpath / "url").write_text(coin_node.url)
+    os.kill(os.getpid(), signal.SIGKILL)
+""")
+    assert project.run().returncode == -signal.SIGKILL
     url = (project.folder / "url").read_text()
     end = time.monotonic() + 20
     while answers(url):
@@ -299,7 +301,7 @@ def answers(url: str) -> bool:
 
 def test_the_entry_point_is_the_module() -> None:
     told = tomllib.loads((PLUGIN / "pyproject.toml").read_text())["project"]
-    assert told["entry-points"]["pytest11"] == {"coind": "pytest_coind"}
+    assert told["entry-points"]["pytest11"] == {"pytest_coind": "pytest_coind"}
     assert told["name"] == "pytest-coind"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bin.pytest_coind.suite import Project
+from tests.whole.suites.project import Project
 
 
 @pytest.fixture
