@@ -22,6 +22,13 @@ from state.protocol.transaction import (
 from state.tables import State
 from state.tables.witnesses import Witness
 
+# The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
+# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
+# the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
+# transactions meet other rules than those under which it was assembled.
+JUST_CHECKED = (
+    Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
+)
 COUNT_SIZE = 4  # the reference's allowance for the packed number of transactions
 
 
