@@ -1,6 +1,6 @@
 """A chain at its very moment: beside the state at the last irreversible block the blocks after it, their edits, and what waits.
 
-What stands in a snapshot is written by image.py; here is the rest. Branches other than the main one are left out. Nothing is known of files.
+What stands in a snapshot is written by image.py; here is the rest. Other branches are left out. Nothing is known of files.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Dumps: a load leads to the very chain that was dumped, and a second dump to the same bytes, in another process too; damage changes nothing."""
+"""Dumps: a load leads to the very chain that was dumped, a second dump to the same bytes, also elsewhere; damage changes nothing."""
 
 import subprocess
 import sys
