@@ -1,5 +1,7 @@
 """dev_api in this process: what each method does to the chain, and what it refuses."""
 
+from pathlib import Path
+
 import pytest
 
 from state.operations.transfers import Transfer
@@ -137,9 +139,9 @@ def test_no_more_snapshots_than_there_may_be(site: Site) -> None:
 def test_popping(site: Site) -> None:
     site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
     site.call("dev_api.mine")
-    assert site.call("dev_api.pop_blocks", count=2)["head_block_number"] == 24
-    assert "only 19: block 5 and those before it stay" in site.refused("dev_api.pop_blocks", count=100)[1]
-    assert site.call("dev_api.mine")["head_block_number"] == 25
+    assert site.call("dev_api.pop_blocks")["head_block_number"] == 25
+    assert "only 20: block 5 and those before it stay" in site.refused("dev_api.pop_blocks", count=100)[1]
+    assert site.call("dev_api.mine")["head_block_number"] == 26
     assert site.call("dev_api.drop_pending") == {"dropped": 1}
     assert site.call("dev_api.drop_pending") == {"dropped": 0}
 
@@ -177,7 +179,11 @@ def test_the_faucet(site: Site) -> None:
         ("set_balance", {"account": "alice", "balance": "-1.000 COIN"}, "must not be negative"),
         ("set_balance", {"account": "alice", "balance": "1.000 TESTS"}, "Cannot parse asset symbol"),
         ("set_vests", {"account": "alice", "vests": "1.000 COIN"}, "is not in VESTS"),
-        ("set_authority", {"account": "alice", "role": "x", "authority": KEY}, "x is no role; expected one of owner, active, posting, memo"),
+        (
+            "set_authority",
+            {"account": "alice", "role": "x", "authority": KEY},
+            "x is no role; expected one of owner, active, posting",
+        ),
         ("set_authority", {"account": "alice", "role": "active", "authority": "STM1"}, "prefix"),
         ("set_authority", {"account": "alice", "role": "memo", "authority": {}}, "expected a public key for the role memo"),
         ("faucet", {"account": "nobody"}, "there is no account nobody"),
@@ -209,3 +215,36 @@ def test_it_is_for_chains_made_for_tests_only() -> None:
 
 def test_it_is_for_programs_on_the_same_machine_only(site: Site) -> None:
     assert b"Could not find API dev_api" in site.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}', local=False)
+
+
+def test_a_dump_and_back(site: Site, tmp_path: Path) -> None:
+    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
+    site.call("dev_api.mine", count=30)
+    site.call("dev_api.faucet", account="bob")
+    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
+    site.call("dev_api.impersonate", accounts=["carol"])
+    before = site.call("dev_api.get_info")
+    told = site.call("dev_api.dump", path=str(tmp_path / "one"))
+    data = (tmp_path / "one").read_bytes()
+    assert (told["path"], told["size"], told["head_block_number"]) == (str(tmp_path / "one"), len(data), 55)
+    other = Site("dev")
+    other.now = site.now
+    for each in (site, other):
+        each.call("dev_api.mine", count=3)
+        each.call("dev_api.impersonate")
+        each.call("dev_api.load", path=str(tmp_path / "one"))
+        assert each.call("dev_api.get_info") == before
+        each.call("dev_api.dump", path=str(tmp_path / "two"))
+        assert (tmp_path / "two").read_bytes() == data
+    other.call("dev_api.mine")
+    assert other.state.account("alice").balance == 100_000_000 - 2
+
+
+def test_what_is_no_dump_changes_nothing(site: Site, tmp_path: Path) -> None:
+    site.call("dev_api.snapshot")
+    before = site.call("dev_api.get_info")
+    (tmp_path / "damaged").write_bytes(b"x" * 1000)
+    for path in ("/nowhere/at/all", str(tmp_path / "damaged"), str(tmp_path)):
+        assert path in site.refused("dev_api.load", path=path)[1]
+    assert "/nowhere/at/all" in site.refused("dev_api.dump", path="/nowhere/at/all")[1]
+    assert site.call("dev_api.get_info") == before
