@@ -19,7 +19,7 @@ from node.driving.driver import Driver
 from node.driving.modes import Leap, block_mode
 from node.plugins import chosen_plugins
 from node.service import new_service
-from node.specs import load_spec
+from node.specs import load_spec, with_accounts, with_witnesses
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.signing import KnownAccount, known_accounts
@@ -74,7 +74,7 @@ class LocalChain:
 
     `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
     with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
-    blocks that are made, and for what moves it.
+    blocks that are made, and for what moves it. It has so many `witnesses` and known `accounts`, and the spec's plugins unless they are named.
     """
 
     def __init__(
@@ -84,9 +84,12 @@ class LocalChain:
         blocks: str = "instant",
         time: int = START,
         leap: Leap = "missed",
+        witnesses: int = 1,
+        accounts: int | None = None,
         plugins: Iterable[str] | None = None,
     ) -> None:
         spec = load_spec(chain) if isinstance(chain, str) else chain
+        spec = with_accounts(with_witnesses(spec, witnesses), accounts)
         enabled = chosen_plugins(spec) if plugins is None else tuple(plugins)
         self.spec = spec
         self.chain = Chain(new_state(spec, lambda fresh: enable(fresh, enabled)))

@@ -128,6 +128,7 @@ class Site:
             mode=settings.blocks,
             leap=settings.leap,
             is_producing=settings.is_producing,
+            disk=settings.disk,
         )
         self.stop = trio.Event()
         self.is_interrupted = False

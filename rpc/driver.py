@@ -57,3 +57,9 @@ class Driver(Protocol):
 
     def drop_pending(self) -> int:
         """Forget all transactions that wait for a block; return how many there were."""
+
+    def dump(self, path: str) -> int:
+        """Write the chain with its clock into a file; return the size of the file."""
+
+    def load(self, path: str) -> None:
+        """Put the chain where the one of a dump was, with its clock."""

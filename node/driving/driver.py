@@ -4,14 +4,19 @@ It is synchronous, and knows no task.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+import msgspec
 import structlog
 
 from node.clock import ChainClock
 from node.driving.modes import BlockMode, Leap, block_mode
-from node.driving.moments import Moment, Moments
+from node.driving.moments import Moment, Moments, Settled
 from node.driving.readiness import blocks_to_start
 from node.failures import NodeError
+from node.snapshots.dumps import dump, load
+from node.storage.disk import Disk, SystemDisk
 from node.storage.edits import EditLog
 from node.version import version
 from state.chain.chain import Chain
@@ -25,6 +30,7 @@ from state.protocol.keys.keys import public_key
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.text import time_text
 
+SYSTEM = SystemDisk()
 LEAPS = ("missed", "produced")
 
 _log = structlog.get_logger("driver")
@@ -47,6 +53,7 @@ class Driver:
         mode: BlockMode | None = None,
         leap: Leap = "missed",
         is_producing: bool = True,
+        disk: Disk = SYSTEM,
     ) -> None:
         self.chain, self.clock = chain, clock
         self.secrets = {public_key(secret): secret for secret in secrets}
@@ -56,6 +63,7 @@ class Driver:
         self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
         self.on_mode: list[Callable[[], None]] = []
         self.version = version()
+        self.disk = disk
         self.edit_log: EditLog | None = None
         self.moments = Moments()
         self._mode_at_start = self.mode
@@ -199,17 +207,7 @@ class Driver:
         """Keep this moment, and return its id. Raises Refused."""
         self.moments.require_room()
         size = 0 if self.edit_log is None else self.edit_log.size
-        impersonated = self.chain.state.impersonated
-        moment = Moment(
-            checkpoint=self.chain.checkpoint(),
-            lead_ms=self.clock.lead_ms,
-            mode=self.mode,
-            next_block_time=self.next_block_time,
-            impersonated=impersonated.accounts,
-            is_everyone_impersonated=impersonated.is_everyone,
-            edits_size=size,
-        )
-        return self.moments.keep(moment)
+        return self.moments.keep(Moment(self.chain.checkpoint(), self._settled(), size))
 
     def revert(self, moment_id: int) -> None:
         """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.
@@ -219,10 +217,7 @@ class Driver:
         moment = self.moments.find(moment_id)
         self._return_to(moment.checkpoint, moment.edits_size)
         self.moments.drop_after(moment_id)
-        self.clock.set_back(moment.lead_ms)
-        self.next_block_time = moment.next_block_time
-        self.chain.impersonate(moment.impersonated, moment.is_everyone_impersonated)
-        self._set_mode(moment.mode)
+        self._settle(moment.settled)
 
     def reset(self) -> None:
         """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
@@ -241,10 +236,54 @@ class Driver:
         if self.edit_log is not None:
             self.edit_log.cut(edits_size)
 
+    # -------------------------------------------------------------- dumps
+
+    def dump(self, path: str) -> int:
+        """Write the chain with what drives it into a file; returns the size of the file. Raises Refused."""
+        with refusing("the chain can be written"):
+            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self._settled()))
+
+    def load(self, path: str) -> None:
+        """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
+        text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
+        require(self.edit_log is None, text, condition="chain.is_in_memory()")
+        with refusing("the dump can be read"):
+            extra = load(self.chain, Path(path), self.disk)
+        self._settle(msgspec.json.decode(extra, type=Settled))
+        self.clock.reach(self.chain.state.head_time * 1000)
+
+    def _settled(self) -> Settled:
+        """Return what drives the chain beside what is on it."""
+        self.clock()
+        impersonated = self.chain.state.impersonated
+        return Settled(
+            lead_ms=self.clock.lead_ms,
+            mode=self.mode,
+            next_block_time=self.next_block_time,
+            impersonated=tuple(sorted(impersonated.accounts)),
+            is_everyone_impersonated=impersonated.is_everyone,
+        )
+
+    def _settle(self, settled: Settled) -> None:
+        """Drive the chain as it was driven at another moment."""
+        self.clock.set_back(settled.lead_ms)
+        self.next_block_time = settled.next_block_time
+        self.chain.impersonate(settled.impersonated, settled.is_everyone_impersonated)
+        self._set_mode(settled.mode if self.is_producing else self.mode)
+
     def _set_mode(self, mode: BlockMode) -> None:
         self.mode = mode
         for listener in self.on_mode:
             listener()
+
+
+@contextmanager
+def refusing(condition: str) -> Iterator[None]:
+    """Make a refusal of an error that is for users."""
+    try:
+        yield
+    except NodeError as error:
+        raise Refused("${error}", condition=condition, error=str(error)) from None
 
 
 def require_in_time(when: int) -> None:

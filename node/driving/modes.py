@@ -23,7 +23,7 @@ class BlockMode(Struct, frozen=True):
     """
 
     kind: Kind = "interval"
-    seconds: float = 0  # 0: the clock decides, or nobody
+    seconds: float = 0.0  # 0: the clock decides, or nobody
 
     @property
     def is_by_slots(self) -> bool:

@@ -11,15 +11,21 @@ from state.protocol.errors import Refused
 MOMENTS_MAX = 256
 
 
-class Moment(Struct, frozen=True, kw_only=True):
-    """A chain with what drives it. `edits_size` is how long the file of edits was, in bytes."""
+class Settled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What drives a chain beside what is on it, as methods have set it."""
 
-    checkpoint: Checkpoint
     lead_ms: int
     mode: BlockMode
     next_block_time: int | None
-    impersonated: frozenset[str]
+    impersonated: tuple[str, ...]
     is_everyone_impersonated: bool
+
+
+class Moment(Struct, frozen=True):
+    """A chain with what drives it. `edits_size` is how long the file of edits was, in bytes."""
+
+    checkpoint: Checkpoint
+    settled: Settled
     edits_size: int
 
 

@@ -22,6 +22,7 @@ from state.protocol.codec.kinds import (
     Hash256,
     Int32,
     Int64,
+    Kind,
     PublicKey,
     Seconds,
     Text,
@@ -237,11 +238,11 @@ def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, fo
     origin = get_origin(bare)
     if origin in (Union, types.UnionType):
         return _optional(bare, wire, form)
-    kind = kind_of_hint(annotation) or kind_of_hint(bare)
-    if kind is None and is_query(bare):
+    if is_query(bare) and not any(isinstance(mark, Kind) for mark in marks):
         return _query(bare, wire, form)
     if isinstance(bare, type) and issubclass(bare, enum.Enum):
         return _choice(bare, marks, wire)
+    kind = kind_of_hint(annotation) or kind_of_hint(bare)
     if kind is not None:
         return _declared(kind, wire, form)
     if origin is list:

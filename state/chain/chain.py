@@ -17,24 +17,16 @@ from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_be
 from state.chain.edits import Edit
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
-from state.chain.producing import assemble_block
+from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
-from state.chain.transactions import apply_transaction
+from state.chain.transactions import apply_transaction, impersonate
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
 from state.tables import State
 
 PENDING_MAX = 100_000
-IMPERSONATED_MAX = 10_000
 TRANSACTION_SIZE_MARGIN = 256
-# The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
-# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
-# the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
-# transactions meet other rules than those under which it was assembled.
-JUST_CHECKED = (
-    Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
-)
 
 
 class Move(Struct, frozen=True):
@@ -115,18 +107,20 @@ class Chain:
         assert self.state.props.head_block_number == self.irreversible
         return self.irreversible
 
-    def start_at(self, block: SignedBlock, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
-        """Go on from a state that is that of this block; no block up to it can be undone, and `older` finds those before it."""
-        here = self.state.here
-        here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = block.number, NO_TRANSACTION, 0, 0
+    def start_at(self, block: SignedBlock | None, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
+        """Go on from a state that is that of this block, or of genesis; no block up to it can be undone, `older` finds those before it."""
+        here, number = self.state.here, 0 if block is None else block.number
+        here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = number, NO_TRANSACTION if block else 0, 0, 0
         self.forks, self._signers = ForkTree(self.state.wire), Signers(self.state)
-        self.forks.extend(block)
-        self.forks.settle(block.number)
+        self._packed, self._base, self._older = [], max(0, number - 1), older
+        if block is not None:
+            self.forks.extend(block)
+            self.forks.settle(number)
+            self._packed.append(self.state.wire.pack_block(block))
         self.pending, self._popped, self._pending_mark = [], deque(), None
         self._marks.clear()
         self._edits = {}
-        self._packed, self._base, self._older = [self.state.wire.pack_block(block)], block.number - 1, older
-        self.started_at, self.is_changed_by_hand = block.number, is_changed_by_hand
+        self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
         self.state.journal.cut(self.state.journal.mark())
 
     @property
@@ -140,7 +134,7 @@ class Chain:
         """Keep everything as it is now, pending transactions included. This takes time in proportion to the whole state."""
         return Checkpoint(
             state=StateKept(self.state),
-            branch=MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks.copy()),
+            branch=self.branch(),
             pending=tuple(self.pending),
             popped=tuple(self._popped),
             pending_mark=self._pending_mark,
@@ -150,12 +144,16 @@ class Chain:
             is_changed_by_hand=self.is_changed_by_hand,
         )
 
+    def branch(self) -> MainBranch:
+        """Return the main branch as it is now; it stays so when the chain goes on."""
+        return MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks.copy())
+
     def return_to(self, checkpoint: Checkpoint) -> None:
         """Return to an earlier moment of this chain, whatever has happened since, irreversible blocks and a start from a snapshot included.
 
         Blocks of the main branch of then that are not on that of now count as applied for the listeners of the move.
         """
-        now, then = MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks), checkpoint.branch
+        now, then = self.branch(), checkpoint.branch
         checkpoint.state.put_back()
         # The list is shared with other checkpoints, which must find their blocks in it.
         self._packed = then.packed if len(then.packed) == then.count else then.packed[: then.count]
@@ -391,6 +389,11 @@ class Chain:
         self._pop(count)
 
     @property
+    def reversible(self) -> tuple[tuple[int, int, int], ...]:
+        """The blocks that can be undone, oldest first: number, position of the journal before it, and flags with which it was applied."""
+        return tuple(self._marks)
+
+    @property
     def poppable(self) -> int:
         """How many blocks can be popped. The first block can't: there is no block before it."""
         return len(self._marks) - (bool(self._marks) and self._marks[0][0] == 1)
@@ -467,6 +470,16 @@ class Chain:
         self._set_pending_aside()
         self._popped.clear()
 
+    @property
+    def popped(self) -> tuple[SignedTransaction, ...]:
+        """The transactions of popped blocks, which are applied again after the next block."""
+        return tuple(self._popped)
+
+    def put_pending(self, waiting: list[SignedTransaction], popped: Iterable[SignedTransaction], skip: int) -> None:
+        """Let transactions wait that waited before, on the state of the head; those that are refused by now are dropped."""
+        self._apply_pending(waiting, skip)
+        self._popped = deque(popped)
+
     def _set_pending_aside(self) -> list[SignedTransaction]:
         """Undo the waiting transactions; returns them."""
         if self._pending_mark is not None:
@@ -519,16 +532,7 @@ class Chain:
 
         Unknown accounts are refused. Other nodes refuse blocks with such transactions; this one applies them again in any case.
         """
-        names = list(accounts)
-        require(
-            len(names) <= IMPERSONATED_MAX,
-            "no more than ${max} accounts can be named",
-            condition="accounts.size() <= max",
-            max=IMPERSONATED_MAX,
-        )
-        for name in names:
-            require(self.state.accounts.by_name.get(name) is not None, "there is no account ${name}", condition="account", name=name)
-        self.state.impersonated.set(names, is_everyone)
+        impersonate(self.state, accounts, is_everyone)
 
     def edit(self, edit: Edit, skip: int = Skip.NOTHING) -> None:
         """Make a change of the state part of the head block; one that is refused or fails changes nothing.
@@ -570,7 +574,7 @@ class Chain:
             self._keep_irreversible()
         elif block_number(block_id) <= self.irreversible:
             return
-        if self._marks or block_id != self.state.props.head_block_id:
+        if planned and (self._marks or block_id != self.state.props.head_block_id):
             self._edits[block_id] = (*self._edits.get(block_id, ()), *planned)
 
     def _make(self, edit: Edit) -> None:

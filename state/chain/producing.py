@@ -1,6 +1,7 @@
 """Assembles a signed block from waiting transactions. It leaves the state as it was. Source: block-processing.md §4.3, §4.4."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from state.chain.actions import select_actions
 from state.chain.skip import Skip
@@ -22,6 +23,14 @@ from state.protocol.transaction import (
 from state.tables import State
 from state.tables.witnesses import Witness
 
+# The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
+# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
+# the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
+# transactions meet other rules than those under which it was assembled.
+JUST_CHECKED = (
+    Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
+)
+SECRETS_KEPT_MAX = 64
 COUNT_SIZE = 4  # the reference's allowance for the packed number of transactions
 
 
@@ -46,23 +55,31 @@ def assemble_block(
     witness = state.witness(name)
     if not skip & Skip.WITNESS_SIGNATURE:
         require(
-            witness.signing_key == public_key(secret), condition="witness_obj.signing_key == block_signing_private_key.get_public_key()"
+            witness.signing_key == _public_key(secret), condition="witness_obj.signing_key == block_signing_private_key.get_public_key()"
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
-    # Sealed three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
+    # Sealed up to three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
     # root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
     block.transactions = select_transactions(state, waiting, when, name, size, skip, out_of_time)
-    block.extensions += select_actions(state, when, size + sum(trx.size for trx in block.transactions))
-    block.transaction_merkle_root = merkle_root(block.transactions)
-    wire.seal_block(block)
+    actions = select_actions(state, when, size + sum(trx.size for trx in block.transactions))
+    if block.transactions or actions:
+        block.extensions += actions
+        block.transaction_merkle_root = merkle_root(block.transactions)
+        wire.seal_block(block)
     if not skip & Skip.WITNESS_SIGNATURE:
         block.witness_signature = sign(secret, block.digest, canonical_rule(state))
         wire.seal_block(block)
     if not skip & Skip.BLOCK_SIZE_CHECK:
         require(block.size <= COIN_MAX_BLOCK_SIZE, condition="fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE")
     return block
+
+
+@lru_cache(SECRETS_KEPT_MAX)
+def _public_key(secret: bytes) -> bytes:
+    """Return the public key of a producer's secret, which is the same for block after block."""
+    return public_key(secret)
 
 
 def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:

@@ -29,7 +29,7 @@ class KnownAccount(Struct, frozen=True):
 
 @lru_cache(SPECS_KEPT_MAX)
 def known_accounts(spec: ChainSpec) -> tuple[KnownAccount, ...]:
-    """Return the accounts of a genesis whose secrets the spec gives away: the accounts with a password, and the first witness.
+    """Return the accounts of a genesis whose secrets the spec gives away: the accounts with a password, and the witnesses.
 
     They are the keys at genesis: an account that has got other keys since is here with its first ones.
     """
@@ -44,7 +44,8 @@ def _known_accounts(spec: ChainSpec) -> Iterator[KnownAccount]:
     for text in spec.witness_keys:
         secret = secret_from_wif(text)
         if public_key(secret) == spec.genesis.witness_key:
-            yield KnownAccount(spec.genesis.witness, dict.fromkeys(ROLES, secret))
+            for name in (spec.genesis.witness, *spec.genesis.witnesses):
+                yield KnownAccount(name, dict.fromkeys(ROLES, secret))
             break
 
 

@@ -4,6 +4,8 @@ The same function serves blocks, pushed transactions and assembling a block; fla
 Source: block-processing.md §2.8-§2.11.
 """
 
+from collections.abc import Iterable
+
 from state.chain.skip import Skip
 from state.effects.notices import notify
 from state.protocol.constants import (
@@ -39,6 +41,7 @@ EXCEPTION_BLOCKS = {
     4138790: "f65a3a788a2ef52406d8ba5705d7288be228403f",
     5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
 }
+IMPERSONATED_MAX = 10_000
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
@@ -102,6 +105,16 @@ def verify_impersonated(state: State, trx: SignedTransaction) -> bool:
                     raise
         return True
     return False
+
+
+def impersonate(state: State, accounts: Iterable[str], is_everyone: bool) -> None:
+    """Let transactions of these accounts, or of all, need no signatures, in place of those before. Unknown accounts are refused."""
+    names = list(accounts)
+    most = IMPERSONATED_MAX
+    require(len(names) <= most, "no more than ${max} accounts can be named", condition="accounts.size() <= max", max=most)
+    for name in names:
+        require(state.accounts.by_name.get(name) is not None, "there is no account ${name}", condition="account != nullptr", name=name)
+    state.impersonated.set(names, is_everyone)
 
 
 def verify_signatures(state: State, trx: SignedTransaction) -> None:

@@ -14,7 +14,7 @@ from state.operations.content import Beneficiary, VotableAssetInfo
 from state.operations.smt.types import SmtCappedGenerationPolicy
 from state.plugins.registry import PLUGINS
 from state.protocol.errors import ChainError
-from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction
+from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction, SignedBlock
 from state.store.columns import Special, Unreadable
 from state.store.deferred import Deferred
 from state.store.parts import Install, Part, TablePart
@@ -45,7 +45,7 @@ Older = Callable[[int], bytes | None]
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """The block that a snapshot was taken at, and what the chain keeps beside tables.
+    """The block that a snapshot was taken at, number 0 without a block at genesis, and what the chain keeps beside tables.
 
     `is_changed_by_hand`: changes by debugging methods, which are in no block, are part of the state. A replay doesn't lead to it then.
     """
@@ -74,13 +74,12 @@ def parts_of(state: State) -> dict[str, Part]:
 def head_of(chain: Chain) -> Head:
     """Return the head of a snapshot of a chain that has been rewound to its last irreversible block (`Chain.rewind`)."""
     state, block = chain.state, chain.head
-    assert block is not None, "at genesis there is nothing to save"
     return Head(
-        number=block.number,
-        block_id=block.id.hex(),
-        time=block.timestamp,
+        number=state.props.head_block_number,
+        block_id=state.props.head_block_id.hex(),
+        time=state.props.time,
         digest=state_digest(state),
-        block=state.wire.pack_block(block),
+        block=b"" if block is None else state.wire.pack_block(block),
         hardfork_times=tuple(state.hardfork_times),
         is_changed_by_hand=chain.is_changed_by_hand,
         plugins=tuple(state.plugins),
@@ -93,16 +92,11 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
     Returns what is left to do: large tables that few rules read. It may be done in steps between other work (`Deferred.advance`);
     the first access to such a table finishes it at once.
 
-    Nothing may wait or be undoable in the chain: it is at genesis.
+    Nothing may wait or be undoable in the chain.
     """
     state = chain.state
     assert not len(state.journal), "a state with changes that can be undone"
-    try:
-        block, end = state.wire.unpack_block(head.block)
-    except ChainError as error:
-        raise Unreadable(f"its block can't be read: {error.message(state.spec.spell)}") from None
-    if end != len(head.block) or (block.id.hex(), block.number, block.timestamp) != (head.block_id, head.number, head.time):
-        raise Unreadable("its block is another one than it names")
+    block = block_of(state, head)
     if len(head.hardfork_times) != len(state.hardfork_times):
         raise Unreadable(f"it knows {len(head.hardfork_times) - 1} hardforks")
     parts = parts_of(state)
@@ -110,7 +104,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
     installs = [part.read(open_section(name)) for name, part in parts.items()]
     try:
         left = _install(state, installs)
-        if state.props.head_block_id != block.id or state.props.head_block_number != block.number:
+        if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
             raise Unreadable("its state is that of another block")
     except (ChainError, Unreadable, StopIteration, TypeError) as error:
         # Rows that clash show only when they are put in place.
@@ -120,6 +114,19 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand)
     return left
+
+
+def block_of(state: State, head: Head) -> SignedBlock | None:
+    """Return the block that a snapshot was taken at, None at genesis. Raises Unreadable."""
+    if not head.number and not head.block:
+        return None
+    try:
+        block, end = state.wire.unpack_block(head.block)
+    except ChainError as error:
+        raise Unreadable(f"its block can't be read: {error.message(state.spec.spell)}") from None
+    if end != len(head.block) or (block.id.hex(), block.number, block.timestamp) != (head.block_id, head.number, head.time):
+        raise Unreadable("its block is another one than it names")
+    return block
 
 
 def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:

@@ -93,6 +93,7 @@ class Impersonated:
     def accept(self, trx_id: bytes) -> None:
         """Note a transaction that was accepted with less than it needs."""
         self.accepted[trx_id] = None
+        self.is_on = True
         if len(self.accepted) > ACCEPTED_MAX:
             del self.accepted[next(iter(self.accepted))]
 

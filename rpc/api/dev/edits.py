@@ -52,7 +52,7 @@ class Holdings(TypedDict):
 @method("dev_api.set_balance", loopback_only=True)
 async def set_balance(chain: Chain, processor: Processor, /, account: AccountName, balance: Amount) -> Json:
     """Set the liquid balance of an account in one symbol, COIN, SBD or a token. Money is made from nothing, or taken away for good."""
-    await edit(chain, processor, SetBalance(account, balance))
+    await edit(chain, processor, account, SetBalance(account, balance))
     return {}
 
 
@@ -62,7 +62,7 @@ async def set_vests(chain: Chain, processor: Processor, /, account: AccountName,
 
     VESTS that are delegated to others or are being powered down can't be taken away.
     """
-    await edit(chain, processor, SetVests(account, vests))
+    await edit(chain, processor, account, SetVests(account, vests))
     return {}
 
 
@@ -74,7 +74,7 @@ async def set_authority(
     reaches. With `memo` a public key becomes the memo key.
     """
     require(role in ROLES, "${role} is no role; expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
-    await edit(chain, processor, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
+    await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
     return {}
 
 
@@ -84,6 +84,7 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
     given: Asset = FAUCET_AMOUNT if amount == "" else read_argument("amount", Amount, wire, amount)
 
     def give() -> None:
+        require_account(chain, account)
         state = chain.state
         row = state.account(account)
         if given.symbol == VESTS:
@@ -103,9 +104,19 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
     }
 
 
-async def edit(chain: Chain, processor: Processor, change: Edit) -> None:
-    """Make a change part of the head block."""
-    await processor.in_turn(lambda: chain.edit(change))
+async def edit(chain: Chain, processor: Processor, account: str, change: Edit) -> None:
+    """Make a change of an account part of the head block."""
+
+    def make() -> None:
+        require_account(chain, account)
+        chain.edit(change)
+
+    await processor.in_turn(make)
+
+
+def require_account(chain: Chain, account: str) -> None:
+    """Refuse an account that isn't there."""
+    require(chain.state.accounts.by_name.get(account) is not None, "there is no account ${account}", condition="account", account=account)
 
 
 def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:

@@ -53,7 +53,7 @@ class Broadcast(TypedDict):
 
 @method("dev_api.list_keys", loopback_only=True)
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
-    """Return the accounts that have had known keys from the genesis on, with these keys: those of the chain spec, and its first witness.
+    """Return the accounts that have had known keys from the genesis on, with these keys: those of the chain spec, and its witnesses.
 
     They are the keys at genesis, whatever keys an account has been given since.
     """

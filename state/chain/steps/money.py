@@ -92,7 +92,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
         return
     worth = convert(Asset(props.current_sbd_supply, SBD), price).amount
     supply = share(props.current_supply + worth)
-    changes = {"virtual_supply": supply}
+    rate = props.sbd_print_rate
     if state.hardfork >= 14:
         # Since hardfork 21 the percentage is rounded; before, it was cut. The reference stores it in 16 bits.
         rounded = state.hardfork >= 21
@@ -107,8 +107,9 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
             rate = 0
         else:
             rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
-        changes["sbd_print_rate"] = rate
-    state.set_props(**changes)
+    # Twice in each block, and in most blocks nothing has changed since the last time.
+    if (supply, rate) != (props.virtual_supply, props.sbd_print_rate):
+        state.set_props(virtual_supply=supply, sbd_print_rate=rate)
 
 
 def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from state.chain.chain import Chain, Checkpoint, Move
+from state.chain.chain import Chain, Move
+from state.chain.checkpoints import Checkpoint
 from state.chain.digest import state_digest
 from state.chain.edits import SetBalance
 from state.chain.genesis import new_state

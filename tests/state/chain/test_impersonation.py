@@ -2,7 +2,8 @@
 
 import pytest
 
-from state.chain.chain import IMPERSONATED_MAX, Chain
+from state.chain.chain import Chain
+from state.chain.transactions import IMPERSONATED_MAX
 from state.operations.authorities import AccountUpdate
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError

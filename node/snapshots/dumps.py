@@ -1,0 +1,72 @@
+"""Dumps: a whole chain at its very moment in one file, for chains in memory. A dump is a snapshot with blocks, and three sections more.
+
+`coind snapshot load` takes a dump as well, and installs the snapshot in it. Nothing here knows how a node runs.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from node.failures import NodeError
+from node.snapshots.file import Broken, Snapshot, SnapshotError, Unfit, Writer
+from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
+from node.snapshots.installing import blocks_of
+from node.storage.datafolder import mark_of
+from node.storage.disk import Disk, written_whole
+from node.version import version
+from state.chain.chain import Chain
+from state.snapshot.dumps import Rest, rest_of, restore_all, rewound
+from state.snapshot.image import head_of, parts_of
+from state.store.columns import Unreadable, schema
+
+REST, EXTRA = "dump/rest", "dump/extra"
+REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(Rest)}", "bytes of the node"
+EXTRA_SIZE_MAX = 1 << 20
+
+
+def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
+    """Write a chain into a file, with what the node adds (`extra`), and return the size of the file. Raises SnapshotError.
+
+    A file that is there already is replaced once the new one is whole. The chain stays as it is.
+    """
+    assert len(extra) <= EXTRA_SIZE_MAX, "what the node adds is small"
+    rest = rest_of(chain)
+    try:
+        with rewound(chain), written_whole(disk, path) as file:
+            head = head_of(chain)
+            writer = Writer(file)
+            for name, part in parts_of(chain.state).items():
+                writer.section(name, part.schema, part.dump())
+            writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
+            writer.section(REST, REST_SCHEMA, iter([rest]))
+            writer.section(EXTRA, EXTRA_SCHEMA, iter([extra]))
+            writer.finish(version(), mark_of(chain.state.spec), head)
+            return file.size()
+    except OSError as error:
+        raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None
+
+
+def load(chain: Chain, path: Path, disk: Disk) -> bytes:
+    """Put a chain where the one of a dump was, and return what the node has added. Raises NodeError, and then nothing has changed."""
+    dumped = Snapshot(path, disk)
+    try:
+        if not dumped.has(REST):
+            raise Unfit(f"{path}: is no dump but a snapshot; install it in a data folder: coind snapshot load")
+        require_fit(dumped, chain)
+        dumped.check_schema(REST, REST_SCHEMA)
+        dumped.check_schema(EXTRA, EXTRA_SCHEMA)
+        extra, rest = (b"".join(dumped.chunks(name)) for name in (EXTRA, REST))
+        restore_all(chain, dumped.head, dumped.chunks, list(packed(dumped, chain)), rest)
+    except Unreadable as error:
+        raise Broken(f"{path}: can't be read: {error}") from None
+    except OSError as error:
+        raise NodeError(f"{path}: {error.strerror}") from None
+    finally:
+        dumped.close()
+    return extra
+
+
+def packed(dumped: Snapshot, chain: Chain) -> Iterator[bytes]:
+    """Yield the blocks of a dump as bytes, the oldest first. Raises Unfit."""
+    wire = chain.state.wire
+    for block in blocks_of(dumped, wire):
+        yield wire.pack_block(block)

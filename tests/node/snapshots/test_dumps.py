@@ -1,0 +1,225 @@
+"""Dumps: a load leads to the very chain that was dumped, a second dump to the same bytes, also elsewhere; damage changes nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec import msgpack, structs
+
+from node.failures import NodeError
+from node.snapshots.dumps import dump, load
+from node.snapshots.file import Broken, SnapshotError, Unfit
+from node.snapshots.folder import save
+from node.snapshots.installing import install
+from node.specs import load_spec
+from node.storage.disk import SystemDisk
+from state.chain.chain import Chain, Move
+from state.chain.digest import state_digest
+from state.chain.edits import SetBalance, SetVests
+from state.chain.genesis import new_state
+from state.chain.invariants import validate_invariants
+from state.plugins.registry import PLUGINS, enable
+from state.protocol.values.asset import COIN, VESTS, Asset
+from state.snapshot.dumps import Rest, rest_of
+from state.snapshot.image import parts_of
+from state.store.parts import TablePart
+from tests.conformance.play import Player
+from tests.conftest import CASES, ROOT
+from tests.helpers.moments import all_of, deep
+from tests.helpers.nodes import make_block, transfer
+
+DISK = SystemDisk()
+
+
+def fresh(spec: str = "dev", plugins: tuple[str, ...] = tuple(PLUGINS)) -> Chain:
+    """A chain at genesis, with all plugins."""
+    return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
+
+
+def lived(blocks: int = 30) -> Chain:
+    """A chain with edits, blocks, and transactions that wait, one of an impersonated account."""
+    chain = fresh()
+    for i in range(blocks):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain, i % 3)
+        if i % 4 == 1:
+            chain.edit(SetBalance("carol", Asset(1000 + i, COIN)))
+            chain.edit(SetVests("bob", Asset(10**10 + i, VESTS)))
+    if blocks:
+        chain.push_transaction(transfer(chain, "waits"))
+        chain.impersonate(["alice"])
+        bare = transfer(chain, "bare")
+        bare.signatures = ()
+        chain.push_transaction(chain.state.wire.seal(bare))
+        chain.impersonate()
+    return chain
+
+
+def same(one: Chain, other: Chain) -> None:
+    """Assert that two chains hold the same, but for how their blocks came."""
+    own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting"}
+    first, second = ({name: value for name, value in all_of(chain).items() if name not in own} for chain in (one, other))
+    assert first == second
+    assert [trx.id for trx in one.pending] == [trx.id for trx in other.pending]
+    assert state_digest(one.state) == state_digest(other.state)
+    for number in range(1, one.state.props.head_block_number + 1):
+        mine, theirs = one.block_by_number(number), other.block_by_number(number)
+        assert mine is not None
+        assert theirs is not None
+        assert mine.id == theirs.id
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 10, 25, 60])
+def test_a_dump_is_loaded_by_another_chain(blocks: int, tmp_path: Path) -> None:
+    chain, other = lived(blocks), fresh()
+    before = deep(chain)
+    size = dump(chain, tmp_path / "a", DISK, b"the clock")
+    assert size == (tmp_path / "a").stat().st_size
+    assert deep(chain) == before, "a dump changes nothing"
+    for _ in range(7):
+        make_block(other, 5)
+    moves: list[Move] = []
+    other.on_moved.append(moves.append)
+    assert load(other, tmp_path / "a", DISK) == b"the clock"
+    same(chain, other)
+    assert other.is_changed_by_hand == chain.is_changed_by_hand
+    [move] = moves
+    assert [block.number for block in move.popped] == [7, 6, 5, 4, 3, 2, 1]
+    assert [block.number for block in move.applied] == list(range(1, blocks + 1))
+    dump(other, tmp_path / "b", DISK, b"the clock")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    # Both go on alike, undoing included.
+    for each in (chain, other):
+        make_block(each)
+        validate_invariants(each.state)
+    same(chain, other)
+    assert chain.poppable == other.poppable
+    if chain.poppable:
+        for each in (chain, other):
+            each.pop_blocks(each.poppable)
+            each.clear_pending()
+        same(chain, other)
+
+
+def test_a_dump_is_loaded_by_the_chain_itself(tmp_path: Path) -> None:
+    chain = lived()
+    before = all_of(chain)
+    dump(chain, tmp_path / "a", DISK)
+    for _ in range(40):
+        make_block(chain)
+    assert load(chain, tmp_path / "a", DISK) == b""
+    assert all_of(chain)["edits"] == before["edits"]
+    dump(chain, tmp_path / "b", DISK)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("case", ["communities", "rewards", "market_days", "smt_tokens"])
+def test_chains_with_everything(case: str, tmp_path: Path) -> None:
+    player = Player(CASES / case)
+    player.advance(len(player.places))
+    other = Player(CASES / case).chain
+    dump(player.chain, tmp_path / "a", DISK)
+    load(other, tmp_path / "a", DISK)
+    same(player.chain, other)
+    for name, part in parts_of(other.state).items():
+        if isinstance(part, TablePart):
+            part._table.check()
+            assert not part._table.is_deferred, name
+    dump(other, tmp_path / "b", DISK)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_transactions_of_popped_blocks_go_along(tmp_path: Path) -> None:
+    chain, other = lived(), fresh()
+    chain.pop_blocks(3)
+    dump(chain, tmp_path / "a", DISK)
+    load(other, tmp_path / "a", DISK)
+    assert [trx.id for trx in other.popped] == [trx.id for trx in chain.popped]
+    assert len(other.popped) == 3
+    dump(other, tmp_path / "b", DISK)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    for each in (chain, other):
+        make_block(each, 2)
+    assert state_digest(chain.state) == state_digest(other.state)
+    assert [trx.id for trx in chain.pending] == [trx.id for trx in other.pending]
+
+
+def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    """Sets of texts have another order there."""
+    dump(lived(), tmp_path / "a", DISK)
+    script = (
+        "import sys; from pathlib import Path; from tests.node.snapshots.test_dumps import DISK, dump, fresh, load\n"
+        "chain = fresh(); load(chain, Path(sys.argv[1]), DISK); dump(chain, Path(sys.argv[2]), DISK)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "a", tmp_path / "b"], check=True, cwd=ROOT)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_dump_is_a_snapshot_for_a_data_folder(tmp_path: Path) -> None:
+    chain = lived()
+    dump(chain, tmp_path / "a", DISK)
+    made = install(tmp_path / "a", tmp_path / "data", load_spec("dev"), DISK)
+    assert made.name.startswith(f"{chain.irreversible:010}-")
+
+
+# ------------------------------------------------------------------ what can't be loaded
+
+
+def test_damage_anywhere_changes_nothing(tmp_path: Path) -> None:
+    dump(lived(), tmp_path / "a", DISK)
+    data = (tmp_path / "a").read_bytes()
+    chain = lived(26)
+    before = deep(chain)
+    moves: list[Move] = []
+    chain.on_moved.append(moves.append)
+    for place in range(20, len(data), len(data) // 40):
+        (tmp_path / "b").write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(SnapshotError):
+            load(chain, tmp_path / "b", DISK)
+    (tmp_path / "b").write_bytes(data[: len(data) // 2])
+    with pytest.raises(Broken):
+        load(chain, tmp_path / "b", DISK)
+    assert deep(chain) == before
+    assert moves == []
+    make_block(chain)
+
+
+def test_a_block_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, other = lived(), lived(26)
+    before = deep(other)
+
+    def without_one(chain: Chain) -> bytes:
+        rest = msgpack.decode(rest_of(chain), type=Rest)
+        return msgpack.encode(structs.replace(rest, blocks=rest.blocks[:3] + rest.blocks[4:]))
+
+    monkeypatch.setattr("node.snapshots.dumps.rest_of", without_one)
+    dump(chain, tmp_path / "a", DISK)
+    with pytest.raises(Broken, match=r"can't be read: what it holds is refused|doesn't follow"):
+        load(other, tmp_path / "a", DISK)
+    assert deep(other) == before
+
+
+def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
+    chain = lived()
+    before = deep(chain)
+    snapshot = save(lived(), tmp_path, DISK)
+    with pytest.raises(Unfit, match="is no dump but a snapshot"):
+        load(chain, snapshot, DISK)
+    dump(fresh("testnet", ()), tmp_path / "a", DISK)
+    with pytest.raises(Unfit, match="of the chain testnet"):
+        load(chain, tmp_path / "a", DISK)
+    dump(fresh(plugins=()), tmp_path / "a", DISK)
+    with pytest.raises(Unfit, match="lacks the data of"):
+        load(chain, tmp_path / "a", DISK)
+    with pytest.raises(NodeError):
+        load(chain, tmp_path / "nothing", DISK)
+    assert deep(chain) == before
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    chain = lived()
+    before = deep(chain)
+    with pytest.raises(SnapshotError, match="can't be written"):
+        dump(chain, tmp_path / "missing" / "a", DISK)
+    assert deep(chain) == before
