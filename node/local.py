@@ -74,7 +74,8 @@ class LocalChain:
 
     `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
     with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
-    blocks that are made, and for what moves it. It has so many `witnesses` and known `accounts`, and the spec's plugins unless they are named.
+    blocks that are made, and for what moves it. It has so many `witnesses`, so many `accounts` with known keys, and the spec's plugins
+    unless `plugins` names others.
     """
 
     def __init__(
