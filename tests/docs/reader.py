@@ -8,8 +8,8 @@
 | `py NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; what stands after the language isn't shown by browsers |
 | `text` | what the block before prints |
 
-In what one sees, `...` stands for anything within a line, and a line `...` for any number of lines. In `sh`, `command   # -> text` says what
-this one command prints. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are mistakes of the page.
+In what one sees, `...` stands for anything within a line, and a line `...` for any number of lines. In `sh`, `command   # -> text`
+says what this one command prints. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are mistakes of the page.
 """
 
 import re
@@ -56,6 +56,9 @@ class Stop:
 
     page: str
     line: int
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
 
 
 @dataclass

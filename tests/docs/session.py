@@ -25,7 +25,7 @@ from tests.docs.reader import Block, Stop, agrees, logical_lines
 
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
-ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)")
+ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
 # What a checkout has that pages name.
 LINKS = ("docs", "genesis", "node", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
@@ -35,11 +35,10 @@ MARK = "--page-mark--"
 
 # The launcher of the folder: the node of this checkout. A command that names no address gets that of the page.
 LAUNCHER = """#!/bin/sh
-export PYTHONPATH="{root}"
-case "$1 $* " in
-"run "*" --http"* | "dev "*" --url"* | "tx "*" --url"* | "show "*" --url"*) ;;
+export PYTHONPATH="{root}" COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
+case "$1 $*" in
+"run "*" --http"* | "run "*" --port"*) ;;
 "run "*) set -- "$@" --http 127.0.0.1:{port} ;;
-"dev "* | "tx "* | "show "*) set -- "$@" --url http://127.0.0.1:{port} ;;
 esac
 exec "{python}" -P -m node "$@"
 """
@@ -48,9 +47,9 @@ exec "{python}" -P -m node "$@"
 class PageError(AssertionError):
     """A page says what isn't so."""
 
-    def __init__(self, block: Block, problem: str, printed: str = "") -> None:
+    def __init__(self, step: Block | Stop, problem: str, printed: str = "") -> None:
         shown = f"\n--- printed\n{printed}" if printed else ""
-        super().__init__(f"docs/{block}: {problem}{shown}")
+        super().__init__(f"docs/{step}: {problem}{shown}")
 
 
 class Ports:
@@ -123,18 +122,14 @@ class Shell:
 class Terminal:
     """A node in a terminal of its own: started, and answering."""
 
-    def __init__(self, block: Block, command: str, folder: Path, environment: dict[str, str]) -> None:
-        found = ADDRESS.search(command)
-        self.port = int(found[1]) if found else int(environment["PAGE_PORT"])
+    def __init__(self, block: Block, command: str, port: int, folder: Path, environment: dict[str, str]) -> None:
+        self.port = port
         self._output = folder / f".terminal-{block.line}"
+        # The node takes the place of the shell, so that Ctrl-C reaches it.
+        before, name, after = command.rpartition("bin/coind ")
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                [
-                    "bash",
-                    "-e",
-                    "-c",
-                    command.replace("bin/coind run", "exec bin/coind run").replace("bin/coind replay", "exec bin/coind replay"),
-                ],
+                ["bash", "-e", "-c", f"{before}exec {name}{after}"],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -190,7 +185,6 @@ class Reader:
         self.ports = Ports()
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))},
-            "PAGE_PORT": str(self.ports[DEFAULT_PORT]),
             "COLUMNS": "160",
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
@@ -202,6 +196,8 @@ class Reader:
     def follow(self, step: Block | Stop) -> None:
         """Do what a step of the page says. Raise PageError when something else comes of it."""
         if isinstance(step, Stop):
+            if not self._terminals:
+                raise PageError(step, "there is no node to end")
             self._terminals.pop().end()
         elif step.name:
             (self.folder / step.name).write_text(self.ports.put(step.text) + "\n", encoding="utf-8")
@@ -222,11 +218,11 @@ class Reader:
         """Start a node; one that listens there already is ended first."""
         command = self.ports.put(block.text)
         found = ADDRESS.search(command)
-        port = int(found[1]) if found else self.ports[DEFAULT_PORT]
+        port = int(found[1] or found[2]) if found else self.ports[DEFAULT_PORT]
         for terminal in [each for each in self._terminals if each.port == port]:
             terminal.end()
             self._terminals.remove(terminal)
-        terminal = Terminal(block, command, self.folder, self._environment)
+        terminal = Terminal(block, command, port, self.folder, self._environment)
         self._terminals.append(terminal)
         if block.seen is not None:
             self._compare(block, f"{block.seen}\n...", terminal.printed())
