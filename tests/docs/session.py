@@ -125,26 +125,28 @@ class Terminal:
     def __init__(self, block: Block, command: str, port: int, folder: Path, environment: dict[str, str]) -> None:
         self.port = port
         self._output = folder / f".terminal-{block.line}"
+        self._log = folder / f".terminal-{block.line}.log"
         # The node takes the place of the shell, so that Ctrl-C reaches it.
         before, name, after = command.rpartition("bin/coind ")
-        with self._output.open("wb") as output:
+        with self._output.open("wb") as output, self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 ["bash", "-e", "-c", f"{before}exec {name}{after}"],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=log,
                 start_new_session=True,
             )
         until = time.monotonic() + START_SECONDS_MAX
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:
-                raise PageError(block, f"the node doesn't answer (status {self._process.poll()})", self.printed())
+                said = self.printed() + self._log.read_text(encoding="utf-8", errors="replace")
+                raise PageError(block, f"the node doesn't answer (status {self._process.poll()})", said)
             time.sleep(0.05)
 
     def printed(self) -> str:
-        """What it has printed so far."""
+        """What it has printed so far, without its log."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def end(self) -> None:
