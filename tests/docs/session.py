@@ -8,6 +8,7 @@ handed to it.
 import contextlib
 import os
 import re
+import secrets
 import selectors
 import shutil
 import signal
@@ -15,7 +16,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -25,12 +26,14 @@ from tests.docs.reader import Block, Stop, agrees, logical_lines
 
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
+PORTS_FREE = (20_000, 32_000)
 ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
 # What a checkout has that pages name.
 LINKS = ("docs", "genesis", "node", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 10
+PRINT_SECONDS_MAX = 5
 MARK = "--page-mark--"
 
 # The launcher of the folder: the node of this checkout. A command that names no address gets that of the page.
@@ -73,10 +76,12 @@ class Ports:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port that nobody listens on, and that the system gives to no connection of a client meanwhile."""
+    while True:
+        port = PORTS_FREE[0] + secrets.randbelow(PORTS_FREE[1] - PORTS_FREE[0])
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
 
 
 class Shell:
@@ -142,20 +147,24 @@ class Terminal:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:
                 said = self.printed() + self._log.read_text(encoding="utf-8", errors="replace")
-                raise PageError(block, f"the node doesn't answer (status {self._process.poll()})", said)
+                status = self._process.poll()
+                end_group(self._process)
+                raise PageError(block, f"the node doesn't answer (status {status})", said)
             time.sleep(0.05)
 
     def printed(self) -> str:
         """What it has printed so far, without its log."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
-    def end(self) -> None:
-        """End it by Ctrl-C, as its user does."""
+    def end(self) -> int | None:
+        """End it by Ctrl-C, as its user does; return its status, None if it had to be killed."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_SECONDS_MAX)
+        status = self._process.poll()
         end_group(self._process)
+        return status
 
     def _answers(self) -> bool:
         try:
@@ -200,7 +209,9 @@ class Reader:
         if isinstance(step, Stop):
             if not self._terminals:
                 raise PageError(step, "there is no node to end")
-            self._terminals.pop().end()
+            status = self._terminals.pop().end()
+            if status != 0:
+                raise PageError(step, f"the node ends with status {status}")
         elif step.name:
             (self.folder / step.name).write_text(self.ports.put(step.text) + "\n", encoding="utf-8")
         elif step.is_terminal:
@@ -227,7 +238,7 @@ class Reader:
         terminal = Terminal(block, command, port, self.folder, self._environment)
         self._terminals.append(terminal)
         if block.seen is not None:
-            self._compare(block, f"{block.seen}\n...", terminal.printed())
+            self._compare(block, f"{block.seen}\n...", terminal.printed)
 
     def _type(self, block: Block) -> None:
         """Type commands into the shell."""
@@ -264,10 +275,16 @@ class Reader:
         except TimeoutError as error:
             raise PageError(block, f"no end after {BLOCK_SECONDS_MAX} s", str(error)) from None
 
-    def _compare(self, block: Block, seen: str, printed: str) -> None:
-        shown = self.ports.put_back(printed)
-        if not agrees(seen, shown):
-            raise PageError(block, f"one sees something else than\n{seen}", shown)
+    def _compare(self, block: Block, seen: str, printed: str | Callable[[], str]) -> None:
+        """Compare what the page shows with what was printed; what a node prints may come a moment after its first answer."""
+        until = time.monotonic() + PRINT_SECONDS_MAX
+        while True:
+            shown = self.ports.put_back(printed if isinstance(printed, str) else printed())
+            if agrees(seen, shown):
+                return
+            if isinstance(printed, str) or time.monotonic() > until:
+                raise PageError(block, f"one sees something else than\n{seen}", shown)
+            time.sleep(0.05)
 
 
 def lay_out(folder: Path, port: int) -> None:

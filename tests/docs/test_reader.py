@@ -119,6 +119,7 @@ def test_variables_and_files_stay(tmp_path: Path) -> None:
         (["sh\nfalse\ntrue"], r"page.md:1: a command fails"),
         (["sh\necho a   # -> a\nls nothing"], r"a command fails: ls nothing"),
         (["py\nraise SystemExit(1)"], r"the program fails"),
+        (["sh\nbin/coind run", "text\nchain: testnet"], r"page.md:1: one sees something else"),
         (["<!-- Ctrl-C -->"], r"page.md:1: there is no node to end"),
         (["sh\nexit"], r"the shell has ended"),
         (["sh\nbin/coind run --chain nothing"], r"the node doesn't answer[^$]*no such chain"),
