@@ -312,6 +312,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         counters.sync_seconds.add(trio.current_time() - start)
 
     processor = Processor(site.chain, log=log, clock=site.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    # Before the counters: nobody needs a line of the log for each of the first blocks.
+    start_at_present(site, processor, folder)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(
@@ -327,7 +329,6 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
         site.chain.on_edited.append(partial(write_edit, folder, processor))
-    start_at_present(site, processor, folder)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
