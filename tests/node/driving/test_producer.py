@@ -32,7 +32,7 @@ class Yard:
         self.driver = Driver(self.chain, self.clock, [secret])
         self.producer = Producer(self.processor, self.driver, is_stale_allowed=stale)
         self.made: list[tuple[float, int]] = []
-        self.chain.on_moved.append(lambda move: self.made.append((trio.current_time(), move.applied[-1].timestamp - START)))
+        self.chain.on_moved.append(lambda move: self.made.extend((trio.current_time(), block.timestamp - START) for block in move.applied))
 
     def start(self, nursery: trio.Nursery) -> None:
         """Let everything run."""

@@ -76,9 +76,7 @@ async def test_a_node_without_a_producer_is_well(autojump_clock: MockClock) -> N
     assert members["last_slot"] is members["seconds_until_next_block"] is None
 
 
-async def test_a_block_from_elsewhere_that_is_far_ahead_is_an_error(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_block_from_elsewhere_that_is_far_ahead_is_an_error(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     node = parts()
     assert node.producer is not None
     nursery.start_soon(node.processor.run)
