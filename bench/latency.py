@@ -22,9 +22,11 @@ import trio
 
 from bench.clients import HttpClient
 from bench.growth import Site
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.driving.producer import Producer
 from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import Processor
-from node.producer import Producer
 from node.service import new_service
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
@@ -89,18 +91,18 @@ def longest_replies(service: Service) -> bool:
     return fine
 
 
-async def run_node(site: Site, service: Service, processor: Processor, clock: Callable[[], int], delays: "Queue[float]") -> None:
+async def run_node(site: Site, service: Service, processor: Processor, driver: Driver, delays: "Queue[float]") -> None:
     """Answer and produce; puts the delay of each block after its slot, in milliseconds, into a queue."""
 
     def moved(move: Move) -> None:
         for block in move.applied:
-            delays.put(clock() - block.timestamp * 1000)
+            delays.put(driver.clock() - block.timestamp * 1000)
 
     site.chain.on_moved.append(moved)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, task_status=task_status))
         nursery.start_soon(processor.run)
-        nursery.start_soon(Producer(processor, [site.secret], is_stale_allowed=True, clock=clock).run)
+        nursery.start_soon(Producer(processor, driver, is_stale_allowed=True).run)
 
 
 def ask_on(body: bytes, stop: Event, waits: list[float]) -> None:
@@ -151,11 +153,9 @@ def main() -> int:
     # The node's time goes on from the head block.
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
 
-    def clock() -> int:
-        return time.time_ns() // 1_000_000 - shift
-
-    processor = Processor(site.chain, clock=clock)
-    service = new_service(site.chain, processor, tuple(PLUGINS), clock)
+    clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
+    processor, driver = Processor(site.chain, clock=clock), Driver(site.chain, clock, [site.secret])
+    service = new_service(site.chain, processor, driver, tuple(PLUGINS))
     keep_what_is_loaded()
     fine = longest_replies(service)
     longest = body_of(LONGEST)
@@ -163,7 +163,7 @@ def main() -> int:
     asked = {"nobody asks": [], f"{CONNECTIONS} ask on": [longest] * CONNECTIONS, f"{CONNECTIONS} ask in batches": [batch] * CONNECTIONS}
 
     def run(delays: "Queue[float]") -> None:
-        trio.run(run_node, site, service, processor, clock, delays)
+        trio.run(run_node, site, service, processor, driver, delays)
 
     for how, bodies in asked.items():
         late = lateness(run, options.blocks if bodies else BLOCKS_ALONE, bodies)

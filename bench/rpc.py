@@ -25,6 +25,8 @@ from msgspec import Struct
 from bench.clients import HttpClient, SocketClient
 from bench.growth import Site
 from bench.recovery import recovery_seconds
+from node.clock import ChainClock
+from node.driving.driver import Driver
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.progress import Progress
@@ -270,7 +272,7 @@ def main() -> None:
     options = parser.parse_args()
     tune_collector()
     chain = made_up() if options.file is None else loaded(options.file, options.chain)
-    service = new_service(chain, Processor(chain), tuple(PLUGINS), lambda: time.time_ns() // 1_000_000)
+    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), tuple(PLUGINS))
     keep_what_is_loaded()
     collect_in_portions()
     asked = list(questions(chain))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import trio
 
+from node.clock import ChainClock
 from node.processor import Processor
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import sync_policy
@@ -31,7 +32,7 @@ def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
     async def main() -> float:
         chain = dev_chain()
         log = BlockLog(folder, chain.state.wire)
-        processor = Processor(chain, log=log, clock=lambda: 2**31 * 1000, sync=sync_policy(policy))
+        processor = Processor(chain, log=log, clock=ChainClock(lambda: 2**31 * 1000), sync=sync_policy(policy))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(processor.run)
             begin = time.perf_counter()

@@ -12,22 +12,26 @@ from time import perf_counter
 import structlog
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from node.banner import show_banner
-from node.clock import Clock, Patience, system_clock
+from node.clock import ChainClock, Clock, Patience, system_clock
 from node.descriptors import room_for_connections
+from node.driving.driver import Driver
+from node.driving.modes import BlockMode, Leap
+from node.driving.producer import Producer
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
-from node.producer import Producer
 from node.progress import Progress
 from node.replay import TRUST_OWN, BlockRefused, replay
 from node.service import new_service
 from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
 from node.snapshots.starting import complete, start_from_snapshot
+from node.specs import with_accounts, with_witnesses
 from node.storage.blockfile import BlockFile
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
@@ -43,13 +47,17 @@ from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain, Move
+from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.digest import state_digest
+from state.chain.edits import Edit
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.skip import Skip
 from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
+from state.protocol.values.integers import WORD32
+from state.protocol.values.text import time_text
 
 GOODBYE_SECONDS_MAX = 1
 
@@ -83,6 +91,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
+    blocks: BlockMode = BlockMode()  # when they are made
+    time: int | None = None  # the chain's time at the start, in seconds since 1970; None: the clock's
+    leap: Leap = "missed"
+    witnesses: int = 1  # that the spec's genesis has
+    accounts: int | None = None  # funded ones that it has; None: as the spec says
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
@@ -101,10 +114,22 @@ class Site:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        spec = with_accounts(with_witnesses(settings.spec, settings.witnesses), settings.accounts)
+        self.settings = settings = replace(settings, spec=spec)
+        require_time(settings)
+        self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000)
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
+        self.driver = Driver(
+            self.chain,
+            self.clock,
+            [secret_from_wif(text) for text in settings.spec.witness_keys],
+            mode=settings.blocks,
+            leap=settings.leap,
+            is_producing=settings.is_producing,
+            disk=settings.disk,
+        )
         self.stop = trio.Event()
         self.is_interrupted = False
         self.failure: NodeError | None = None
@@ -141,6 +166,14 @@ class Site:
         return Status.INTERRUPTED if self.is_interrupted else Status.DONE
 
 
+def require_time(settings: Settings) -> None:
+    """Raise NodeError for a time of the start that the chain can't have."""
+    first, last = settings.spec.constants.COIN_GENESIS_TIME, GENERATED_TIME_MAX
+    if settings.time is not None and not first <= settings.time <= last:
+        what = f"expected a time from {time_text(first)}, the genesis of {settings.spec.name}, to {time_text(last)}"
+        raise NodeError(f"--time {time_text(settings.time % WORD32)}: {what}")
+
+
 def run(settings: Settings) -> int:
     """Run a node until a signal stops it."""
     return run_to_end(partial(_run, settings))
@@ -162,6 +195,7 @@ async def run_site(site: Site) -> int:
     """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
     settings = site.settings
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
+    site.driver.edit_log = None if folder is None else folder.edits
     saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every)
     try:
         async with trio.open_nursery() as nursery:
@@ -211,6 +245,8 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
+    for block_id, edit in folder.planned:
+        site.chain.plan_edits(block_id, [edit])
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
@@ -265,22 +301,24 @@ def show_result(chain: Chain, progress: Progress) -> None:
 async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     """Answer, produce and write until the node is stopped, or until the block log can't be written.
 
-    The service starts first: when its address is in use, nothing else has begun.
+    The first blocks of a fresh chain come before the service. Everything else begins after it, and not at all when its address is in use.
     """
     settings, log = site.settings, None if folder is None else folder.log
-    counters, loop = Counters(site.chain, settings.clock), LoopTurns()
+    counters, loop = Counters(site.chain, site.clock), LoopTurns()
 
     async def timed(work: Callable[[], object]) -> None:
         start = trio.current_time()
         await in_thread(work)
         counters.sync_seconds.add(trio.current_time() - start)
 
-    processor = Processor(site.chain, log=log, clock=settings.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    processor = Processor(site.chain, log=log, clock=site.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    # Before the counters: nobody needs a line of the log for each of the first blocks.
+    start_at_present(site, processor, folder)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(
         chain=site.chain,
-        clock=settings.clock,
+        clock=site.clock,
         counters=counters,
         processor=processor,
         guests=Guests(bounds_for(room_for_connections())),
@@ -288,9 +326,11 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         log=log,
         loop=loop,
     )
+    processor.on_accepted.append(site.driver.make_instantly)
+    if folder is not None:
+        site.chain.on_edited.append(partial(write_edit, folder, processor))
     if settings.is_producing:
-        secrets = [secret_from_wif(text) for text in settings.spec.witness_keys]
-        parts.producer = Producer(processor, secrets, is_stale_allowed=True, clock=settings.clock)
+        parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
         parts.room = Room(folder.path, settings.disk)
     served = trio.Event()
@@ -313,6 +353,26 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         nursery.cancel_scope.cancel()
 
 
+def start_at_present(site: Site, processor: Processor, folder: DataFolder | None) -> None:
+    """Have a fresh chain begin with blocks that clients can use, and the clock go on from the head where that is later."""
+    try:
+        site.driver.make_first_blocks()
+        if folder is not None and not processor.failure:
+            folder.log.sync()
+    except OSError as error:
+        processor.fail(error)
+    if site.settings.spec.is_test:
+        site.clock.reach(site.chain.state.head_time * 1000)
+
+
+def write_edit(folder: DataFolder, processor: Processor, block_id: bytes, edit: Edit) -> None:
+    """Write an edit by hand to the data folder; a failure ends the node."""
+    try:
+        folder.edits.append(block_id, edit)
+    except OSError as error:
+        processor.fail(error, "the file of edits")
+
+
 async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
     """Start to answer requests; returns the addresses. `served` is set when the last request has been answered after a stop."""
     settings = site.settings
@@ -322,8 +382,8 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     service = new_service(
         site.chain,
         parts.processor,
+        site.driver,
         settings.plugins,
-        settings.clock,
         withheld=access.withheld,
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,

@@ -14,12 +14,12 @@ import structlog
 import trio
 from msgspec import Struct
 
-from node.clock import Clock, Patience, system_clock
+from node.clock import ChainClock, Patience
 from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
-from rpc.processor import Inclusion
+from rpc.processor import Inclusion, Result
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain, Move
 from state.chain.skip import Skip
@@ -34,6 +34,7 @@ AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the r
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 BEFORE_ANSWERS = SyncPolicy()
+LOST = "the transaction is gone: the chain was taken back to an earlier moment, or what waited for a block was dropped"
 
 _log = structlog.get_logger("processor")
 
@@ -48,10 +49,12 @@ class _Job(Struct, eq=False):
 
 
 class _Waiter(Struct, eq=False):
-    """A caller that waits until its transaction is in a block or has expired."""
+    """A caller that waits until its transaction, once it `is_pushed`, is in a block or has expired, or was taken away (`is_lost`)."""
 
     expiration: int
     done: trio.Event
+    is_pushed: bool = False
+    is_lost: bool = False
     inclusion: Inclusion | None = None
 
 
@@ -69,7 +72,7 @@ class Processor:
         chain: Chain,
         *,
         log: BlockLog | None = None,
-        clock: Clock = system_clock,
+        clock: ChainClock | None = None,
         patience: Patience | None = None,
         sync: SyncPolicy = BEFORE_ANSWERS,
         in_thread: InThread = in_thread,
@@ -79,9 +82,11 @@ class Processor:
         self.failure = ""
         # Called with each transaction and block of a client, and its refusal.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
+        # Called in the job of a transaction that was accepted, before its sender is answered.
+        self.on_accepted: list[Callable[[], None]] = []
         self._log = log
-        self._syncer = None if log is None else Syncer(log, sync, self._fail, in_thread)
-        self._clock = clock
+        self._syncer = None if log is None else Syncer(log, sync, self.fail, in_thread)
+        self._clock = clock or ChainClock()
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
@@ -116,6 +121,11 @@ class Processor:
             # the node for long.
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
             self.chain.push_transaction(trx)
+            waiter = self._waiters.get(trx.id)
+            if waiter is not None:
+                waiter.is_pushed = True
+            for listener in self.on_accepted:
+                listener()
 
         await self._push(push, trx)
 
@@ -132,8 +142,8 @@ class Processor:
     async def wait_for(self, trx: SignedTransaction) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
 
-        Raises PushFailed, and Refused when another call waits for the same transaction. The waiter is entered before the push: the
-        transaction may be in a block before this task runs again.
+        Raises PushFailed, and Refused when another call waits for the same transaction, or when it was taken away from the chain. The
+        waiter is entered before the push: the transaction may be in a block before this task runs again.
         """
         find = "_callbacks.find( txid ) == _callbacks.end()"
         require(trx.id not in self._waiters, "Transaction is a duplicate", condition=find)
@@ -147,6 +157,7 @@ class Processor:
             # A client that disconnects cancels this task; the block then finds no waiter.
             if self._waiters.get(trx.id) is waiter:
                 del self._waiters[trx.id]
+        require(not waiter.is_lost, LOST, condition="trx.is_pending()")
         assert waiter.inclusion is not None
         return waiter.inclusion
 
@@ -167,7 +178,7 @@ class Processor:
                 following = iter(blocks)
                 block = await in_thread(next, following, None)
                 while block is not None:
-                    await self._in_turn(partial(self.chain.push_block, block, skip))
+                    await self._in_turn(partial(self._own, partial(self.chain.push_block, block, skip)))
                     pushed += 1
                     block = next(following, None) if pushed < count else None
             finally:
@@ -187,18 +198,41 @@ class Processor:
         So a long task, like generating a million blocks, leaves room for others after each step. Raises what the steps raise.
         """
         taken = 0
-        while await self._in_turn(lambda: next(steps, steps)) is not steps:
+        step = partial(self._own, lambda: next(steps, steps))
+        while await self._in_turn(step) is not steps:
             taken += 1
         await self._synced()
         return taken
 
-    async def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
-        """Make a block of the pending transactions and apply it. Raises ChainError.
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Do something that changes the chain when it is its turn; returns its result, when the log is synced. Raises what it raises.
+
+        Callers that wait for a transaction which is not pending any more after it are refused.
+        """
+
+        def done() -> Result:
+            try:
+                return self._own(work)
+            finally:
+                self._refuse_lost()
+
+        result: Result = await self._in_turn(done)
+        await self._synced()
+        return result
+
+    async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
+        """Make a block by a function and return it. Raises ChainError.
 
         It isn't waited for its sync: a slow disk must not make the producer late for its next slot.
         """
-        block: SignedBlock = await self._in_turn(lambda: self.chain.generate_block(when, witness, secret, skip))
+        block: SignedBlock = await self._in_turn(partial(self._own, make))
         return block
+
+    def fail(self, error: Exception, what: str = "the block log") -> None:
+        """Take no further job: what a restart needs can't be written."""
+        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
+        self.failure = self.failure or f"{what} can't be written: {why}"
+        self.broken.set()
 
     # -------------------------------------------------------------- the queue
 
@@ -225,6 +259,14 @@ class Processor:
         job = _Job(work, trio.Event())
         await self._jobs_in.send(job)
         return await self._answer(job)
+
+    def _own(self, work: Callable[[], Result]) -> Result:
+        """Do work of this node that makes blocks: its clock goes along with them, other than with blocks from outside."""
+        head = self.chain.state.props.head_block_id
+        result = work()
+        if self.chain.state.props.head_block_id != head:
+            self._clock.reach(self.chain.state.head_time * 1000)
+        return result
 
     async def _answer(self, job: _Job) -> Any:
         await job.done.wait()
@@ -260,10 +302,10 @@ class Processor:
                 assert self._syncer is not None
                 self._syncer.written()
             except OSError as error:
-                self._fail(error)
+                self.fail(error)
             except Exception as error:
                 # Whatever it was, the chain in memory is ahead of the log now, and must not go on.
-                self._fail(error)
+                self.fail(error)
                 raise
         if self._waiters and not self.failure:
             for block in move.applied:
@@ -282,10 +324,16 @@ class Processor:
             waiter.inclusion = Inclusion(trx_id, block.number, -1, True)
             waiter.done.set()
 
-    def _fail(self, error: Exception) -> None:
-        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
-        self.failure = self.failure or f"the block log can't be written: {why}"
-        self.broken.set()
+    def _refuse_lost(self) -> None:
+        """Refuse the callers whose transaction was pushed and is neither in a block nor pending any more."""
+        if not self._waiters:
+            return
+        pending = {trx.id for trx in self.chain.pending}
+        for trx_id, waiter in list(self._waiters.items()):
+            if waiter.is_pushed and trx_id not in pending:
+                del self._waiters[trx_id]
+                waiter.is_lost = True
+                waiter.done.set()
 
     def _require_log(self) -> None:
         require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)

@@ -3,7 +3,7 @@
 from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
-from node.clock import Clock
+from node.driving.driver import Driver
 from node.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
@@ -14,8 +14,8 @@ from state.chain.chain import Chain
 def new_service(
     chain: Chain,
     processor: Processor,
+    driver: Driver,
     plugins: tuple[str, ...],
-    clock: Clock,
     *,
     withheld: str = "",
     observe: Observe = unobserved,
@@ -29,11 +29,12 @@ def new_service(
         METHODS.values(),
         wire=chain.state.wire,
         plugins=plugins,
-        clock=lambda: clock() / 1000,
+        clock=lambda: driver.clock() / 1000,
         stopwatch=stopwatch,
         withheld=withheld,
         observe=observe,
         state=chain.state,
         chain=chain,
         processor=processor,
+        driver=driver,
     )

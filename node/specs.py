@@ -1,4 +1,4 @@
-"""Reads chain specs from TOML files: the four of `genesis/` by name, a user's own by path. It knows no rule of the chain.
+"""Reads chain specs from TOML files: those of `genesis/` by name, a user's own by path. It knows no rule of the chain.
 
 A file may build on another one: `base = "dev"` (a name, or a path relative to the file); tables are merged key by key, anything
 else replaces the base's value. An error names the file, the dotted key and the expected value.
@@ -13,8 +13,9 @@ from typing import Annotated, Any, NoReturn
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from node.failures import NodeError
 from node.plugins import KNOWN
 from state.protocol import constants
 from state.protocol.errors import ChainError
@@ -25,6 +26,7 @@ from state.protocol.values.text import is_valid_account_name, version_from_text
 
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
 BASES_MAX = 8
+ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 ROLES = ("owner", "active", "posting", "memo")
 
 Table = dict[str, Any]
@@ -55,6 +57,57 @@ def load_spec(name_or_path: str) -> ChainSpec:
 def spec_names() -> list[str]:
     """Return the names of the specs that come with the node."""
     return sorted(path.stem for path in SPEC_FOLDER.glob("*.toml"))
+
+
+def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
+    """Return a spec whose genesis has so many witnesses: the first, and others with its name and a number. Raises NodeError."""
+    if count == 1:
+        return spec
+    if not 1 <= count <= constants.COIN_MAX_WITNESSES:
+        raise NodeError(f"--witnesses {count}: expected a number from 1 to {constants.COIN_MAX_WITNESSES}, as many as a round has")
+    first = require_test(spec, "--witnesses").genesis.witness
+    names = tuple(f"{first}{number}" for number in range(2, count + 1))
+    taken = {account.name for account in spec.genesis.accounts}
+    wrong = next((name for name in names if name in taken or not is_valid_account_name(name)), None)
+    if wrong is not None:
+        raise NodeError(f"--witnesses {count}: {wrong} can't be a witness of {spec.name}: the name is taken or not valid")
+    return replace(spec, genesis=replace(spec.genesis, witnesses=names))
+
+
+def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
+    """Return a spec whose genesis has so many accounts with known keys: its own, then `user11` and so on, which hold what its first does.
+
+    Accounts whose keys are given in the spec stay; without a count the spec stays as it is. Raises NodeError.
+    """
+    if count is None:
+        return spec
+    if not 1 <= count <= ACCOUNTS_MAX:
+        raise NodeError(f"--accounts {count}: expected a number from 1 to {ACCOUNTS_MAX}")
+    own = [account for account in require_test(spec, "--accounts").genesis.accounts if account.password]
+    if not own:
+        raise NodeError(f"--accounts: the chain {spec.name} has no accounts whose keys are known; use dev or dev-tests")
+    others = [account for account in spec.genesis.accounts if not account.password]
+    model = own[0]
+    added = [like(model, f"user{number}") for number in range(len(own) + 1, count + 1)]
+    made = replace(spec, genesis=replace(spec.genesis, accounts=(*others, *own[:count], *added)))
+    try:
+        check_numbers(made)
+    except Fault as fault:
+        raise NodeError(f"--accounts {count}: {fault.expected}") from None
+    return made
+
+
+def like(model: GenesisAccount, name: str) -> GenesisAccount:
+    """Return an account that holds what another one does, with keys from its own name."""
+    made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in ROLES}
+    return replace(model, name=name, **made)
+
+
+def require_test(spec: ChainSpec, option: str) -> ChainSpec:
+    """Return the spec if it is made for tests; else raise NodeError."""
+    if not spec.is_test:
+        raise NodeError(f"{option}: the chain {spec.name} isn't made for tests, and its genesis is given")
+    return spec
 
 
 # ------------------------------------------------------------------ files

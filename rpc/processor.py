@@ -1,11 +1,13 @@
 """The interface of the node's processor, which owns the chain: what methods that change the chain ask of it."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from state.protocol.transaction import SignedBlock, SignedTransaction
+
+Result = TypeVar("Result")
 
 
 class Inclusion(Struct, frozen=True):
@@ -43,4 +45,10 @@ class Processor(Protocol):
         """Take the steps of something that changes the chain, each when it is its turn; return how many there were.
 
         An exception of a step is passed on.
+        """
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Do something that changes the chain when it is its turn, and return its result; an exception is passed on.
+
+        Callers that wait for a transaction which it has taken away are refused.
         """

@@ -51,6 +51,11 @@ def paths(folder: Path, disk: Disk) -> list[Path]:
         raise SnapshotError(f"{folder}: {error.strerror}") from None
 
 
+def block_of(path: Path) -> int:
+    """Return the number of the block that a snapshot was taken at, by its name."""
+    return int(path.name[:10])
+
+
 # ------------------------------------------------------------------ saving
 
 
@@ -124,6 +129,16 @@ def tidy(folder: Path, disk: Disk) -> None:
             _log.warning("a file could not be removed", file=str(folder / name), error=error.strerror)
 
 
+def remove_after(folder: Path, disk: Disk, number: int) -> None:
+    """Remove the snapshots of blocks after a number."""
+    try:
+        for path in paths(folder, disk):
+            if block_of(path) > number:
+                disk.remove(path)
+    except (OSError, SnapshotError) as error:
+        _log.warning("a snapshot of blocks that are gone could not be removed", reason=str(error))
+
+
 # ------------------------------------------------------------------ loading
 
 
@@ -176,7 +191,7 @@ def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int)
     """
     for path in paths(folder, disk):
         try:
-            number, block_id = int(path.name[:10]), path.name[11:51]
+            number, block_id = block_of(path), path.name[11:51]
             require_in_log(path, chain, number, block_id, older, last)
             return load(chain, path, disk, older, is_ours=True)
         except (Broken, Foreign) as error:

@@ -8,9 +8,9 @@ import trio
 
 from node.snapshots.child import Child, ChildFailed
 from node.snapshots.file import SnapshotError
-from node.snapshots.folder import folder_of, save, tidy
+from node.snapshots.folder import folder_of, remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
-from state.chain.chain import Chain
+from state.chain.chain import Chain, Move
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1
@@ -31,6 +31,7 @@ class Saver:
         self._saved = 0
         if every:
             tidy(self._folder, disk)
+            chain.on_moved.append(self._moved)
 
     async def run(self) -> None:
         """Save when it is time, in a forked child, until cancelled. On a simulated disk, which a child can't write to, do nothing."""
@@ -63,9 +64,18 @@ class Saver:
         child = Child(lambda: save(self._chain, self._folder, self._disk))
         await child.wait()
         self._saved = number
+        if self._chain.irreversible < number:  # the chain has returned to an earlier moment meanwhile
+            self._saved = self._chain.irreversible
+            remove_after(self._folder, self._disk, self._saved)
         tidy(self._folder, self._disk)
         seconds, pause = round(time.perf_counter() - begun, 3), round(child.pause * 1000, 1)
         _log.info("snapshot saved", block=number, seconds=seconds, pause_milliseconds=pause)
+
+    def _moved(self, move: Move) -> None:
+        """Remove the snapshots that a return to an earlier moment has left: they hold what has not happened any more."""
+        if move.popped and self._chain.irreversible < self._last():
+            self._saved = self._chain.irreversible
+            remove_after(self._folder, self._disk, self._saved)
 
     def _last(self) -> int:
         """Return the block of the newest snapshot that is known to be good: the one saved last, or the one started from; else 0."""

@@ -17,6 +17,7 @@ from node.failures import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
 from node.storage.disk import Disk, File, written_whole
+from node.storage.edits import EditLog
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -43,7 +44,8 @@ class DataFolder:
     """A data folder, locked against other nodes until it is closed. Raises NodeError.
 
     `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
-    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
+    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`). `planned` are the edits by hand
+    that its blocks need, with the ids of those.
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
@@ -59,6 +61,8 @@ class DataFolder:
                     require_chain(path, found, self._mark)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
+                self.edits = EditLog(path, disk)
+                self.planned = self.edits.read()
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
                 with closed_on_failure(self.log):
                     if not len(self.log):
@@ -87,6 +91,7 @@ class DataFolder:
         except OSError as error:
             raise DiskError(f"{self.log.path}: {error.strerror}; the last blocks may not survive a loss of power") from None
         finally:
+            self.edits.close()
             self._lock.close()
 
 
@@ -137,6 +142,9 @@ def require_chain(folder: Path, found: ChainMark, ours: ChainMark) -> None:
 def mark_of(spec: ChainSpec) -> ChainMark:
     """Return the mark of a chain: its name and id, and the digest of everything that decides what blocks do to its state."""
     decisive = {key: value for key, value in asdict(spec).items() if key not in FREE}
+    if not spec.genesis.witnesses:
+        # As it was before specs had further witnesses: folders and snapshots of then are still of this chain.
+        decisive["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
     digest = hashlib.sha256(msgspec.json.encode(decisive, order="sorted")).hexdigest()
     return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest, version=VERSION))
 

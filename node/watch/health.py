@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from node.clock import Clock
+from node.driving.producer import Producer
 from node.processor import Processor
-from node.producer import Producer
 from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
@@ -58,7 +58,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
     """Return the members of the reply, with the reason of trouble."""
     chain, producer = parts.chain, parts.producer
     state, props = chain.state, chain.state.props
-    because = NOT_ENABLED if producer is None else producer.trouble()
+    because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
     return {
         "status": "error" if reason else "ok",
         "reason": reason,

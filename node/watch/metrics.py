@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from node.producer import Outcome
+from node.driving.producer import Outcome
 from node.version import version
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble

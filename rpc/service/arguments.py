@@ -22,6 +22,7 @@ from state.protocol.codec.kinds import (
     Hash256,
     Int32,
     Int64,
+    Kind,
     PublicKey,
     Seconds,
     Text,
@@ -237,7 +238,7 @@ def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, fo
     origin = get_origin(bare)
     if origin in (Union, types.UnionType):
         return _optional(bare, wire, form)
-    if is_query(bare):
+    if is_query(bare) and not any(isinstance(mark, Kind) for mark in marks):
         return _query(bare, wire, form)
     if isinstance(bare, type) and issubclass(bare, enum.Enum):
         return _choice(bare, marks, wire)

@@ -53,6 +53,7 @@ Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
+NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_REQUEST = InvalidRequest()
 _encode = msgspec.json.Encoder().encode
@@ -103,7 +104,9 @@ class Service:
             enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
             path = tuple(method.name.split("."))
             needs_local = method.loopback_only or method.needs_local
-            if withheld and method.loopback_only:
+            if method.test_only and not wire.spec.is_test:
+                self._withheld[path] = NO_TEST_CHAIN
+            elif withheld and method.loopback_only:
                 self._withheld[path] = withheld
             elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})

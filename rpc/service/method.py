@@ -20,6 +20,7 @@ from state.protocol.values.convert import to_array
 
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
+TEST_GROUP = "dev_api"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Call = Callable[[Any], Any]
@@ -69,6 +70,11 @@ class Method(Struct, frozen=True, kw_only=True):
     def positional(self) -> bool:
         """Whether its arguments come as one array."""
         return self.group == POSITIONAL_GROUP
+
+    @property
+    def test_only(self) -> bool:
+        """Whether it is served only on chains that are made for tests."""
+        return self.group == TEST_GROUP
 
 
 METHODS: dict[str, Method] = {}

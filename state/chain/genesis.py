@@ -43,6 +43,8 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     """
     state = State(spec)
     create_reference_accounts(state)
+    for name in spec.genesis.witnesses:
+        create_witness(state, name)
     for account in spec.genesis.accounts:
         create_extra_account(state, account)
     create_singletons(state)
@@ -65,10 +67,13 @@ def create_reference_accounts(state: State) -> None:
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
-    name, key = spec.genesis.witness, spec.genesis.witness_key
-    state.accounts.insert(
-        Account(name=name, memo_key=key, balance=spec.constants.COIN_INIT_SUPPLY, sbd_balance=spec.constants.COIN_SBD_INIT_SUPPLY)
-    )
+    create_witness(state, spec.genesis.witness, spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY)
+
+
+def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None:
+    """Insert a witness and its account, both with the key of the first witness."""
+    spec, key = state.spec, state.spec.genesis.witness_key
+    state.accounts.insert(Account(name=name, memo_key=key, balance=coin, sbd_balance=sbd))
     authority = key_authority(key)
     state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
     state.witnesses.insert(

@@ -181,6 +181,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
     witness_key: bytes  # signing key, memo key and the key of all three authorities of the witness account
     price_feed: Price = NULL_PRICE  # the median price, SBD / COIN; null: none
     accounts: tuple[GenesisAccount, ...] = ()
+    witnesses: tuple[str, ...] = ()  # further witnesses, with accounts of these names and the keys of the first
     hardfork: Natural = 0  # hardforks 1 to this are applied, in order, as the last step of genesis; block 1's rule does the rest
 
 

@@ -1,15 +1,17 @@
 """A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import trio
 
 import rpc.api
 import state.operations
+from node.clock import ChainClock
+from node.driving.driver import Driver
 from node.specs import load_spec
-from rpc.processor import Inclusion
+from rpc.processor import Inclusion, Result
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from rpc.service.refusal import PushFailed
@@ -81,6 +83,10 @@ class DirectProcessor:
         """Take them all at once."""
         return sum(1 for _ in steps)
 
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Do it at once."""
+        return work()
+
 
 class Site:
     """A chain at genesis with the named plugins, and its service. Without any named, it serves all methods."""
@@ -91,6 +97,7 @@ class Site:
         self.wire = self.state.wire
         self.processor = DirectProcessor(self.chain)
         self.now = NOW
+        self.driver = Driver(self.chain, ChainClock(lambda: self.now * 1000), [INIT_SECRET])
         self.service = Service(
             watched(METHODS.values()),
             wire=self.wire,
@@ -99,6 +106,7 @@ class Site:
             state=self.state,
             chain=self.chain,
             processor=self.processor,
+            driver=self.driver,
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:

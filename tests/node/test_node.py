@@ -11,10 +11,10 @@ import pytest
 import structlog
 
 import node.node
+from node.driving.producer import Producer
 from node.failures import DiskError, NodeError, StateError, Status
 from node.node import Address, Settings, run
 from node.processor import Processor
-from node.producer import Producer
 from node.storage.blocklog import BlockLog
 from state.chain.invariants import InvariantBroken
 from state.protocol.transaction import SignedBlock
@@ -120,7 +120,7 @@ def test_a_signal_ends_it_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         assert run(settings(tmp_path)) == Status.DONE
     events = [line["event"] for line in lines]
     assert events[0] == "started"
-    assert events[-2:] == ["stopping", "stopped"]
+    assert events[-3:] == ["stopping", "snapshot saved", "stopped"]
     assert [line["signal"] for line in lines if line["event"] == "stopping"] == [number.name]
 
 

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 import node.processor
-from node.clock import Patience
+from node.clock import ChainClock, Patience
 from node.processor import TRANSACTION_SIZE_MAX, Processor
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
@@ -25,7 +25,7 @@ from tests.helpers.nodes import DEV, START, dev_chain, json_lines, make_block, t
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
     """A processor at a fixed time, in seconds."""
-    return Processor(chain, log=log, clock=lambda: now * 1000)
+    return Processor(chain, log=log, clock=ChainClock(lambda: now * 1000))
 
 
 def ids(path: Path, chain: Chain) -> list[bytes]:

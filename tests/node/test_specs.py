@@ -1,4 +1,4 @@
-"""Chain specs: what the four chains are, how names are spelled, and what a spec file is told when it is wrong."""
+"""Chain specs: what the chains that come with the node are, how names are spelled, and what a spec file is told when it is wrong."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ def user_spec(folder: Path, text: str, name: str = "mine.toml") -> str:
     return str(path)
 
 
-# ------------------------------------------------------------------ the four chains
+# ------------------------------------------------------------------ the chains that come with the node
 
 
 def test_the_chains_that_come_with_the_node() -> None:
-    assert spec_names() == ["dev", "steem-mainnet", "steem-testnet", "testnet"]
+    assert spec_names() == ["dev", "dev-tests", "steem-mainnet", "steem-testnet", "testnet"]
     assert [load_spec(name).name for name in spec_names()] == spec_names()
 
 
@@ -240,7 +240,7 @@ def test_the_file_below_is_told_when_the_fault_is_there(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_specs(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no such chain; expected a path of a TOML file, or one of dev, steem-mainnet"):
+    with pytest.raises(SpecError, match="no such chain; expected a path of a TOML file, or one of dev, dev-tests, steem-mainnet"):
         load_spec("prod")
     with pytest.raises(SpecError, match=r"absent\.toml: can't be read: No such file"):
         load_spec(str(tmp_path / "absent.toml"))

@@ -12,6 +12,8 @@ from typing import Any
 import structlog.testing
 import trio
 
+from node.clock import ChainClock
+from node.driving.driver import Driver
 from node.processor import Processor
 from node.service import new_service
 from rpc.service.envelope import Service
@@ -53,7 +55,7 @@ async def test_damaged_requests_are_answered_and_change_nothing() -> None:
     player = Player(CASES / "tx_validity")
     player.advance(HEIGHT)
     processor = Processor(player.chain)
-    service = new_service(player.chain, processor, (), lambda: 2_000_000_000_000)
+    service = new_service(player.chain, processor, Driver(player.chain, ChainClock(lambda: 2_000_000_000_000)), ())
     random = Random(ROUNDS)
     refused = accepted = 0
     with structlog.testing.capture_logs() as logs:

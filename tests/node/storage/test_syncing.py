@@ -7,6 +7,7 @@ import pytest
 import trio
 import trio.testing
 
+from node.clock import ChainClock
 from node.failures import NodeError
 from node.processor import Processor
 from node.storage.blocklog import BlockLog
@@ -53,7 +54,7 @@ def test_what_is_no_policy(text: str) -> None:
 async def test_an_answer_comes_after_the_sync_and_others_go_on(nursery: trio.Nursery) -> None:
     maker, chain, slow = dev_chain(), dev_chain(), SlowDisk()
     log = log_on(SimulatedDisk(1))
-    processor = Processor(chain, log=log, clock=lambda: 2**31 * 1000, in_thread=slow.in_thread)
+    processor = Processor(chain, log=log, clock=ChainClock(lambda: 2**31 * 1000), in_thread=slow.in_thread)
     nursery.start_soon(processor.run)
     answered: list[int] = []
 
@@ -96,7 +97,7 @@ async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.tes
     slow.turn.set()
     for policy, synced in ((SyncPolicy(5), True), (SyncPolicy(None), False)):
         maker, log = dev_chain(), log_on(SimulatedDisk(1))
-        processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000, sync=policy, in_thread=slow.in_thread)
+        processor = Processor(dev_chain(), log=log, clock=ChainClock(lambda: 2**31 * 1000), sync=policy, in_thread=slow.in_thread)
         nursery.start_soon(processor.run)
         await processor.push_block(make_block(maker))
         assert not log.is_synced
@@ -107,7 +108,7 @@ async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.tes
 async def test_a_failed_sync_is_no_answer(nursery: trio.Nursery) -> None:
     maker, disk = dev_chain(), SimulatedDisk(1)
     log = log_on(disk)
-    processor = Processor(dev_chain(), log=log, clock=lambda: 2**31 * 1000)
+    processor = Processor(dev_chain(), log=log, clock=ChainClock(lambda: 2**31 * 1000))
     nursery.start_soon(processor.run)
     # Three writes for a block, then the sync.
     disk.fail_after(3, 5)

@@ -9,8 +9,10 @@ from typing import Any
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.driving.producer import Outcome, Producer
 from node.processor import Processor
-from node.producer import Outcome, Producer
 from node.service import new_service
 from node.watch.counters import Counters
 from node.watch.health import Parts
@@ -33,11 +35,11 @@ def clock() -> int:
 def node() -> Parts:
     """A node at genesis with all plugins."""
     chain = Chain(new_state(DEV, lambda state: enable(state, DEV.plugins)))
-    processor = Processor(chain, clock=clock)
+    processor = Processor(chain, clock=ChainClock(clock))
     counters = Counters(chain, clock)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
-    producer = Producer(processor, [SECRET], is_stale_allowed=True, clock=clock)
+    producer = Producer(processor, Driver(chain, ChainClock(clock), [SECRET]), is_stale_allowed=True)
     guests = Guests(Bounds(connections=4, requests=3, sockets=2))
     return Parts(chain=chain, clock=clock, counters=counters, processor=processor, guests=guests, ending=lambda: "", producer=producer)
 
@@ -113,7 +115,7 @@ def test_the_producer_is_shown() -> None:
 async def test_calls_are_counted_by_method_and_nothing_from_outside_is_a_label() -> None:
     parts = node()
     page = Metrics(parts)
-    service = new_service(parts.chain, parts.processor, DEV.plugins, clock, observe=parts.counters.observe)
+    service = new_service(parts.chain, parts.processor, Driver(parts.chain, ChainClock(clock)), DEV.plugins, observe=parts.counters.observe)
     bodies = (
         b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_accounts","params":[["alice"]]}',
         b'{"jsonrpc":"2.0","id":1,"method":"call","params":["condenser_api","get_accounts",[["alice"]]]}',
@@ -142,7 +144,7 @@ async def test_calls_are_counted_by_method_and_nothing_from_outside_is_a_label()
 async def test_a_method_that_waits_is_counted_when_it_is_done(nursery: trio.Nursery) -> None:
     parts = node()
     nursery.start_soon(parts.processor.run)
-    service = new_service(parts.chain, parts.processor, DEV.plugins, clock, observe=parts.counters.observe)
+    service = new_service(parts.chain, parts.processor, Driver(parts.chain, ChainClock(clock)), DEV.plugins, observe=parts.counters.observe)
     body = b'{"jsonrpc":"2.0","id":1,"method":"debug_node_api.debug_generate_blocks","params":{"debug_key":"%s","count":2}}'
     reply = service.answer(body % DEV.witness_keys[0].encode(), True)
     assert not isinstance(reply, bytes)

@@ -1,26 +1,29 @@
-"""Produces a block in each slot of a witness whose key the node has. It must not know what is in a block.
+"""The task that makes blocks when it is time: in each slot of a witness whose key the node has, or every so many seconds. It must not know
+what is in a block.
 
-It wakes at the times of slots, where the reference looks several times a second: both produce in the second of the slot, or not
+For slots it wakes at their times, where the reference looks several times a second: both produce in the second of the slot, or not
 at all. Source: block-processing.md §4.2.
 """
 
 import enum
-from collections.abc import Iterable
+import math
+from functools import partial
 
 import structlog
 import trio
 from msgspec import Struct
 
-from node.clock import Clock, system_clock
+from node.driving.driver import Driver
 from node.processor import Processor
+from state.chain.chain import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL
 from state.protocol.errors import ChainError
-from state.protocol.keys.keys import public_key
 from state.tables import State
 
 ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
+IDLE = {"instant": "when a transaction is accepted", "manual": "when asked"}
 SLOTS_COUNTED = 128  # slots that participation is counted over
 SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
 
@@ -59,7 +62,7 @@ class Turn(Struct, frozen=True):
 
 
 class Producer:
-    """Produces with these secret keys, for every witness whose signing key is among them.
+    """Produces with the keys of a driver, for every witness whose signing key is among them, in the driver's mode.
 
     Without `is_stale_allowed` it waits until the chain has reached the present, so that a node which is catching up doesn't make a
     fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
@@ -68,32 +71,54 @@ class Producer:
     `outcomes` counts the slots since the start by their outcome.
     """
 
-    def __init__(
-        self, processor: Processor, secrets: Iterable[bytes], *, is_stale_allowed: bool = False, clock: Clock = system_clock
-    ) -> None:
-        self._processor = processor
+    def __init__(self, processor: Processor, driver: Driver, *, is_stale_allowed: bool = False) -> None:
+        self._processor, self._driver = processor, driver
         self._state: State = processor.chain.state
-        self._secrets = {public_key(secret): secret for secret in secrets}
+        self._secrets = driver.secrets
         self._is_synced = is_stale_allowed
         self._skip = Skip.UNDO_HISTORY_CHECK if is_stale_allowed else Skip.NOTHING
-        self._clock = clock
+        self._clock = driver.clock
+        self._mode_changed = trio.Event()
+        self._due = 0.0  # when the next block of a mode with seconds is to be made, by trio's clock
         self.outcome = Outcome.WAIT_FOR_GENESIS
         self.outcomes = dict.fromkeys(Outcome, 0)
         self._reason = ""  # of the last failure
         self._missed = 0  # own slots without a block since the last one with
         self._missed_why = ""
-        self._looked = clock()
+        self._looked = self._clock.machine()
         self._is_in_trouble = False
 
     async def run(self) -> None:
         """Produce until cancelled."""
-        self._looked = self._clock()
+        self._looked = self._clock.machine()
+        self._driver.on_mode.append(self._begin_mode)
+        self._processor.chain.on_moved.append(self._moved)
+        self._begin_mode()
         while True:
-            await trio.sleep(self.milliseconds_to_wait() / 1000)
-            self.note(await self.produce())
+            self._mode_changed = trio.Event()
+            with trio.move_on_after(self.milliseconds_to_wait() / 1000):
+                await self._mode_changed.wait()
+                continue
+            # In a mixed mode a block that came meanwhile has put this one off.
+            if self._driver.mode.is_by_slots or trio.current_time() >= self._due:
+                self.note(await self.produce())
 
-    def milliseconds_to_wait(self) -> int:
-        """Return the time until the next slot begins; never longer than a slot, in case the clock or the chain jumps."""
+    def _begin_mode(self) -> None:
+        """Wait anew, as the driver's mode says."""
+        self._missed, self._looked = 0, self._clock.machine()
+        self._due = trio.current_time() + self._driver.mode.seconds
+        self._mode_changed.set()
+
+    def _moved(self, move: Move) -> None:
+        """Let the seconds of a mixed mode begin anew with each block."""
+        if self._driver.mode.is_instant:
+            self._due = trio.current_time() + self._driver.mode.seconds
+
+    def milliseconds_to_wait(self) -> float:
+        """Return the time until a block is due. For a slot that is never longer than one takes, in case the clock or the chain jumps."""
+        mode = self._driver.mode
+        if not mode.is_by_slots:
+            return max(0.0, self._due - trio.current_time()) * 1000 if mode.seconds else math.inf
         now = self._clock()
         slot = slot_at_time(self._state, now // 1000)
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
@@ -102,7 +127,7 @@ class Producer:
         """Count a slot by its outcome; log a missed one, and the beginning and the end of trouble."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
-        self._looked = self._clock()
+        self._looked = self._clock.machine()
         if outcome is Outcome.PRODUCED:
             self._missed = 0
         elif outcome in WORDS and (outcome is not Outcome.NO_PRIVATE_KEY or not self.has_turns()):
@@ -122,22 +147,35 @@ class Producer:
     def trouble(self) -> str:
         """Return why no block is produced although it should be, as a clause; empty when all is well."""
         state = self._state
+        if not self._driver.mode.is_by_slots:
+            return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
         now = self._clock() // 1000
-        ahead = self.seconds_until_next()
+        ahead = self._seconds_until_slot()
         if now < state.spec.constants.COIN_GENESIS_TIME:
             return f"the chain begins in {ahead} s"
         if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             lead = state.props.time - now
-            return f"the head's time is {lead} s ahead of the clock, as debug calls leave it; blocks are produced again in {ahead} s"
+            return f"the head, which is from elsewhere, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
         if self._missed > SLOTS_MISSED_MAX:
             return self._missed_why
-        idle = now - self._looked // 1000
+        idle = (self._clock.machine() - self._looked) // 1000
         if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             return f"a block is being made for {idle} s already"
         return ""
 
-    def seconds_until_next(self) -> int:
-        """Return the time until the next slot that can get a block; 0 when it has begun."""
+    def idle(self) -> str:
+        """Return why no block is made by the clock, as a clause, when the mode wants it so; else empty."""
+        mode = self._driver.mode
+        return "" if mode.seconds or mode.is_by_slots else f"blocks are made only {IDLE[mode.kind]} (--blocks {mode})"
+
+    def seconds_until_next(self) -> int | None:
+        """Return the time until the next block is due, 0 when it is; None when the clock doesn't decide."""
+        mode = self._driver.mode
+        if not mode.is_by_slots:
+            return round(max(0.0, self._due - trio.current_time())) if mode.seconds else None
+        return self._seconds_until_slot()
+
+    def _seconds_until_slot(self) -> int:
         return max(0, slot_time(self._state, 1) - self._clock() // 1000)
 
     def has_turns(self) -> bool:
@@ -150,11 +188,17 @@ class Producer:
 
     async def produce(self) -> Outcome:
         """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
-        turn = self.turn((self._clock() + ROUNDING_MILLISECONDS) // 1000)
-        if isinstance(turn, Outcome):
-            return turn
+        driver = self._driver
+        make = driver.make_block
+        if driver.mode.is_by_slots and driver.next_block_time is None:
+            turn = self.turn((self._clock() + ROUNDING_MILLISECONDS) // 1000)
+            if isinstance(turn, Outcome):
+                return turn
+            make = partial(driver.chain.generate_block, turn.when, turn.witness, turn.secret, self._skip)
+        # Blocks that a pause has made late are not made up for.
+        self._due = max(self._due + driver.mode.seconds, trio.current_time())
         try:
-            await self._processor.generate_block(turn.when, turn.witness, turn.secret, self._skip)
+            await self._processor.make_block(make)
         except ChainError as error:
             self._reason = error.message(self._state.spec.spell)
             _log.error("a block could not be produced", reason=self._reason)

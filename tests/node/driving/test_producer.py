@@ -8,8 +8,10 @@ import structlog
 import trio
 from trio.testing import MockClock
 
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.driving.producer import SLOTS_MISSED_MAX, Outcome, Producer, Turn
 from node.processor import Processor
-from node.producer import SLOTS_MISSED_MAX, Outcome, Producer, Turn
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import Skip
@@ -25,10 +27,12 @@ class Yard:
     def __init__(self, clock: MockClock, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
         assert clock.autojump_threshold == 0
         self.chain = Chain(new_state(spec))
-        self.processor = Processor(self.chain, clock=trio_clock)
-        self.producer = Producer(self.processor, [secret], is_stale_allowed=stale, clock=trio_clock)
+        self.clock = ChainClock(trio_clock)
+        self.processor = Processor(self.chain, clock=self.clock)
+        self.driver = Driver(self.chain, self.clock, [secret])
+        self.producer = Producer(self.processor, self.driver, is_stale_allowed=stale)
         self.made: list[tuple[float, int]] = []
-        self.chain.on_moved.append(lambda move: self.made.append((trio.current_time(), move.applied[-1].timestamp - START)))
+        self.chain.on_moved.append(lambda move: self.made.extend((trio.current_time(), block.timestamp - START) for block in move.applied))
 
     def start(self, nursery: trio.Nursery) -> None:
         """Let everything run."""
@@ -115,7 +119,8 @@ async def test_the_clock_is_rounded_to_the_nearest_second(autojump_clock: MockCl
     made = []
     for milliseconds in (-501, -500, 0, 499, 500):
         now = (START + 3) * 1000 + milliseconds
-        producer = Producer(yard.processor, [SECRET], is_stale_allowed=True, clock=lambda now=now: now)  # type: ignore[misc]
+        driver = Driver(yard.chain, ChainClock(lambda now=now: now), [SECRET])  # type: ignore[misc]
+        producer = Producer(yard.processor, driver, is_stale_allowed=True)
         made.append(producer.turn((now + 500) // 1000))
     due = Turn(START + 3, "initminer", SECRET)
     assert made == [Outcome.LAG, due, due, due, Outcome.LAG]
@@ -193,9 +198,7 @@ async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio
         await trio.sleep(4)
         assert producer.trouble() == ""
         make_block(yard.chain, 20)
-        assert producer.trouble() == (
-            "the head's time is 62 s ahead of the clock, as debug calls leave it; blocks are produced again in 65 s"
-        )
+        assert producer.trouble() == ("the head, which is from elsewhere, is 62 s ahead of the clock; blocks are produced again in 65 s")
         assert producer.seconds_until_next() == 65
         await trio.sleep(56)
         await trio.sleep(13)
@@ -209,7 +212,7 @@ async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio
 async def test_a_chain_that_has_not_begun_says_when(autojump_clock: MockClock) -> None:
     genesis = DEV.constants.COIN_GENESIS_TIME
     yard = Yard(autojump_clock)
-    producer = Producer(yard.processor, [SECRET], is_stale_allowed=True, clock=lambda: (genesis - 60) * 1000)
+    producer = Producer(yard.processor, Driver(yard.chain, ChainClock(lambda: (genesis - 60) * 1000), [SECRET]), is_stale_allowed=True)
     assert producer.trouble() == "the chain begins in 63 s"
 
 

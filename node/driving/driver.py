@@ -1,0 +1,293 @@
+"""Drives a chain that is made for tests: makes its blocks when asked, sets its time, returns to its earlier moments, changes it by hand.
+
+It is synchronous, and knows no task.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from node.clock import ChainClock
+from node.driving.modes import BlockMode, Leap, block_mode
+from node.driving.moments import Moment, Moments, Settled
+from node.driving.readiness import blocks_to_start
+from node.failures import NodeError
+from node.snapshots.dumps import dump, load
+from node.storage.disk import Disk, SystemDisk
+from node.storage.edits import EditLog
+from node.version import version
+from state.chain.chain import Chain
+from state.chain.checkpoints import Checkpoint
+from state.chain.debug import GENERATED_TIME_MAX, require_bounded
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time, slot_time
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.errors import ChainError, Refused, require
+from state.protocol.keys.keys import public_key
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.text import time_text
+
+SYSTEM = SystemDisk()
+LEAPS = ("missed", "produced")
+
+_log = structlog.get_logger("driver")
+
+
+class Driver:
+    """Makes blocks of a chain with the secret keys of witnesses, and holds the mode and the clock by which they are made.
+
+    `is_producing` is whether the node makes blocks by itself: otherwise the mode stays `manual`. `on_mode` is called after each change of
+    the mode. Whatever it makes, the clock reaches. It must be made while the chain is at its genesis: there `reset` returns to. `edit_log`
+    is where the node writes edits by hand, if it keeps its chain.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        clock: ChainClock,
+        secrets: Iterable[bytes] = (),
+        *,
+        mode: BlockMode | None = None,
+        leap: Leap = "missed",
+        is_producing: bool = True,
+        disk: Disk = SYSTEM,
+    ) -> None:
+        self.chain, self.clock = chain, clock
+        self.secrets = {public_key(secret): secret for secret in secrets}
+        self.is_producing = is_producing
+        self.mode = (mode or BlockMode()) if is_producing else BlockMode("manual")
+        self.leap: str = leap
+        self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
+        self.on_mode: list[Callable[[], None]] = []
+        self.version = version()
+        self.disk = disk
+        self.edit_log: EditLog | None = None
+        self.moments = Moments()
+        self._mode_at_start = self.mode
+        self._genesis = chain.checkpoint() if chain.state.spec.is_test else None
+
+    # -------------------------------------------------------------- what is shown
+
+    @property
+    def time(self) -> int:
+        """The time of the chain, in seconds since 1970."""
+        return self.clock() // 1000
+
+    @property
+    def seconds_ahead(self) -> int:
+        """How far the chain's time runs ahead of the machine's; negative when it is behind."""
+        self.clock()
+        return self.clock.lead_ms // 1000
+
+    @property
+    def block_mode(self) -> str:
+        """When blocks are made, as text."""
+        return str(self.mode)
+
+    @property
+    def snapshots(self) -> list[int]:
+        """The ids of the moments that are kept, the oldest first."""
+        return self.moments.ids
+
+    # -------------------------------------------------------------- making blocks
+
+    def make_block(self) -> SignedBlock:
+        """Make a block of what waits, at the time that was set for it; else at the chain's, or in the next slot if that is later. Raises
+        ChainError.
+
+        What has been accepted must not get lost because nobody made a block for a while: then the block is given an earlier slot, in
+        which no transaction that waits has expired.
+        """
+        if self.next_block_time is not None:
+            return self._make(self.next_block_time)
+        first = slot_time(self.chain.state, 1)
+        lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]
+        return self._make(min([self.time, *lasting]))
+
+    def mine(self, count: int) -> Iterator[None]:
+        """Make blocks, one a step."""
+        require_bounded(count)
+        for _ in range(count):
+            self.make_block()
+            yield
+
+    def make_instantly(self) -> None:
+        """Make a block of a transaction that was accepted, if the mode says so. It stays pending when that fails, as the log says."""
+        if self.mode.is_instant:
+            try:
+                self.make_block()
+            except ChainError as error:
+                _log.warning("no block could be made at once", reason=error.message(self.chain.state.spec.spell))
+
+    def make_first_blocks(self) -> None:
+        """Make the blocks with which a fresh chain of a producing node is usable, if it has none yet. Raises ChainError."""
+        if self.is_producing and not self.chain.state.props.head_block_number:
+            for when in blocks_to_start(self.chain.state, self.time):
+                self._make(when)
+
+    def _make(self, time: int) -> SignedBlock:
+        """Make a block in the slot of a time, or in the next one whose witness signs with a key of ours. Raises ChainError."""
+        state = self.chain.state
+        begun = max(1, slot_at_time(state, time))
+        for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
+            witness = scheduled_witness(state, slot)
+            secret = self.secrets.get(state.witness(witness).signing_key)
+            if secret is not None:
+                break
+        else:
+            raise Refused("no witness of this round signs with a key of this node", condition="witness.signing_key in keys")
+        when = slot_time(state, slot)
+        require_in_time(when)
+        block = self.chain.generate_block(when, witness, secret, Skip.UNDO_HISTORY_CHECK)
+        self.clock.reach(when * 1000)
+        self.next_block_time = None
+        return block
+
+    # -------------------------------------------------------------- modes and time
+
+    def set_block_mode(self, text: str) -> None:
+        """Make blocks in another way from now on. Raises Refused."""
+        try:
+            mode = block_mode(text)
+        except NodeError as error:
+            raise Refused("${error}", condition="block_mode", error=str(error)) from None
+        stays = self.is_producing or mode.kind == "manual"
+        require(stays, "the node was started with --no-produce, and makes blocks only when asked", condition="is_producing")
+        self._set_mode(mode)
+
+    def set_next_block_time(self, time: int) -> int:
+        """Set the time of the next block, rounded up to a slot; returns it. Raises Refused for one before the next slot."""
+        state = self.chain.state
+        rounded = -(-time // COIN_BLOCK_INTERVAL) * COIN_BLOCK_INTERVAL
+        first = slot_time(state, 1)
+        text = "time ${time} is before the next slot, ${first}"
+        require(rounded >= first, text, condition="time >= next_slot", time=time_text(time), first=time_text(first))
+        require_in_time(rounded)
+        self.next_block_time = rounded
+        return rounded
+
+    def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
+        """Let the chain's time leap, and make a block there; one block a step.
+
+        `missed`: the slots in between have no block, but for one that takes what waits. `produced`: each has one.
+        """
+        leap = leap or self.leap
+        require(leap in LEAPS, "${leap} is no leap; expected missed or produced", condition="leap", leap=leap)
+        target_ms = self.clock() + seconds * 1000
+        require_in_time(target_ms // 1000)
+        if leap == "missed":
+            if self.chain.pending:
+                self.make_block()
+                yield
+            self.clock.reach(target_ms)
+            self._make(target_ms // 1000)
+            yield
+            return
+        slots = slot_at_time(self.chain.state, target_ms // 1000)
+        require_bounded(slots)
+        self._make(0)
+        yield
+        while slot_time(self.chain.state, 1) * 1000 <= target_ms:
+            self._make(0)
+            yield
+        self.clock.reach(target_ms)
+
+    def drop_pending(self) -> int:
+        """Forget all transactions that wait for a block; returns how many there were."""
+        count = len(self.chain.pending)
+        self.chain.clear_pending()
+        return count
+
+    # -------------------------------------------------------------- earlier moments
+
+    def snapshot(self) -> int:
+        """Keep this moment, and return its id. Raises Refused."""
+        self.moments.require_room()
+        size = 0 if self.edit_log is None else self.edit_log.size
+        return self.moments.keep(Moment(self.chain.checkpoint(), self._settled(), size))
+
+    def revert(self, moment_id: int) -> None:
+        """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.
+
+        The clock runs as far ahead as it did then, and what is set by hand is as it was.
+        """
+        moment = self.moments.find(moment_id)
+        self._return_to(moment.checkpoint, moment.edits_size)
+        self.moments.drop_after(moment_id)
+        self._settle(moment.settled)
+
+    def reset(self) -> None:
+        """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
+        assert self._genesis is not None, "only chains made for tests are reset"
+        self._return_to(self._genesis, 0)
+        self.moments.drop_all()
+        self.clock.start()
+        self.next_block_time = None
+        self.chain.impersonate()
+        self._set_mode(self._mode_at_start)
+        self.make_first_blocks()
+
+    def _return_to(self, checkpoint: Checkpoint, edits_size: int) -> None:
+        # The blocks leave the block log first: none of them may be in it without the edits that it depends on.
+        self.chain.return_to(checkpoint)
+        if self.edit_log is not None:
+            self.edit_log.cut(edits_size)
+
+    # -------------------------------------------------------------- dumps
+
+    def dump(self, path: str) -> int:
+        """Write the chain with what drives it into a file; returns the size of the file. Raises Refused."""
+        with refusing("the chain can be written"):
+            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self._settled()))
+
+    def load(self, path: str) -> None:
+        """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
+        text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
+        require(self.edit_log is None, text, condition="chain.is_in_memory()")
+        with refusing("the dump can be read"):
+            extra = load(self.chain, Path(path), self.disk)
+        self._settle(msgspec.json.decode(extra, type=Settled))
+        self.clock.reach(self.chain.state.head_time * 1000)
+
+    def _settled(self) -> Settled:
+        """Return what drives the chain beside what is on it."""
+        self.clock()
+        impersonated = self.chain.state.impersonated
+        return Settled(
+            lead_ms=self.clock.lead_ms,
+            mode=self.mode,
+            next_block_time=self.next_block_time,
+            impersonated=tuple(sorted(impersonated.accounts)),
+            is_everyone_impersonated=impersonated.is_everyone,
+        )
+
+    def _settle(self, settled: Settled) -> None:
+        """Drive the chain as it was driven at another moment."""
+        self.clock.set_back(settled.lead_ms)
+        self.next_block_time = settled.next_block_time
+        self.chain.impersonate(settled.impersonated, settled.is_everyone_impersonated)
+        self._set_mode(settled.mode if self.is_producing else self.mode)
+
+    def _set_mode(self, mode: BlockMode) -> None:
+        self.mode = mode
+        for listener in self.on_mode:
+            listener()
+
+
+@contextmanager
+def refusing(condition: str) -> Iterator[None]:
+    """Make a refusal of an error that is for users."""
+    try:
+        yield
+    except NodeError as error:
+        raise Refused("${error}", condition=condition, error=str(error)) from None
+
+
+def require_in_time(when: int) -> None:
+    """Refuse a time that is so late that times after it don't fit into 32 bits."""
+    text = "second ${when} since 1970 is beyond the last that a block can have, ${max}"
+    last = GENERATED_TIME_MAX - COIN_BLOCK_INTERVAL
+    require(when <= last, text, condition="block_time <= max", when=when, max=last)

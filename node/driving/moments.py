@@ -1,0 +1,70 @@
+"""The moments of a chain that `dev_api.snapshot` keeps, and the way back to them. What time costs nothing to keep is kept with the chain:
+its clock, the mode and the time that was set for the next block.
+"""
+
+from msgspec import Struct
+
+from node.driving.modes import BlockMode
+from state.chain.checkpoints import Checkpoint
+from state.protocol.errors import Refused
+
+MOMENTS_MAX = 256
+
+
+class Settled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What drives a chain beside what is on it, as methods have set it."""
+
+    lead_ms: int
+    mode: BlockMode
+    next_block_time: int | None
+    impersonated: tuple[str, ...]
+    is_everyone_impersonated: bool
+
+
+class Moment(Struct, frozen=True):
+    """A chain with what drives it. `edits_size` is how long the file of edits was, in bytes."""
+
+    checkpoint: Checkpoint
+    settled: Settled
+    edits_size: int
+
+
+class Moments:
+    """The moments that are kept, by ids that begin with 1; an id is never given again, unless all are dropped."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Moment] = {}
+        self._last = 0
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of those that are kept, the oldest first."""
+        return list(self._kept)
+
+    def require_room(self) -> None:
+        """Refuse when as many are kept as there may be."""
+        if len(self._kept) >= MOMENTS_MAX:
+            text = "${most} snapshots are kept already; revert to an earlier one, which drops those after it, or reset"
+            raise Refused(text, condition="snapshots.size() < max", most=MOMENTS_MAX)
+
+    def keep(self, moment: Moment) -> int:
+        """Keep a moment, and return its id."""
+        self._last += 1
+        self._kept[self._last] = moment
+        return self._last
+
+    def find(self, moment_id: int) -> Moment:
+        """Return the moment of an id, or refuse."""
+        moment = self._kept.get(moment_id)
+        if moment is None:
+            kept = ", ".join(map(str, self._kept)) or "none"
+            raise Refused("there is no snapshot ${id}; kept are: ${kept}", condition="snapshot != nullptr", id=moment_id, kept=kept)
+        return moment
+
+    def drop_after(self, moment_id: int) -> None:
+        """Drop the moments that were kept later than one."""
+        self._kept = {kept: moment for kept, moment in self._kept.items() if kept <= moment_id}
+
+    def drop_all(self) -> None:
+        """Drop all, and begin with 1 again."""
+        self._kept, self._last = {}, 0

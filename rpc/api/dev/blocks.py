@@ -1,0 +1,37 @@
+"""Making blocks: when asked, and in which way by themselves."""
+
+from typing import TypedDict
+
+from rpc.api.dev.head import Head, head_of
+from rpc.driver import Driver
+from rpc.processor import Processor
+from rpc.service.arguments import Text, UInt32
+from rpc.service.method import method
+from state.chain.chain import Chain
+
+
+class BlockMode(TypedDict):
+    """When blocks are made, as the option `--blocks` takes it."""
+
+    block_mode: str
+
+
+@method("dev_api.mine", loopback_only=True)
+async def mine(chain: Chain, driver: Driver, processor: Processor, /, count: UInt32 = 1) -> Head:
+    """Make blocks, with what waits in the first of them, and return the new head.
+
+    The first block is in the slot of the chain's time, or in the next slot if that is later; the others follow slot after slot, and the
+    chain's time goes along. Nothing that waits expires by it: the first block is made as early as needed. Others are answered in between.
+    """
+    await processor.take_steps(driver.mine(count))
+    return head_of(chain, driver)
+
+
+@method("dev_api.set_block_mode", loopback_only=True)
+async def set_block_mode(driver: Driver, processor: Processor, /, mode: Text) -> BlockMode:
+    """Make blocks in another way: `interval` (one in each slot of 3 s), `interval:SECONDS` (one every so many seconds of real time),
+    `instant` (one after each accepted transaction, before it is answered), `manual` (only when asked), `mixed:SECONDS` (as instant, and
+    at the latest so many seconds after the last one).
+    """
+    await processor.in_turn(lambda: driver.set_block_mode(mode))
+    return {"block_mode": driver.block_mode}

@@ -1,0 +1,35 @@
+"""The whole chain in one file, and back."""
+
+from rpc.api.dev.head import Head, head_of
+from rpc.driver import Driver
+from rpc.processor import Processor
+from rpc.service.arguments import Text, UInt64
+from rpc.service.method import method
+from state.chain.chain import Chain
+
+
+class Dump(Head):
+    """A dump: the head of the chain in it, and the size of the file in bytes."""
+
+    path: str
+    size: UInt64
+
+
+@method("dev_api.dump", loopback_only=True)
+async def dump(chain: Chain, driver: Driver, processor: Processor, /, path: Text) -> Dump:
+    """Write the chain into a file on the node's machine: blocks, state, what waits for a block, and the clock. A file that is there is
+    replaced. Moments that are kept are not in it.
+    """
+    size = await processor.in_turn(lambda: driver.dump(path))
+    return {**head_of(chain, driver), "path": path, "size": size}
+
+
+@method("dev_api.load", loopback_only=True)
+async def load(chain: Chain, driver: Driver, processor: Processor, /, path: Text) -> Head:
+    """Go on from a dump of a node of the same chain, in place of everything that is on this one, and return its head. Its clock is as far
+    ahead of the machine's as that of the dumped chain was. When the file can't be used, nothing has changed.
+
+    A node with `--data` refuses; there, stop it and use `coind snapshot load`.
+    """
+    await processor.in_turn(lambda: driver.load(path))
+    return head_of(chain, driver)

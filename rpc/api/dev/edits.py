@@ -1,0 +1,133 @@
+"""Changing the state by hand: balances, VESTS, authorities. No operation makes these changes; they belong to the head block, are undone
+and made again with it, and with `--data` they are kept beside the blocks. Supplies and totals follow.
+"""
+
+from typing import Annotated, Any, TypedDict, cast, get_args
+
+from rpc.api.listing import read_argument
+from rpc.processor import Processor
+from rpc.service.arguments import AccountName, AnyOf, PublicKey, Text
+from rpc.service.method import method
+from rpc.service.refusal import BadArgument
+from rpc.service.show import Json
+from state.chain.chain import Chain
+from state.chain.edits import Edit, Role, SetAuthority, SetBalance, SetVests
+from state.effects.balances import balance_of
+from state.protocol.codec.kinds import AssetKind, Codecs
+from state.protocol.errors import ChainError, Refused, require
+from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import public_key_from_text
+from state.protocol.transaction import Wire
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset, is_vesting
+
+ROLES = get_args(Role)
+FAUCET_AMOUNT = Asset(1_000_000, COIN)
+
+
+class AmountKind(AssetKind):
+    """An amount with its symbol in either form: as text, or as an object with its NAI."""
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Any:
+        from_text, from_object = super().parser(codecs, True), super().parser(codecs, False)
+        return lambda value: from_text(value) if isinstance(value, str) else from_object(value)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Any:
+        return super().dumper(codecs, True)
+
+
+Amount = Annotated[Asset, AmountKind()]
+AnyAuthority = Annotated[Any, AnyOf((Authority, PublicKey))]
+AmountOrNone = Annotated[Any, AnyOf((Amount, Text))]
+
+
+class Holdings(TypedDict):
+    """What an account owns, without what is in its savings or waits in orders."""
+
+    account: str
+    balance: str
+    sbd_balance: str
+    vesting_shares: str
+
+
+@method("dev_api.set_balance", loopback_only=True)
+async def set_balance(chain: Chain, processor: Processor, /, account: AccountName, balance: Amount) -> Json:
+    """Set the liquid balance of an account in one symbol, COIN, SBD or a token. Money is made from nothing, or taken away for good."""
+    await edit(chain, processor, account, SetBalance(account, balance))
+    return {}
+
+
+@method("dev_api.set_vests", loopback_only=True)
+async def set_vests(chain: Chain, processor: Processor, /, account: AccountName, vests: Amount) -> Json:
+    """Set the VESTS that an account owns; its mana, its resource credits and its votes follow, and the price of VESTS stays.
+
+    VESTS that are delegated to others or are being powered down can't be taken away.
+    """
+    await edit(chain, processor, account, SetVests(account, vests))
+    return {}
+
+
+@method("dev_api.set_authority", loopback_only=True)
+async def set_authority(
+    chain: Chain, processor: Processor, wire: Wire, /, account: AccountName, role: Text, authority: AnyAuthority
+) -> Json:
+    """Replace the authority of an account in a role: `owner`, `active` or `posting`. A public key stands for the authority that it alone
+    reaches. With `memo` a public key becomes the memo key.
+    """
+    require(role in ROLES, "${role} is no role; expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
+    await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
+    return {}
+
+
+@method("dev_api.faucet", loopback_only=True)
+async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: AccountName, amount: AmountOrNone = "") -> Holdings:
+    """Give an account money that is made from nothing: COIN, SBD or VESTS; without an amount 1000.000 COIN. Return what it owns then."""
+    given: Asset = FAUCET_AMOUNT if amount == "" else read_argument("amount", Amount, wire, amount)
+
+    def give() -> None:
+        require_account(chain, account)
+        state = chain.state
+        row = state.account(account)
+        if given.symbol == VESTS:
+            chain.edit(SetVests(account, Asset(row.vesting_shares + given.amount, VESTS)))
+        else:
+            liquid = given.symbol in (COIN, SBD) or not is_vesting(given.symbol)
+            require(liquid, "amount ${amount} is not of a symbol that can be given", condition="amount.symbol", amount=given)
+            chain.edit(SetBalance(account, Asset(balance_of(state, row, given.symbol) + given.amount, given.symbol)))
+
+    await processor.in_turn(give)
+    row, text = chain.state.account(account), wire.codecs.symbols.asset_text
+    return {
+        "account": account,
+        "balance": text(Asset(row.balance, COIN)),
+        "sbd_balance": text(Asset(row.sbd_balance, SBD)),
+        "vesting_shares": text(Asset(row.vesting_shares, VESTS)),
+    }
+
+
+async def edit(chain: Chain, processor: Processor, account: str, change: Edit) -> None:
+    """Make a change of an account part of the head block."""
+
+    def make() -> None:
+        require_account(chain, account)
+        chain.edit(change)
+
+    await processor.in_turn(make)
+
+
+def require_account(chain: Chain, account: str) -> None:
+    """Refuse an account that isn't there."""
+    require(chain.state.accounts.by_name.get(account) is not None, "there is no account ${account}", condition="account", account=account)
+
+
+def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:
+    """Return the authority that an argument gives, as an object or as one public key; for the role `memo` the key."""
+    if isinstance(given, str):
+        try:
+            key = public_key_from_text(given, wire.spec.key_prefix)
+        except ChainError as error:
+            raise BadArgument(error, "authority") from None
+        return key if role == "memo" else key_authority(key)
+    if role == "memo":
+        raise BadArgument(Refused("expected a public key for the role memo", condition="authority.is_string()"), "authority")
+    read: Authority = read_argument("authority", Authority, wire, given)
+    return read

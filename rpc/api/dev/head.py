@@ -1,0 +1,30 @@
+"""The head of the chain and its time, which the methods that move them return."""
+
+from typing import TypedDict
+
+from rpc.driver import Driver
+from rpc.service.arguments import UInt32
+from state.chain.chain import Chain
+from state.protocol.values.text import time_text
+
+
+class Head(TypedDict):
+    """The head block, and the time of the chain's clock, which is the present unless it was made to leap."""
+
+    head_block_number: UInt32
+    head_block_id: str
+    head_block_time: str
+    last_irreversible_block_num: UInt32
+    time: str
+
+
+def head_of(chain: Chain, driver: Driver) -> Head:
+    """Return the head of a chain."""
+    props = chain.state.props
+    return {
+        "head_block_number": props.head_block_number,
+        "head_block_id": props.head_block_id.hex(),
+        "head_block_time": time_text(props.time),
+        "last_irreversible_block_num": props.last_irreversible_block_num,
+        "time": time_text(driver.time),
+    }

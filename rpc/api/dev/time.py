@@ -1,0 +1,34 @@
+"""The time of the chain."""
+
+from typing import TypedDict
+
+from rpc.api.dev.head import Head, head_of
+from rpc.driver import Driver
+from rpc.processor import Processor
+from rpc.service.arguments import Text, Timestamp, UInt32
+from rpc.service.method import method
+from state.chain.chain import Chain
+from state.protocol.values.text import time_text
+
+
+class NextBlock(TypedDict):
+    """The time that was set for the next block."""
+
+    next_block_time: str
+
+
+@method("dev_api.advance_time", loopback_only=True)
+async def advance_time(chain: Chain, driver: Driver, processor: Processor, /, seconds: UInt32, leap: Text = "") -> Head:
+    """Let the chain's time leap by so many seconds, make a block there, and return it as the new head.
+
+    With `leap` `missed` the slots in between have no block, but for one that takes what waits; with `produced` each has one. Without it,
+    the node's option `--leap` decides. A producing node goes on from the new time.
+    """
+    await processor.take_steps(driver.advance(seconds, leap))
+    return head_of(chain, driver)
+
+
+@method("dev_api.set_next_block_time", loopback_only=True)
+async def set_next_block_time(driver: Driver, processor: Processor, /, time: Timestamp) -> NextBlock:
+    """Set the time of the next block, whoever makes it: rounded up to a slot, and not before the next slot. Return it as it was rounded."""
+    return {"next_block_time": time_text(await processor.in_turn(lambda: driver.set_next_block_time(time)))}
