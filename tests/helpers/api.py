@@ -8,7 +8,9 @@ import trio
 
 import rpc.api
 import state.operations
+from node.known_chains import known_chains
 from node.specs import load_spec
+from rpc.explain.explainer import Explainer
 from rpc.processor import Inclusion
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
@@ -58,7 +60,7 @@ class DirectProcessor:
         try:
             self.chain.push_transaction(trx)
         except ChainError as error:
-            raise PushFailed(error) from error
+            raise PushFailed(error, trx) from error
 
     async def push_block(self, block: SignedBlock) -> None:
         """Push; a refusal is one of the push."""
@@ -99,6 +101,7 @@ class Site:
             state=self.state,
             chain=self.chain,
             processor=self.processor,
+            explainer=Explainer(self.chain, lambda: self.now, known_chains),
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:
