@@ -17,11 +17,11 @@ class Purse:
         elapsed = max(now - self._since, 0) if self._since else 0
         self._left = min(self._left + elapsed * TRIES_PER_SECOND // 1000, TRIES_SAVED_MAX)
         self._since = now
-        return Budget(min(TRIES_MAX, self._left), self)
+        return Budget(max(min(TRIES_MAX, self._left), 0), self)
 
-    def pay(self) -> None:
-        """Take one try."""
-        self._left -= 1
+    def pay(self, tries: int) -> None:
+        """Take tries."""
+        self._left -= tries
 
 
 class Budget:
@@ -32,12 +32,12 @@ class Budget:
         self.is_spent = False
         self._purse = purse
 
-    def take(self) -> bool:
-        """Take one try; False when there is none left."""
-        if self.left <= 0:
+    def take(self, tries: int = 1) -> bool:
+        """Take tries; False when fewer are left."""
+        if self.left < tries:
             self.is_spent = True
             return False
-        self.left -= 1
+        self.left -= tries
         if self._purse is not None:
-            self._purse.pay()
+            self._purse.pay(tries)
         return True
