@@ -103,10 +103,9 @@ class Case(Struct, frozen=True):
         return self.wire.codecs.symbols.asset_text(Asset(amount, symbol))
 
     def explained(self, rule: str, why: str, what_to_do: str, **values: Any) -> Explanation:
-        """Return an explanation spelled for the chain; values in their JSON form, long ones cut."""
-        spell = self.spec.spell
+        """Return an explanation; values in their JSON form, long ones cut. The sentences are spelled for the chain already."""
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
-        return Explanation(rule, spell(why), spell(what_to_do), shown)
+        return Explanation(rule, clean(why), clean(what_to_do), shown)
 
     def shown(self, value: Any, depth: int = DEPTH_MAX) -> Any:
         """Return the JSON form of a value, with amounts as people write them, and without what is too much."""
@@ -129,7 +128,12 @@ class Case(Struct, frozen=True):
 
 def shortened(text: str) -> str:
     """Return a text, or the beginning of a long one."""
-    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}..."
+    return clean(text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}...")
+
+
+def clean(text: str) -> str:
+    """Return a text with U+FFFD in place of bytes that were no UTF-8, which no JSON can hold."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def moment(seconds: int) -> str:

@@ -1,8 +1,9 @@
-"""Refusals that have no explanation of their own: the operation, the rule's own words, and its values."""
+"""Refusals that have no explanation of their own: the operation, the rule's own words, what its condition asks, and the values."""
 
 import re
 
 from rpc.explain.case import Case, Explanation
+from rpc.explain.values import fields_of_operation, in_words
 from state.protocol.errors import PLACEHOLDER, fill
 
 RULE_MAX = 60  # characters
@@ -11,10 +12,19 @@ RULE_MAX = 60  # characters
 def any_refusal(case: Case) -> Explanation:
     """Return what can be said of any refusal."""
     error = case.error
-    said = fill(error.text, error.values) or error.condition or error.what
-    return case.explained(
-        slug(error.text or error.condition or error.NAME), said, "Change what the rule names, and send it again.", **error.values
-    )
+    said = fill(case.spec.spell(error.text), {name: case.shown(value) for name, value in error.values.items()}).strip().rstrip(".:")
+    asked = in_words(case.spec.spell(error.condition))
+    reason = f"{said} ({asked})" if said and asked else said or asked or case.spec.spell(error.condition or error.what)
+    operation = case.operation
+    values = {name: value for name, value in error.values.items() if name != "what"}
+    rule = slug(error.text or error.condition or error.NAME)
+    if operation is None:
+        why, advice = f"{reason[:1].upper()}{reason[1:]}.", "Change what the sentence names, and sign and send it again."
+    else:
+        why = f"Operation {error.operation} ({case.name_of(operation)}) is refused: {reason}."
+        advice = f"Change the fields of {case.name_of(operation)} so that this holds, and sign and send it again."
+        values["fields"] = fields_of_operation(case)
+    return case.explained(rule, why, advice, **values, condition=error.condition)
 
 
 def slug(text: str) -> str:

@@ -6,7 +6,7 @@ Source: block-processing.md §2.5.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -72,6 +72,10 @@ class ForkTree:
     def __len__(self) -> int:
         """The number of blocks, of all branches."""
         return len(self._main) + len(self._others)
+
+    def ids_aside(self) -> Iterator[bytes]:
+        """Return the ids of the blocks of all branches but the main one."""
+        return iter(self._others)
 
     # -------------------------------------------------------------- the main branch
 
