@@ -1,6 +1,7 @@
 """Transactions that are there already, and objects that would be."""
 
 from rpc.explain.case import Case, Explanation
+from rpc.explain.values import fields_of_operation
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.escrow import EscrowTransfer
 from state.operations.market import LimitOrderCreate, LimitOrderCreate2
@@ -25,10 +26,8 @@ def duplicate(case: Case) -> Explanation:
     if number is None:
         why = "This very transaction was applied before, in a block that isn't known here any more."
         return case.explained("duplicate_transaction", why, OTHERWISE, **values, block_num=None, cause=None)
-    why = f"This very transaction is in block {number} already: it was accepted before."
-    return case.explained(
-        "duplicate_transaction", why, f"Nothing has to be done. {OTHERWISE}", **values, block_num=number, cause="in_block"
-    )
+    why, to_do = f"This very transaction is in block {number} already: it was accepted before.", f"Nothing has to be done. {OTHERWISE}"
+    return case.explained("duplicate_transaction", why, to_do, **values, block_num=number, cause="in_block")
 
 
 def block_of(case: Case, trx_id: bytes) -> int | None:
@@ -59,21 +58,14 @@ def waited_for(case: Case) -> Explanation:
 def not_unique(case: Case) -> Explanation:
     """Explain an object that would have the key of another one."""
     operation = case.operation
-    what, advice, values = "an object", "Choose another name or number for it.", {}
+    what, advice = "an object", "Choose another name or number for it."
     if isinstance(operation, CREATIONS):
-        what, values = f"the account {operation.new_account_name}", {"account": operation.new_account_name}
-        advice = "Choose another name for the account."
+        what, advice = f"the account {operation.new_account_name}", "Choose another name for the account."
     elif isinstance(operation, (LimitOrderCreate, LimitOrderCreate2)):
-        what, values = f"an order {operation.orderid} of {operation.owner}", {"owner": operation.owner, "orderid": str(operation.orderid)}
-        advice = "Choose an orderid that no open order of the account has."
+        what, advice = f"an order {operation.orderid} of {operation.owner}", "Choose an orderid that no open order of the account has."
     elif isinstance(operation, EscrowTransfer):
-        what, values = (
-            f"an escrow {operation.escrow_id} of {operation.from_}",
-            {"from": operation.from_, "escrow_id": str(operation.escrow_id)},
-        )
-        advice = "Choose an escrow_id that no escrow of the account has."
+        what, advice = f"an escrow {operation.escrow_id} of {operation.from_}", "Choose an escrow_id that no escrow of the account has."
     elif isinstance(operation, TransferFromSavings):
-        what = f"a request {operation.request_id} of {operation.from_}"
-        values = {"from": operation.from_, "request_id": str(operation.request_id)}
+        what = f"a request {operation.request_id} of {operation.from_} for savings"
         advice = "Choose a request_id that no open request of the account has."
-    return case.explained("already_exists", f"There is {what} already.", advice, **values)
+    return case.explained("already_exists", f"There is {what} already.", advice, fields=fields_of_operation(case))

@@ -37,9 +37,7 @@ def unknown_object(case: Case) -> Explanation:
     named = "/".join(str(part) for part in key) or "without a name"
     if kind:
         why = f"There is no {kind} {named!r} on this chain{where}." if key else f"There is no such {kind} on this chain{where}."
-        values = {"kind": kind, "key": key}
     else:
         why = f"There is no object with {', '.join(error.fields) or 'the key'} {named}{where}."
-        values = {"kind": None, "key": key}
     rule = f"unknown_{kind.replace(' ', '_')}" if kind else "unknown_object"
-    return case.explained(rule, why, ADVICE.get(kind, OTHERWISE), **values)
+    return case.explained(rule, why, ADVICE.get(kind, OTHERWISE), kind=kind or None, key=key)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rpc.explain.case import Case, Explanation
 from rpc.explain.general import any_refusal
-from state.protocol.codec.fields import BUILT_IN, shown_fields
+from state.protocol.codec.fields import BUILT_IN, shown_fields, wire_fields
 from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Many, Pairs, Seconds, String
 from state.protocol.errors import ChainError
 from state.protocol.operation import OPERATIONS, Operation
@@ -43,9 +43,7 @@ def unreadable(case: Case) -> Explanation:
 def faults(case: Case, given: Any) -> Iterator[Found]:
     """Yield what can't be read in a transaction."""
     if not isinstance(given, dict):
-        yield Found(
-            "trx", given, "no_transaction", "an object with ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures"
-        )
+        yield Found("trx", given, "no_transaction", f"an object with {', '.join(field.json for field in wire_fields(SignedTransaction))}")
         return
     for field in shown_fields(SignedTransaction, case.is_legacy):
         if field.json not in given:
@@ -171,8 +169,8 @@ def amounts(case: Case, kind: AssetKind) -> str:
         return (
             f'an amount with its decimal places: "1.000 {spec.coin_symbol}", "1.000 {spec.debt_symbol}" or "1.000000 {spec.vests_symbol}"'
         )
-    letters = zip((spec.coin_symbol, spec.debt_symbol, spec.vests_symbol), NAIS, (COIN, SBD, VESTS), strict=True)
-    named = ", ".join(f"{name} is {nai} with precision {decimals(symbol)}" for name, nai, symbol in letters)
+    symbols = zip((spec.coin_symbol, spec.debt_symbol, spec.vests_symbol), NAIS, (COIN, SBD, VESTS), strict=True)
+    named = ", ".join(f"{name} is {nai} with precision {decimals(symbol)}" for name, nai, symbol in symbols)
     return f'an amount in the smallest unit: {{"amount": "1000", "precision": 3, "nai": "{NAIS[0]}"}}; {named}'
 
 
