@@ -54,5 +54,5 @@ def members(wire: Wire, before: str, value: Any) -> Iterator[tuple[str, bytes, A
 def member(wire: Wire, before: str, field: Any, value: Any) -> tuple[str, bytes, Any]:
     """Return one field; amounts are shown as people write them."""
     codecs = wire.codecs
-    shown = (codecs.dumper(field.kind, True) or as_it_is)(value)
+    shown = None if value is None else (codecs.dumper(field.kind, True) or as_it_is)(value)
     return before + wire.spec.spell(field.json), codecs.packer(field.kind)(value), shown

@@ -4,9 +4,11 @@ import re
 
 from rpc.explain.case import Case, Explanation
 from rpc.explain.values import fields_of_operation, in_words
-from state.protocol.errors import PLACEHOLDER, fill
+from state.operations.custom import CustomJson
+from state.protocol.errors import PLACEHOLDER, BadCast, EndOfFile, OutOfRange, ParseError, fill
 
 RULE_MAX = 60  # characters
+READING = (BadCast, ParseError, EndOfFile, OutOfRange)
 
 
 def any_refusal(case: Case) -> Explanation:
@@ -24,9 +26,20 @@ def any_refusal(case: Case) -> Explanation:
         why = f"Operation {error.operation} ({case.name_of(operation)}) is refused: {reason}."
         advice = f"Change the fields of {case.name_of(operation)} so that this holds, and sign and send it again."
         values["fields"] = fields_of_operation(case)
+    if "has_hardfork(" in error.condition:
+        advice = f"This chain is at hardfork {case.state.hardfork}, where that can't be done; use an operation of this hardfork."
+    elif type(error) in READING and isinstance(operation, CustomJson):
+        rule = "unreadable_custom_json"
+        why = f"{why[:-1]}; its JSON is not what the id {operation.id!r} asks for."
+        advice = f"Write the JSON as the applications of {operation.id!r} do: usually [name, {{...}}]."
     return case.explained(rule, why, advice, **values, condition=error.condition)
 
 
 def slug(text: str) -> str:
     """Return a text as a name: its words in lower case, without what is filled in."""
-    return "_".join(re.findall(r"[a-z0-9]+", PLACEHOLDER.sub("", text).lower()))[:RULE_MAX].strip("_")
+    name = ""
+    for word in re.findall(r"[a-z0-9]+", PLACEHOLDER.sub("", text).lower()):
+        if len(name) + len(word) >= RULE_MAX:
+            break
+        name = f"{name}_{word}" if name else word
+    return name

@@ -156,7 +156,7 @@ def takes_of(case: Case, kind: Any) -> str:
     if isinstance(kind, String):
         return "a text"
     if isinstance(kind, Many):
-        return "a list"
+        return "a list in ascending order, each member once" if kind.strict else "a list"
     if isinstance(kind, Pairs):
         return "a list of pairs"
     return "an object" if isinstance(kind, type) else "another form, see docs/api/operations.md"
@@ -171,7 +171,7 @@ def amounts(case: Case, kind: AssetKind) -> str:
         )
     symbols = zip((spec.coin_symbol, spec.debt_symbol, spec.vests_symbol), NAIS, (COIN, SBD, VESTS), strict=True)
     named = ", ".join(f"{name} is {nai} with precision {decimals(symbol)}" for name, nai, symbol in symbols)
-    return f'an amount in the smallest unit: {{"amount": "1000", "precision": 3, "nai": "{NAIS[0]}"}}; {named}'
+    return f'an amount in the smallest unit: {{"amount": "1000", "precision": 3, "nai": "{NAIS[0]}"}}, not negative; {named}'
 
 
 def rule_of(case: Case, kind: Any, value: Any, error: ChainError) -> str:
@@ -198,4 +198,5 @@ def rule_of_amount(case: Case, kind: AssetKind, value: Any, error: ChainError) -
         if symbol not in (spec.coin_symbol, spec.debt_symbol, spec.vests_symbol):
             return "unknown_symbol"
         return "wrong_decimal_places" if error.text == "Incorrect decimal places" else "unreadable_amount"
-    return "unreadable_amount"
+    is_negative = isinstance(value, dict) and str(value.get("amount", "")).startswith("-")
+    return "negative_amount" if is_negative else "unreadable_amount"

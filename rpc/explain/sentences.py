@@ -40,7 +40,8 @@ def explain_by(sentence: Sentence, case: Case) -> Explanation:
     values = case.error.values | sentence.further(case, case.operation)
     texts = fields_of_operation(case) | {name: case.shown(value) for name, value in values.items()}
     why, to_do = case.spec.spell(sentence.why), case.spec.spell(sentence.what_to_do)
-    return case.explained(sentence.rule, filled(why, texts), filled(to_do, texts), **values)
+    fields = {} if case.operation is None else {"fields": fields_of_operation(case)}
+    return case.explained(sentence.rule, filled(why, texts), filled(to_do, texts), **values | fields)
 
 
 # ------------------------------------------------------------------ further values
@@ -65,7 +66,7 @@ def next_post(case: Case, operation: Any) -> dict[str, Any]:
 def present_vote(case: Case, operation: Any) -> dict[str, Any]:
     """The account's witness votes and its proxy."""
     account = case.state.account(operation.account)
-    return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy}
+    return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
 
 
 def size_limit(case: Case, operation: Any) -> dict[str, Any]:

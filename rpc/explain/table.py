@@ -67,7 +67,7 @@ TEXTS: dict[str, Sentence] = {
         "invalid_json", "A field that must hold JSON doesn't: see its value.", "Write it with a JSON library, with nothing after its end."
     ),
     "Permlink is not a valid size.": Sentence(
-        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes; {permlink} hasn't.", "Choose another permlink."
+        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes; '{permlink}' hasn't.", "Choose another permlink."
     ),
     "Invalid permlink character: ${s}": Sentence(
         "invalid_permlink",
@@ -216,7 +216,10 @@ TEXTS: dict[str, Sentence] = {
         present_vote,
     ),
     "Proxy must change.": Sentence(
-        "same_proxy", "The proxy of {account} is {proxy} already; empty stands for none.", "Nothing has to be done, or name another proxy."
+        "same_proxy",
+        "The proxy of {account} is {present_proxy} already.",
+        "Nothing has to be done, or name another proxy.",
+        present_vote,
     ),
     # the market
     "Limit order has to expire after head block time.": Sentence(

@@ -8,7 +8,8 @@ from state.protocol.transaction import block_number
 
 HALF_HOUR = 1800
 OFFSET_MAX = 28  # half hours: no time zone is further from UTC
-NEAR_SECONDS = 300  # how near to a whole number of half hours an expiration must be to look like local time
+ODD_ZONES = (7, 9, 11, 13, 19, 21)  # half hours of the zones that are not whole hours from UTC
+AHEAD_MIN, AHEAD_MAX = 10, 900  # seconds: how far ahead clients set expirations
 BLOCKS_SEARCHED_MAX = 2000  # the newest blocks among which the one of a prefix is looked for
 CLOCKS_APART = 60  # seconds between the chain's time and the node's clock that are worth a word
 WORD16 = 2**16
@@ -56,10 +57,10 @@ def local_offset(seconds: int) -> int:
 
     Clients set expirations up to some minutes ahead.
     """
-    halves = round(seconds / HALF_HOUR)
-    if not 0 < abs(halves) <= OFFSET_MAX or (0 < halves <= 2 and seconds <= COIN_MAX_TIME_UNTIL_EXPIRATION):
-        return 0
-    return halves * HALF_HOUR if abs(seconds - halves * HALF_HOUR) <= NEAR_SECONDS else 0
+    halves = (seconds - AHEAD_MIN) // HALF_HOUR
+    is_zone = halves % 2 == 0 or abs(halves) in ODD_ZONES
+    is_near = AHEAD_MIN <= seconds - halves * HALF_HOUR <= AHEAD_MAX
+    return halves * HALF_HOUR if 2 <= abs(halves) <= OFFSET_MAX and is_zone and is_near else 0
 
 
 # ------------------------------------------------------------------ reference blocks
@@ -80,8 +81,8 @@ def wrong_reference(case: Case) -> Explanation:
         "block": None if own_id is None else {"number": own, "id": own_id.hex(), "prefix": prefix_of(own_id)},
     }
     if own_id is None:
-        why = f"The transaction refers to block {number} with the prefix {prefix}, and this chain has no block of that number yet: "
-        why += f"its head is {head}."
+        why = f"The transaction refers to block {number} with the prefix {prefix}, and this chain "
+        why += f"has no block of that number yet: its head is {head}." if number > head else "takes no reference before its last hardfork."
     else:
         why = f"The transaction refers to block {own} by the prefix {prefix}; on this chain that block has the prefix {prefix_of(own_id)}."
     cause, meant, said = meaning(case, number, prefix)

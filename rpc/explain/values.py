@@ -39,7 +39,8 @@ def fields_of_operation(case: Case) -> dict[str, Any]:
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)
         dump = case.wire.codecs.dumper(field.kind, True) or as_it_is
-        found[case.spec.spell(field.json)] = case.shown(time_text(value) if isinstance(field.kind, Seconds) else dump(value))
+        shown = None if value is None else time_text(value) if isinstance(field.kind, Seconds) else dump(value)
+        found[case.spec.spell(field.json)] = case.shown(shown)
     return found
 
 
