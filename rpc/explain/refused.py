@@ -37,6 +37,14 @@ class Refused(Struct, frozen=True):
         return len(self.content) + len(self.message) + len(self.explain) + ENTRY_BYTES
 
 
+def encoded(given: Any) -> bytes:
+    """Return a JSON value as text; nothing for null, and for one with bytes that were no UTF-8."""
+    try:
+        return b"" if given is None else _encode(given)
+    except UnicodeEncodeError:
+        return b""
+
+
 class RefusedTransactions:
     """The last refused transactions, newest first when they are listed."""
 
@@ -53,7 +61,7 @@ class RefusedTransactions:
     ) -> None:
         """Keep a refused transaction; `given` is what came where it couldn't be read."""
         if trx is None:
-            content = b"" if given is None else _encode(given)
+            content = encoded(given)
         else:
             content = b"" if trx.size > TRANSACTION_BYTES_MAX else self._wire.pack_transaction(trx)
         message = error.message(self._wire.spec.spell)[:MESSAGE_MAX]

@@ -14,6 +14,7 @@ from state.operations.rewards import ClaimRewardBalance
 from state.operations.transfers import CancelTransferFromSavings, Transfer, TransferFromSavings
 from state.operations.vesting import DelegateVestingShares, TransferToVesting, WithdrawVesting
 from state.operations.witnesses import AccountWitnessVote
+from state.protocol.constants import HIVE_TREASURY_ACCOUNT
 from state.protocol.keys.authority import key_authority
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.transaction import SignedTransaction
@@ -75,7 +76,7 @@ def many(count: int, operation: Any, *place: str) -> Make:
 def after(before: Make, operation: Any, *place: str) -> Make:
     """A transaction whose rule needs another one to be accepted before."""
 
-    def make(world: World) -> SignedTransaction | dict[str, Any]:
+    def make(world: World) -> Any:
         trx = before(world)
         assert isinstance(trx, SignedTransaction)
         world.chain.push_transaction(trx)
@@ -243,6 +244,12 @@ BY_RULES = (
         "order_lasts_too_long",
     ),
     Way("a delegation to oneself", signed(DelegateVestingShares("alice", "alice", Asset(1, VESTS))), "delegation_to_oneself"),
+    Way("JSON without anything", signed(replace(JSON, json=" "), by=(("erin", "posting"),)), "invalid_json"),
+    Way(
+        "an account that is locked",
+        with_secrets(secret_from_seed("team"), operation=replace(TRANSFER, from_=HIVE_TREASURY_ACCOUNT)),
+        "account_locked",
+    ),
     Way(
         "a rule without words of its own",
         signed(TransferToVesting("alice", "alice", Asset(1, SBD))),

@@ -49,6 +49,11 @@ WRITING = (
         None,
         ("owner.key_auths[0][0]",),
     ),
+    Way("a key that is cut", field("memo_key", "TST1", NEW), "damaged_key"),
+    Way("a thirteenth month", head("expiration", "2026-13-01T00:00:00"), "unreadable_time", None, ("2026-13-01",)),
+    Way("a day that there isn't", head("expiration", None), "unreadable_time"),
+    Way("a clock that is none", head("expiration", "2026-01-01Tab:00:00"), "unreadable_time"),
+    Way("a list where a number should be", head("ref_block_num", []), "unreadable_number"),
     Way("a date that is none", head("expiration", "tomorrow"), "unreadable_time", None, ("'tomorrow'", "2026-01-31T12:00:00")),
     Way("a number that is none", head("ref_block_num", "many"), "unreadable_number", None, ("ref_block_num", "16 bits")),
     Way(
