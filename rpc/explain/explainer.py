@@ -7,7 +7,6 @@ import structlog
 
 from rpc.explain.budget import Budget, Purse
 from rpc.explain.case import Case, Explanation, KnownChains, no_chains
-from rpc.explain.explain import explain
 from rpc.explain.refused import RefusedTransactions
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
@@ -54,6 +53,9 @@ class Explainer:
         """Return why a transaction is refused; None when explaining itself has failed, which is logged."""
         case = Case(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
         try:
+            # Imported when it is needed first: it is most of this package, and no start should wait for it.
+            from rpc.explain.explain import explain
+
             return explain(case)
         except Exception as bug:
             _log.error("a refusal could not be explained", refusal=str(error)[:200], exc_info=bug)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rpc.explain import budget, explainer, refused
+from rpc.explain import budget, explain, explainer, refused
 from rpc.explain.budget import Budget, Purse
 from rpc.explain.case import Case, shortened, span
 from rpc.explain.explainer import Explainer
@@ -73,7 +73,7 @@ def test_a_bug_costs_the_explanation_and_nothing_else(world: World, monkeypatch:
     def fail(case: Case) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(explainer, "explain", fail)
+    monkeypatch.setattr(explain, "explain", fail)
     monkeypatch.setattr(explainer._log, "error", lambda text, **values: logged.append(text), raising=False)
     error = world.refuse(signed(TRANSFER, by=(("bob", "active"),))(world))
     assert error["message"].startswith("missing required active authority")
