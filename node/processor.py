@@ -250,7 +250,7 @@ class Processor:
         except ChainError as error:
             for listener in self.on_pushed:
                 listener(item, error)
-            raise PushFailed(error) from error
+            raise PushFailed(error, item if isinstance(item, SignedTransaction) else None) from error
         for listener in self.on_pushed:
             listener(item, None)
 

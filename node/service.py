@@ -3,8 +3,11 @@
 from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
+from node.clock import Clock
 from node.driving.driver import Driver
+from node.known_chains import known_chains
 from node.processor import Processor
+from rpc.explain.explainer import Explainer
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
 from rpc.service.turns import Stopwatch
@@ -37,4 +40,5 @@ def new_service(
         chain=chain,
         processor=processor,
         driver=driver,
+        explainer=Explainer(chain, lambda: clock() / 1000, known_chains),
     )

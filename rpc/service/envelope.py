@@ -14,6 +14,8 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from rpc.explain.explainer import Explainer
+from rpc.service.arguments import LEGACY
 from rpc.service.describe.signature import signature
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_json
@@ -40,7 +42,7 @@ from rpc.service.refusal import (
 from rpc.service.switches import hint
 from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
-from state.protocol.transaction import Wire
+from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
@@ -92,10 +94,11 @@ class Service:
         stopwatch: Stopwatch = time.perf_counter,
         withheld: str = "",
         observe: Observe = unobserved,
+        explainer: Explainer | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
-        self._observe = observe
+        self._observe, self._explainer = observe, explainer
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -109,7 +112,7 @@ class Service:
             elif withheld and method.loopback_only:
                 self._withheld[path] = withheld
             elif enabled:
-                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
+                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
                 served[path] = Bound(method, call, method.waits, needs_local, method.name)
             elif method.not_enabled is not None:
                 served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, method.name)
@@ -241,7 +244,8 @@ class Service:
     def _failed(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
         """Return the answer to a call that raised."""
         if isinstance(error, PushFailed):
-            return self._refused(request_id, error.error, SERVER_ERROR)
+            said = error_object(error.error, SERVER_ERROR, self.wire, self.clock)
+            return self._explained(request_id, said, error.error, request, error.transaction)
         if isinstance(error, InvalidParameters):
             return _error(request_id, invalid_parameters(error))
         if isinstance(error, NotServed):
@@ -249,12 +253,43 @@ class Service:
         if isinstance(error, NotEnabled):
             return self._hinted(request_id, error.error, CALL_ERROR, error.plugins)
         if isinstance(error, ChainError):
-            return self._refused(request_id, error, code_of(error, CALL_ERROR))
+            said = error_object(error, code_of(error, CALL_ERROR), self.wire, self.clock)
+            return self._explained(request_id, said, error, request)
         if isinstance(error, BadArgument):
             said = error_object(error.error, code_of(error.error, CALL_ERROR), self.wire, self.clock)
             said["data"]["parameter"] = error.name
-            return _error(request_id, said)
+            return self._explained(request_id, said, error.error, request)
         return self._bug(request_id, error, request)
+
+    def _explained(
+        self, request_id: int | str | None, said: dict[str, Any], error: ChainError, request: Any, trx: SignedTransaction | None = None
+    ) -> bytes:
+        """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
+        if self._explainer is not None:
+            given, is_legacy = self._broadcast(request) if trx is None else (None, False)
+            if trx is None and given is not None:
+                try:
+                    trx = self.wire.transaction_from_json(given, is_legacy)
+                except ChainError as unread:
+                    error = unread
+            if trx is not None or given is not None:
+                explanation = self._explainer.refuse(trx, error, given=given, is_legacy=is_legacy)
+                if explanation is not None:
+                    said["data"]["explain"] = explanation
+        return _error(request_id, said)
+
+    def _broadcast(self, request: Any) -> tuple[Any, bool]:
+        """Return the JSON value that a request broadcasts as a transaction, and whether its form is the condenser's; null for none."""
+        name, params = request["method"], request.get("params", {})
+        path, params = called(params) if name == "call" else (tuple(name.split(".", NAME_POINTS_MAX)), params)
+        method = self._served[path].method
+        if not method.waits or not method.parameters or method.parameters[0].annotation is not SignedTransaction:
+            return None, False
+        if isinstance(params, dict):
+            given = params.get(method.parameters[0].name)
+        else:
+            given = params[0] if isinstance(params, list) and params else None
+        return given, method.form is LEGACY
 
     def _malformed(self, request_id: int | str | None, code: int, message: str) -> bytes:
         """Return the answer to what is no request."""

@@ -190,21 +190,21 @@ class State:
         """Return the account of this name, or refuse an unknown one."""
         row = self.accounts.by_name.get(name)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="account", key=(name,))
         return row
 
     def authority(self, name: str) -> accounts.AccountAuthority:
         """Return the authorities of an account, or refuse one that has none."""
         row = self.account_authorities.by_account.get(name)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="authority", key=(name,))
         return row
 
     def witness(self, owner: str) -> witnesses.Witness:
         """Return the witness of this name, or refuse an unknown one."""
         row = self.witnesses.by_name.get(owner)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="witness", key=(owner,))
         return row
 
     def set_props(self, **changes: Any) -> None:
