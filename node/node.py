@@ -38,6 +38,7 @@ from node.watch.health import Parts, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
+from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
@@ -328,6 +329,8 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,
     )
+    push = Hub(site.chain, settings.clock)
+    parts.processor.on_pushed.append(push.pushed)
     pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
@@ -339,6 +342,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
             where.host,
             where.port,
             pages=pages,
+            push=push,
             shutdown=site.stop.wait,
             access=access,
             is_http2=settings.is_http2,
