@@ -18,8 +18,8 @@ def subscribe(session: Session, kind: Text, accounts: list[AccountName], operati
     """Begin to send notices over this WebSocket, and return the number of the subscription.
 
     `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted ones that wait for a block), refusals
-    (transactions that were refused). Operations are those of blocks on the main branch, virtual ones included; `accounts` leaves those that touch one of
-    these accounts, `operations` those of these names. A notice is
+    (transactions that were refused). Operations are those of blocks on the main branch, virtual ones included; `accounts` leaves those
+    that touch one of these accounts, `operations` those of these names. A notice is
     `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`. When a fork
     or a return undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the numbers of the first and the
     last of them instead. A reader that is too slow is let go: the WebSocket is closed with code 1013 and a reason.
@@ -47,7 +47,7 @@ def unsubscribe(session: Session, subscription: UInt32) -> Json:
 def operation_class(name: str) -> type[Operation]:
     """Return the class of operations with a name, `transfer` or `transfer_operation`; an unknown one is refused."""
     bare = name.removesuffix(SUFFIX)
-    found = next((cls for cls in OPERATIONS.values() if cls.NAME == bare), None)
+    found = next((cls for cls in OPERATIONS.values() if bare == cls.NAME), None)
     require(found is not None, "there is no operation ${name}", condition="operations.contains( name )", name=name)
     assert found is not None
     return found
