@@ -26,6 +26,8 @@ from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
 
+# Thousands of blocks can become irreversible at once; then the rest is told of with the next moves.
+IRREVERSIBLE_AT_ONCE_MAX = 100
 # All notices that wait, in bytes; one that waits in many queues counts once.
 HELD_SIZE_MAX = 128_000_000
 # The JSON of the newest blocks is kept: whoever hasn't read them yet shares it.
@@ -211,7 +213,8 @@ class Hub:
             self._give(wanted, Shared(b"operation", encoded(self._show_operation(record))))
 
     def _tell_irreversible(self) -> None:
-        before, now = self._irreversible, self._chain.irreversible
+        before = self._irreversible
+        now = min(self._chain.irreversible, before + IRREVERSIBLE_AT_ONCE_MAX)
         self._irreversible = now
         wanted = self._subscriptions[Kind.irreversible_blocks]
         if not wanted:

@@ -67,6 +67,7 @@ def test_over_http_everything_is_as_on_the_reference(world: Pushing) -> None:
 
 
 async def test_callbacks_need_a_number(world: Pushing) -> None:
-    for params in ([], ["header"], [[]]):
+    given: list[list[Any]] = [[], ["header"], [[]]]
+    for params in given:
         assert "error" in world.call(world.session(), "condenser_api.set_block_applied_callback", params)
     assert world.hub.count == 0

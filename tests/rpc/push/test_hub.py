@@ -175,7 +175,8 @@ async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(wor
     told = (await notices(accepted, 1))[0]
     assert told["transaction"]["transaction_id"] == trx.id.hex()
     assert told["transaction"]["operations"][0]["type"] == "transfer_operation"
-    number, values = (await notices(pending, 1))[0]
+    called: Any = (await notices(pending, 1))[0]
+    number, values = called
     assert (number, values[0]["operations"][0][0]) == (7, "transfer")
     refusal = (await notices(refused, 1))[0]["refusal"]
     assert refusal["message"].endswith("Duplicate transaction check failed")
@@ -229,3 +230,14 @@ async def test_a_bug_is_no_refusal_of_the_block(world: Pushing, monkeypatch: pyt
         world.make(1)
     assert [line["event"] for line in logged if line["log_level"] == "error"] == ["a notice could not be made"]
     assert (session.reason, await session.next()) == (BROKEN, None)
+
+
+async def test_many_irreversible_blocks_at_once_are_told_of_in_portions(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "IRREVERSIBLE_AT_ONCE_MAX", 3)
+    world.make(40)
+    session = world.session()
+    session.subscribe(Kind.irreversible_blocks)
+    world.hub._irreversible = 1  # as if those after it had waited for witnesses
+    world.make(2)
+    assert [notice["block"]["block_num"] for notice in await notices(session, 6)] == [2, 3, 4, 5, 6, 7]
+    assert session.size == 0
