@@ -11,7 +11,7 @@ import structlog
 import trio
 
 from rpc.push.operations import Collector, impacted
-from rpc.push.session import FULL, Kind, Session, Shared, Subscription
+from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
@@ -28,7 +28,7 @@ from state.tables import State
 
 # Thousands of blocks can become irreversible at once; then the rest is told of with the next moves.
 IRREVERSIBLE_AT_ONCE_MAX = 100
-# All notices that wait, in bytes; one that waits in many queues counts once.
+# All notices that wait, in bytes; the text of one that waits in many queues counts once.
 HELD_SIZE_MAX = 128_000_000
 # The JSON of the newest blocks is kept: whoever hasn't read them yet shares it.
 TEXTS_KEPT_MAX = 64
@@ -268,15 +268,13 @@ class Hub:
 
     def hold(self, shared: Shared) -> None:
         """Count a queue that holds a text."""
-        if not shared.holders:
-            self.held_size += len(shared.data)
+        self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
     def drop(self, shared: Shared) -> None:
         """Count a queue that holds it no more."""
         shared.holders -= 1
-        if not shared.holders:
-            self.held_size -= len(shared.data)
+        self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
 
     def _last(self) -> int:
         return self._chain.state.props.head_block_number

@@ -18,8 +18,8 @@ from state.protocol.operation import Operation
 SUBSCRIPTIONS_MAX = 64  # of one WebSocket
 # Notices that wait for one reader, in bytes; a single one may be larger.
 QUEUED_SIZE_MAX = 8_000_000
-# What an entry of the queue costs beside its text.
-ENTRY_SIZE = 200
+# What an entry of a queue costs beside its text.
+ENTRY_SIZE = 100
 # A reader that was let go has so long to take what is on its way and the message; then it is cut off.
 LET_GO_SECONDS_MAX = 10
 

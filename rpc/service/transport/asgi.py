@@ -47,7 +47,11 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+# Waits until output or input of an address may be worked on.
+Turn = Callable[[str], Awaitable[None]]
+
 PAGE_VERBS = ("GET", "HEAD")
+NOTICES = " notices"  # what stands after an address whose notices have their turn
 TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
 NO_TEXT = "error: string payload expected"
 _JSON = (b"content-type", b"application/json")
@@ -94,7 +98,7 @@ async def serve(
     """
     guests = guests or Guests(bounds or bounds_for())
     intake = Intake(pages)
-    gateway = Gateway(service, pages, guests, access or Access(host), push)
+    gateway = Gateway(service, pages, guests, access or Access(host), push, intake.enter)
     config = server_config(host, port)
 
     async def end() -> None:
@@ -134,8 +138,11 @@ def server_config(host: str, port: int) -> Config:
 class Gateway:
     """The ASGI app: pages to Quart, everything else to the JSON-RPC service."""
 
-    def __init__(self, service: Service, pages: Pages, guests: Guests, access: Access, push: Hub | None = None) -> None:
+    def __init__(
+        self, service: Service, pages: Pages, guests: Guests, access: Access, push: Hub | None = None, turn: Turn | None = None
+    ) -> None:
         self.service = service
+        self._turn = turn or _at_once
         self.push = push
         self.pages = pages
         self.guests = guests
@@ -192,7 +199,8 @@ class Gateway:
             return
         guest.working += 1
         try:
-            refusal = await show_stream(self.service, push, guest, scope, receive, send, headers)
+            turn = partial(self._turn, guest.address + NOTICES)
+            refusal = await show_stream(self.service, push, guest, turn, scope, receive, send, headers)
             if refusal:
                 await _turn_away(guest, receive, send, 400, refusal.encode() + b"\n", headers)
         finally:
@@ -281,6 +289,8 @@ class Gateway:
         """Send the notices of a WebSocket. A reader that is let go is told why, and cut off if it doesn't take that in time."""
         with session.patience:
             while (notice := await session.next()) is not None:
+                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
+                await self._turn(guest.address + NOTICES)
                 await _send_text(send, notice.decode())
                 self.guests.heard(guest)
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": session.reason})
@@ -411,6 +421,10 @@ def page_app(pages: Pages) -> App:
     for path, page in pages.items():
         app.add_url_rule(path, endpoint=path.strip("/"), view_func=show(page), methods=list(PAGE_VERBS))
     return cast(App, app)
+
+
+async def _at_once(_address: str) -> None:
+    """Wait for nobody."""
 
 
 async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:

@@ -30,14 +30,20 @@ _LIVE = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
     """A query that asks for no stream; its text names the field."""
 
 
-async def show_stream(service: Service, push: Hub, guest: Guest, scope: Scope, receive: Receive, send: Send, headers: Headers) -> str:
-    """Show a stream until the client leaves, is too slow, or the node stops; returns why it was refused, "" when it was shown."""
+async def show_stream(
+    service: Service, push: Hub, guest: Guest, turn: Turn, scope: Scope, receive: Receive, send: Send, headers: Headers
+) -> str:
+    """Show a stream until the client leaves, is too slow, or the node stops; returns why it was refused, "" when it was shown.
+
+    `turn` waits until the next piece may be worked on.
+    """
     try:
         first, irreversible = read_query(scope["query_string"])
     except BadQuery as error:
@@ -46,7 +52,7 @@ async def show_stream(service: Service, push: Hub, guest: Guest, scope: Scope, r
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
             await _send(guest, send, {"type": "http.response.start", "status": 200, "headers": [_TYPE, *_LIVE, *headers]}, 0)
-            await _run(service, push, guest, stream, send)
+            await _run(service, push, guest, turn, stream, send)
             nursery.cancel_scope.cancel()
     return ""
 
@@ -70,9 +76,10 @@ def read_query(query: bytes) -> tuple[int | None, bool]:
     return first, irreversible
 
 
-async def _run(service: Service, push: Hub, guest: Guest, stream: BlockStream, send: Send) -> None:
+async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: BlockStream, send: Send) -> None:
     """Send pieces of a stream as long as it goes on, then its last line."""
     while True:
+        await turn()
         piece = await service.in_turn(stream.piece)
         if piece:
             begun = trio.current_time()

@@ -9,7 +9,7 @@ import trio
 
 from rpc.push import hub as hub_module
 from rpc.push.hub import BROKEN
-from rpc.push.session import FULL, Filter, Kind
+from rpc.push.session import ENTRY_SIZE, FULL, Filter, Kind
 from rpc.service.refusal import PushFailed
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError
@@ -209,9 +209,10 @@ async def test_a_text_is_held_once_for_all_queues(world: Pushing, monkeypatch: p
     for session in sessions:
         session.subscribe(Kind.blocks)
     world.make(4)
-    assert world.hub.held_size < sessions[0].size
-    assert sum(session.size for session in sessions) > 40 * world.hub.held_size
-    monkeypatch.setattr(hub_module, "HELD_SIZE_MAX", world.hub.held_size)
+    texts = sessions[0].size - 4 * ENTRY_SIZE
+    assert texts > 4 * 500
+    assert world.hub.held_size == 50 * 4 * ENTRY_SIZE + texts
+    monkeypatch.setattr(hub_module, "HELD_SIZE_MAX", texts + 100 * ENTRY_SIZE)
     for session in sessions[1:]:
         await notices(session, 3)
     world.make(1)
