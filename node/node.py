@@ -24,6 +24,7 @@ from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
+from node.known_chains import known_chains
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.progress import Progress
 from node.replay import TRUST_OWN, BlockRefused, replay
@@ -42,6 +43,8 @@ from node.watch.health import Parts, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
+from rpc.explain.explainer import Explainer
+from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
@@ -379,10 +382,14 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed)
+    push = Hub(site.chain, site.clock)
+    explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
+    explainer.on_refused.append(push.refused)
     service = new_service(
         site.chain,
         parts.processor,
         site.driver,
+        explainer,
         settings.plugins,
         withheld=access.withheld,
         observe=parts.counters.observe,
@@ -399,6 +406,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
             where.host,
             where.port,
             pages=pages,
+            push=push,
             shutdown=site.stop.wait,
             access=access,
             is_http2=settings.is_http2,

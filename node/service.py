@@ -3,9 +3,7 @@
 from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
-from node.clock import Clock
 from node.driving.driver import Driver
-from node.known_chains import known_chains
 from node.processor import Processor
 from rpc.explain.explainer import Explainer
 from rpc.service.envelope import Observe, Service, unobserved
@@ -18,6 +16,7 @@ def new_service(
     chain: Chain,
     processor: Processor,
     driver: Driver,
+    explainer: Explainer,
     plugins: tuple[str, ...],
     *,
     withheld: str = "",
@@ -40,5 +39,5 @@ def new_service(
         chain=chain,
         processor=processor,
         driver=driver,
-        explainer=Explainer(chain, lambda: clock() / 1000, known_chains),
+        explainer=explainer,
     )

@@ -50,9 +50,15 @@ REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
+NO_SESSION = "this needs a WebSocket"
+# The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
+# numbers of the others (`get_api_by_name`).
+NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 
 Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
+# Whether a caller has local rights, and whether it has a session.
+Rights = tuple[bool, bool]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
 NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
@@ -73,6 +79,7 @@ class Bound(Struct, frozen=True):
     call: Call
     waits: bool
     needs_local: bool
+    needs_session: bool
     name: str
 
 
@@ -113,13 +120,20 @@ class Service:
                 self._withheld[path] = withheld
             elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
-                served[path] = Bound(method, call, method.waits, needs_local, method.name)
+                served[path] = Bound(method, call, method.waits, needs_local, method.needs_session, method.name)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, method.name)
+                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, False, method.name)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served = served
-        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.method.loopback_only)}
+        # What a caller can know of: by local rights, and by whether it has a session.
+        self._groups = {
+            (local, in_session): _groups(
+                b for b in served.values() if (local or not b.method.loopback_only) and (in_session or not b.needs_session)
+            )
+            for local in (False, True)
+            for in_session in (False, True)
+        }
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
     # -------------------------------------------------------------- what jsonrpc.* shows
@@ -134,7 +148,7 @@ class Service:
         parts = name.split(".")
         require(len(parts) == 2, "Invalid method name", condition="v.size() == 2")
         group, method = parts
-        groups = self._groups[True]
+        groups = self._groups[True, True]
         missing = "Method ${api}.${method} does not exist"
         require(group in groups, missing + ".", condition="api_itr != _method_sigs.end()", api=group, method=method)
         require(method in groups[group], missing, condition="method_itr != api_itr->second.end()", api=group, method=method)
@@ -142,15 +156,19 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
-    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
-        """Return `answer`, once it is this request's turn among all others."""
-        return await self._turns.take(partial(self.answer, body, local, why_not_local))
+    async def in_turn(self, work: Callable[[], bytes]) -> bytes:
+        """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
+        return await self._turns.take(work)
 
-    def answer(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
+    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
+        """Return `answer`, once it is this request's turn among all others."""
+        return await self._turns.take(partial(self.answer, body, local, why_not_local, session))
+
+    def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
         `local`: the request comes from a program on this machine, which may call every method;
-        `why_not_local` tells the others why they may not.
+        `why_not_local` tells the others why they may not. `session` is that of a WebSocket.
         """
         try:
             request = read_json(body, local)
@@ -161,16 +179,16 @@ class Service:
             self._observe("", 0.0, error)
             return self._bug(None, error, body)
         if type(request) is not list:
-            return self._one(request, local, why_not_local)
+            return self._one(request, local, why_not_local, session)
         if not request:
             return self._malformed(None, SERVER_ERROR, "Array is invalid")
-        return self._batch(request, local, why_not_local)
+        return self._batch(request, local, why_not_local, session)
 
-    async def _batch(self, requests: list[Any], local: bool, why_not_local: str) -> bytes:
+    async def _batch(self, requests: list[Any], local: bool, why_not_local: str, session: Any) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
-            reply = await self._turns.take(partial(self._one, request, local, why_not_local))
+            reply = await self._turns.take(partial(self._one, request, local, why_not_local, session))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -180,7 +198,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool, why_not_local: str) -> Reply:
+    def _one(self, request: Any, local: bool, why_not_local: str, session: Any) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -208,18 +226,25 @@ class Service:
             except ChainError as error:
                 self._observe("", 0.0, error)
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
+            if session is not None and path[0] in NUMBERED_GROUPS:
+                path = NUMBERED_GROUPS[path[0]], path[1]
         bound = self._served.get(path)
+        in_session = session is not None
         if bound is None:
-            return self._not_found(request_id, path, local)
+            return self._not_found(request_id, path, (local, in_session))
         if bound.needs_local and not local:
-            hidden = not_found(path, self._groups[False])
-            self._observe(bound.name, 0.0, hidden)
-            return self._refused_with_hint(request_id, hidden, DISPATCH_ERROR, why_not_local)
+            return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), why_not_local)
+        if bound.needs_session and not in_session:
+            return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
+        return self._call(bound, (params, session) if bound.needs_session else (params,), request_id, request)
+
+    def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> Reply:
+        """Return the answer of a method; `given` are its params, and the session if it works on that."""
         if bound.waits:
-            return self._wait(bound, params, request_id, request)
+            return self._wait(bound, given, request_id, request)
         start = self._stopwatch()
         try:
-            reply = _result(request_id, bound.call(params))
+            reply = _result(request_id, bound.call(*given))
         except Exception as error:
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
@@ -227,11 +252,11 @@ class Service:
             self._observe(bound.name, self._stopwatch() - start, None)
         return reply
 
-    async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
+    async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
         start = self._stopwatch()
         try:
-            reply = _result(request_id, await bound.call(params))
+            reply = _result(request_id, await bound.call(*given))
         except Exception as error:
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
@@ -282,6 +307,7 @@ class Service:
         """Return the JSON value that a request broadcasts as a transaction, and whether its form is the condenser's; null for none."""
         name, params = request["method"], request.get("params", {})
         path, params = called(params) if name == "call" else (tuple(name.split(".", NAME_POINTS_MAX)), params)
+        path = NUMBERED_GROUPS.get(path[0], path[0]), *path[1:]
         method = self._served[path].method
         if not method.waits or not method.parameters or method.parameters[0].annotation is not SignedTransaction:
             return None, False
@@ -323,23 +349,28 @@ class Service:
             return self._refused(None, error, PARSE_ERROR)
         raise AssertionError("only objects are objects")
 
-    def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
+    def _hidden(self, request_id: int | str | None, bound: Bound, error: ChainError, why: str) -> bytes:
+        """Return the answer to a caller from whom a method is hidden: it isn't there, and the hint says what it needs."""
+        self._observe(bound.name, 0.0, error)
+        return self._refused_with_hint(request_id, error, DISPATCH_ERROR, why)
+
+    def _not_found(self, request_id: int | str | None, path: Path, rights: Rights) -> bytes:
         """Return the answer to an unknown name, with the closest known ones."""
-        error = not_found(path, self._groups[local])
+        error = not_found(path, self._groups[rights])
         self._observe("", 0.0, error)
         if path in self._off:
             return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
         if path in self._withheld:
             return self._refused_with_hint(request_id, error, DISPATCH_ERROR, self._withheld[path])
         said = error_object(error, DISPATCH_ERROR, self.wire, self.clock)
-        closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
+        closest = self._guesses(path, rights) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
         if closest:
             said["data"]["closest"] = closest
         return _error(request_id, said)
 
-    def _guess(self, path: Path, local: bool) -> list[str]:
+    def _guess(self, path: Path, rights: Rights) -> list[str]:
         """Return names that may have been meant: the same method in other groups, and similar spellings."""
-        groups = self._groups[local]
+        groups = self._groups[rights]
         group, method = path[0], path[-1]
         names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
         if group in groups:

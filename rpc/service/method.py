@@ -23,7 +23,10 @@ UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Call = Callable[[Any], Any]
+# Takes the params, and the session of the WebSocket if the method works on that.
+Call = Callable[..., Any]
+# What a method works on that differs from one connection to the next.
+SESSION = "session"
 
 
 class Parameter(Struct, frozen=True):
@@ -67,6 +70,11 @@ class Method(Struct, frozen=True, kw_only=True):
         return self.name.split(".")[0]
 
     @property
+    def needs_session(self) -> bool:
+        """Whether it can be called over a WebSocket only."""
+        return SESSION in self.context
+
+    @property
     def positional(self) -> bool:
         """Whether its arguments come as one array."""
         return self.group == POSITIONAL_GROUP
@@ -95,7 +103,8 @@ def method(
     """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
 
     Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
-    first one; `_state` is a state that is not looked at. The others are arguments. An `async` function waits for something
+    first one; `_state` is a state that is not looked at. `session` is that of the WebSocket over which the call has come; elsewhere
+    such a method isn't served. It comes last among these. The others are arguments. An `async` function waits for something
     (broadcasts); all others answer at once.
 
     `key`: the reply is an object whose only member has this name and holds what the function returns.
@@ -124,6 +133,8 @@ def method(
         )
         assert declared.description, f"{name} needs a docstring"
         assert not raw or len(declared.parameters) == 1, f"{name} takes the whole params"
+        assert SESSION not in declared.context[:-1], f"{name}: the session is the last of what it works on"
+        assert not (declared.needs_session and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
         registry[name] = declared
         return function
 
@@ -131,12 +142,16 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well."""
+    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
+
+    For a method that works on the session the function takes that after the params.
+    """
     context = {"show": Show(wire, method.form), **context}
-    missing = [name for name in method.context if name not in context]
+    given = [name for name in method.context if name != SESSION]
+    missing = [name for name in given if name not in context]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
-    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context])
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in given])
     if method.key:
         function = _under_key(method.key, function, method.waits)
     if method.raw:
@@ -148,14 +163,14 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    def call(params: Any) -> Any:
+    def call(params: Any, *session: Any) -> Any:
         values = read(params)
         for i, check in checks:
             try:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return function(*values)
+        return function(*session, *values)
 
     return call
 
@@ -163,7 +178,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
     """Return a call that is always refused: for methods whose plugins are off."""
 
-    def call(_params: Any) -> Any:
+    def call(_params: Any, *_session: Any) -> Any:
         raise NotEnabled(error, plugins)
 
     return call

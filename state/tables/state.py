@@ -54,6 +54,16 @@ class Listeners:
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
         self._by_class[after].clear()
 
+    def watch_operations(self, listener: Callable[[Any, Any], None]) -> None:
+        """Have a listener called before each operation, and before all other listeners: none of them can keep it from being called."""
+        self._operations[False].insert(0, (listener, None))
+        self._by_class[False].clear()
+
+    def unwatch_operations(self, listener: Callable[[Any, Any], None]) -> None:
+        """Call a listener of `watch_operations` no more."""
+        self._operations[False].remove((listener, None))
+        self._by_class[False].clear()
+
     def of_operation(self, cls: type, after: bool) -> tuple[Callable[[Any, Any], None], ...]:
         """Return the listeners to operations of this class, in order; which these are is found out once per class."""
         found = self._by_class[after].get(cls)
