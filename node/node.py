@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-import structlog
 import trio
 from msgspec import Struct
 
-from node.banner import show_banner
+from node.banner import Announcer
 from node.clock import Clock, Patience, system_clock
 from node.descriptors import room_for_connections
+from node.driving.modes import BlockMode, Leap
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.logs import lines_lost
@@ -38,6 +38,7 @@ from node.watch.health import Parts, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
+from rpc.log import Log
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
@@ -58,7 +59,7 @@ BREACH_ADVICE = "With --data the blocks are kept; please report it with them (co
 
 Transport = Callable[..., Awaitable[None]]
 
-_log = structlog.get_logger("node")
+_log = Log("node")
 
 
 class Address(Struct, frozen=True):
@@ -83,6 +84,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
+    blocks: BlockMode = BlockMode()
+    time: int | None = None  # of the chain at its start, in seconds since 1970; None: the clock's
+    leap: Leap = "missed"
+    witnesses: int = 1
+    accounts: int | None = None  # with funds at genesis; None: those of the spec
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
@@ -91,6 +97,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
     disk: Disk = SystemDisk()
     transport: Transport = serve  # how requests arrive; called like `serve`
+    announcer: Announcer = Announcer()  # says that the node answers
 
 
 class Site:
@@ -303,7 +310,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
-        show_banner(settings.spec, addresses, is_producing=settings.is_producing)
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await site.stop.wait()

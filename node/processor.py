@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import structlog
 import trio
 from msgspec import Struct
 
@@ -19,6 +18,7 @@ from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
+from rpc.log import Log
 from rpc.processor import Inclusion
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain, Move
@@ -35,7 +35,7 @@ AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the r
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 BEFORE_ANSWERS = SyncPolicy()
 
-_log = structlog.get_logger("processor")
+_log = Log("processor")
 
 
 class _Job(Struct, eq=False):

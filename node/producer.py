@@ -7,12 +7,12 @@ at all. Source: block-processing.md §4.2.
 import enum
 from collections.abc import Iterable
 
-import structlog
 import trio
 from msgspec import Struct
 
 from node.clock import Clock, system_clock
 from node.processor import Processor
+from rpc.log import Log
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL
@@ -24,7 +24,7 @@ ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that 
 SLOTS_COUNTED = 128  # slots that participation is counted over
 SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
 
-_log = structlog.get_logger("producer")
+_log = Log("producer")
 
 
 class Outcome(enum.Enum):

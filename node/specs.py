@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from node.failures import NodeError
 from node.plugins import KNOWN
 from state.protocol import constants
 from state.protocol.errors import ChainError
@@ -31,7 +32,7 @@ Table = dict[str, Any]
 Layers = list[tuple[Path, Table]]
 
 
-class SpecError(Exception):
+class SpecError(NodeError):
     """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:

@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
-import structlog
-
 from node.clock import Clock
+from rpc.log import Log
 from rpc.service.refusal import InvalidParameters, InvalidRequest
 from state.chain.chain import Chain, Move
 from state.protocol.errors import ChainError
@@ -26,7 +25,7 @@ INTERNAL_ERROR = "internal_error"
 
 Refusal = tuple[str, str]  # what was refused, and the class of the refusal
 
-_log = structlog.get_logger("chain")
+_log = Log("chain")
 
 
 class Durations:

@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-import structlog
 from msgspec import Struct
 
+from rpc.log import Log
 from rpc.service.describe.signature import signature
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_json
@@ -56,7 +56,7 @@ Observe = Callable[[str, float, Exception | None], None]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_REQUEST = InvalidRequest()
 _encode = msgspec.json.Encoder().encode
-_log = structlog.get_logger("rpc")
+_log = Log("rpc")
 
 
 def unobserved(name: str, seconds: float, error: Exception | None) -> None:

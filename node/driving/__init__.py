@@ -1,0 +1,1 @@
+"""How a node's chain is driven: when blocks are made, and how its time runs."""
