@@ -5,7 +5,7 @@ Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -53,12 +53,24 @@ class Method(Struct, frozen=True, kw_only=True):
     not_enabled: Refused | None
     loopback_only: bool
     needs_local: bool
-    context: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    returns: Any
     key: str
     description: str
     waits: bool
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """The names of the objects that it works on."""
+        return tuple(name.lstrip("_") for name in _names(self.function)[: _count_before(self.function)])
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its arguments."""
+        return _signature(self.function).parameters
+
+    @property
+    def returns(self) -> Any:
+        """The annotation of its result."""
+        return _signature(self.function).returns
 
     @property
     def group(self) -> str:
@@ -114,10 +126,9 @@ def method(
             needs_local=needs_local,
             waits=inspect.iscoroutinefunction(function),
             description=inspect.getdoc(function) or "",
-            **_signature(function),
         )
         assert declared.description, f"{name} needs a docstring"
-        assert not raw or len(declared.parameters) == 1, f"{name} takes the whole params"
+        assert not raw or len(_names(function)) == _count_before(function) + 1, f"{name} takes the whole params"
         registry[name] = declared
         return function
 
@@ -125,11 +136,24 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well."""
-    context = {"show": Show(wire, method.form), **context}
-    missing = [name for name in method.context if name not in context]
+    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
+
+    What reads the arguments is made with the first call: most methods are never called.
+    """
+    missing = [name for name in method.context if name not in context and name != "show"]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
+    made: list[Call] = []
+
+    def call(params: Any) -> Any:
+        if not made:
+            made.append(_bind(method, wire, {"show": Show(wire, method.form), **context}))
+        return made[0](params)
+
+    return call
+
+
+def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context])
     if method.key:
         function = _under_key(method.key, function, method.waits)
@@ -171,16 +195,29 @@ def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]
     return lambda: declared
 
 
-def _signature(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a function's signature declares: the names of the objects it works on, its arguments and its result."""
+class _Signature(Struct, frozen=True):
+    """What the annotations of a function declare."""
+
+    parameters: tuple[Parameter, ...]
+    returns: Any
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> _Signature:
+    """Return a function's arguments and its result. It is looked at when it is first asked for: a start has no use for most of them."""
     hints = get_type_hints(function, include_extras=True)
-    parameters = list(inspect.signature(function).parameters.values())
-    before = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_ONLY] or [p.name for p in parameters[:1]]
-    return {
-        "context": tuple(name.lstrip("_") for name in before),
-        "parameters": tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters[len(before) :]),
-        "returns": hints.get("return"),
-    }
+    parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
+    return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def _count_before(function: Callable[..., Any]) -> int:
+    """Return how many of a function's parameters are objects that it works on: those before the `/`, or else the first."""
+    return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
 
 
 def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
