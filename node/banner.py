@@ -89,7 +89,7 @@ def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO
             for line in lines:
                 out.write(line + "\n")
             out.write("\n")
-    out.write("Ctrl-C stops it.\n")
+    out.write("Ctrl-C stops it.\n" + ("\n" if out.isatty() else ""))
     out.flush()
 
 

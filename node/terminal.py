@@ -99,10 +99,14 @@ class Terminal(logging.Formatter):
         return text + self._details(values, "bytes", "lag", "suppressed")
 
     def _refusal(self, event: str, values: Values) -> str:
-        what = values.get("operation") or ("block" if event == "block refused" else "transaction")
-        reason = values.get("why") or values.get("reason", "")
-        label = self._styled(RED, f"{'refused':<{KIND_WIDTH}}")
-        return f"{label}{on_one_line(what):<{KIND_WIDTH}}{on_one_line(str(reason))}{self._details(values, 'reason', 'id', 'suppressed')}"
+        what = on_one_line(values.get("operation") or ("block" if event == "block refused" else "transaction"))
+        reason = on_one_line(str(values.get("message") or values.get("why") or values.get("reason", "")))
+        label = f"{'refused':<{KIND_WIDTH}}"
+        # One line for each refusal; --verbose shows all of it.
+        room = shutil.get_terminal_size().columns - len(f"00:00:00  {label}{what:<{KIND_WIDTH}}")
+        if not self._is_verbose and len(reason) > room:
+            reason = reason[: max(0, room - 1)] + "…"
+        return f"{self._styled(RED, label)}{what:<{KIND_WIDTH}}{reason}{self._details(values, 'reason', 'id', 'suppressed')}"
 
     def _details(self, values: Values, *names: str) -> str:
         """Return further values: of all lines that some were suppressed, the others with --verbose."""

@@ -1,5 +1,6 @@
 """The command line of `bin/coind`: its commands, each in a module that is loaded when it is called, and how a command ends."""
 
+import sys
 from typing import Literal
 
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
@@ -24,7 +25,7 @@ def options_of_file(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
 app = App(
     name="coind",
     help="A node of a Steem-family blockchain, in memory.",
-    version=version,
+    version=lambda: f"coind {version()}",
     version_format="plaintext",
     config=options_of_file,
     group_commands=ABOUT,
@@ -66,7 +67,7 @@ def version_command() -> int:
 def main() -> int:
     """Run the command line of `bin/coind`; returns the status of the process."""
     try:
-        status = app(result_action="return_value", print_error=False, exit_on_error=False)
+        status = app(sys.argv[1:], result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
         last_line(f"coind: {' '.join(str(error).split())} {usage(error)}")
         return Status.USAGE

@@ -13,7 +13,7 @@ from node.clock import Clock
 from rpc.log import Log
 from rpc.service.refusal import InvalidParameters, InvalidRequest
 from state.chain.chain import Chain, Move
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, fill
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
@@ -94,8 +94,12 @@ class Counters:
             _log.info("transaction refused", id=item.id.hex(), operation=operation, **self._words(error))
 
     def _words(self, error: Exception) -> dict[str, str]:
-        text = self._chain.state.spec.spell(error.format) if isinstance(error, ChainError) else ""
-        return {"reason": reason_of(error), "why": text[:REASON_SIZE_MAX]}
+        words = {"reason": reason_of(error), "why": "", "message": ""}
+        if isinstance(error, ChainError):
+            spell = self._chain.state.spec.spell
+            words["why"] = spell(error.format)[:REASON_SIZE_MAX]
+            words["message"] = fill(spell(error.text or error.condition), error.values, spell)[:REASON_SIZE_MAX]
+        return words
 
     # -------------------------------------------------------------- blocks
 
