@@ -47,6 +47,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     name: str
     function: Callable[..., Any]
+    declared: Callable[..., Any]  # the function as it was declared, whose signature it is; `function` may be wrapped
     form: Form
     raw: bool
     plugins: tuple[str, ...]
@@ -60,17 +61,17 @@ class Method(Struct, frozen=True, kw_only=True):
     @property
     def context(self) -> tuple[str, ...]:
         """The names of the objects that it works on."""
-        return tuple(name.lstrip("_") for name in _names(self.function)[: _count_before(self.function)])
+        return tuple(name.lstrip("_") for name in _names(self.declared)[: _count_before(self.declared)])
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its arguments."""
-        return _signature(self.function).parameters
+        return _signature(self.declared).parameters
 
     @property
     def returns(self) -> Any:
         """The annotation of its result."""
-        return _signature(self.function).returns
+        return _signature(self.declared).returns
 
     @property
     def group(self) -> str:
@@ -117,6 +118,7 @@ def method(
         declared = Method(
             name=name,
             function=function,
+            declared=function,
             key=key,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,

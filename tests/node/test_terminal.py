@@ -11,7 +11,7 @@ from node.logs import values_of
 from node.terminal import Terminal
 
 BLOCK: dict[str, Any] = {"number": 1234, "witness": "initminer", "transactions": 3, "bytes": 412, "ms": 1.94, "lag": 0.1}
-REFUSED = {
+REFUSED: dict[str, Any] = {
     "id": "ab" * 20,
     "operation": "transfer",
     "reason": "Refused",
