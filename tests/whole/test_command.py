@@ -404,7 +404,7 @@ def test_keys_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, c
     spec = msgspec.structs.replace(DEV, genesis=msgspec.structs.replace(DEV.genesis, accounts=accounts))
     Announcer().announce(spec, ["http://127.0.0.1:8090"], "interval", out)
     text = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
-    assert re.search(r"^alice +5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK\b", text, re.MULTILINE)
+    assert re.search(r"^ +alice +active +5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK\b", text, re.MULTILINE)
     assert DEV.chain_id.hex() in text
     assert ("Each of them holds 100000.000 COIN" in text) == (coin == 1)
     assert "Ctrl-C stops it." in text
