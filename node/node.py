@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-import structlog
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.banner import show_banner
+from node.banner import Announcer
 from node.clock import ChainClock, Clock, Patience, system_clock
 from node.descriptors import room_for_connections
 from node.driving.driver import Driver
@@ -22,9 +21,9 @@ from node.driving.modes import BlockMode, Leap
 from node.driving.producer import Producer
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
+from node.known_chains import known_chains
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
-from node.known_chains import known_chains
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.progress import Progress
 from node.replay import TRUST_OWN, BlockRefused, replay
@@ -44,6 +43,7 @@ from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
 from rpc.explain.explainer import Explainer
+from rpc.log import Log
 from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
@@ -69,7 +69,7 @@ BREACH_ADVICE = "With --data the blocks are kept; please report it with them (co
 
 Transport = Callable[..., Awaitable[None]]
 
-_log = structlog.get_logger("node")
+_log = Log("node")
 
 
 class Address(Struct, frozen=True):
@@ -107,6 +107,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
     disk: Disk = SystemDisk()
     transport: Transport = serve  # how requests arrive; called like `serve`
+    announcer: Announcer = Announcer()  # says that the node answers
 
 
 class Site:
@@ -346,7 +347,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
-        show_banner(settings.spec, addresses, is_producing=settings.is_producing)
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await site.stop.wait()

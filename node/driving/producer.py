@@ -9,12 +9,12 @@ import enum
 import math
 from functools import partial
 
-import structlog
 import trio
 from msgspec import Struct
 
 from node.driving.driver import Driver
 from node.processor import Processor
+from rpc.log import Log
 from state.chain.chain import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
@@ -27,7 +27,7 @@ IDLE = {"instant": "when a transaction is accepted", "manual": "when asked"}
 SLOTS_COUNTED = 128  # slots that participation is counted over
 SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
 
-_log = structlog.get_logger("producer")
+_log = Log("producer")
 
 
 class Outcome(enum.Enum):

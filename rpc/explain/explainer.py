@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import structlog
-
 from rpc.explain.budget import Budget, Purse
 from rpc.explain.case import Case, Explanation, KnownChains, no_chains
 from rpc.explain.refused import RefusedTransactions
+from rpc.log import Log
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction
@@ -15,7 +14,7 @@ from state.protocol.transaction import SignedTransaction
 Clock = Callable[[], float]
 RefusedListener = Callable[[SignedTransaction | None, ChainError, Explanation | None], None]
 
-_log = structlog.get_logger("explain")
+_log = Log("explain")
 
 
 class Explainer:

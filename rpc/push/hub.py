@@ -7,10 +7,10 @@ within the chain's turn; sending it is for the tasks of the connections.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-import structlog
 import trio
 
 from rpc.explain.case import Explanation
+from rpc.log import Log
 from rpc.push.operations import Collector, impacted
 from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
 from rpc.push.stream import BlockStream
@@ -18,7 +18,7 @@ from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
 from rpc.service.arguments import APPBASE
 from rpc.service.envelope import encoded
-from rpc.service.show import Json, Show
+from rpc.service.show import Show
 from state.chain.chain import Chain, Move
 from state.plugins.account_history import OperationRecord
 from state.protocol.errors import ChainError
@@ -40,7 +40,7 @@ BROKEN = "the node could not make a notice; its log says why"
 
 _OF_OPERATIONS = (Kind.operations,)
 _OF_TRANSACTIONS = (Kind.transactions, Kind.pending)
-_log = structlog.get_logger("push")
+_log = Log("push")
 
 
 class Hub:

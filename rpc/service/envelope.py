@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from rpc.explain.explainer import Explainer
+from rpc.log import Log
 from rpc.service.arguments import LEGACY
 from rpc.service.describe.signature import signature
 from rpc.service.method import Call, Method, bind, refuse
@@ -65,7 +65,7 @@ NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_REQUEST = InvalidRequest()
 _encode = msgspec.json.Encoder().encode
-_log = structlog.get_logger("rpc")
+_log = Log("rpc")
 
 
 def unobserved(name: str, seconds: float, error: Exception | None) -> None:

@@ -59,9 +59,6 @@ CLOCKS_IN_RPC = {
 }
 LIBRARIES_WITH_CLOCKS = {
     "hypercorn": "time stamps in its log and in headers of replies",
-    "pygments": "how long a lexer took, in its debugging class; comes with rich",
-    "rich": "the time in the terminal; comes with structlog",
-    "structlog": "time stamps in the log",
     "trio": "waiting, and deadlines",
 }
 # The integer part of math.

@@ -32,7 +32,7 @@ Definition = Function | ast.ClassDef
 
 def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
     """How often names are used: as names, attributes, members that are imported, and names spelled as a text
-    (`getattr`, or the path at which a record reads a field).
+    (`getattr`, the path at which a record reads a field, or the place of a command, `module:name`).
     """
     found: Counter[str] = Counter()
     for node in nodes:
@@ -43,7 +43,7 @@ def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
         elif isinstance(node, ast.alias) and node.asname:
             found[node.name] += 1
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            parts = node.value.split(".")
+            parts = node.value.replace(":", ".").split(".")
             if all(part.isidentifier() for part in parts):
                 found.update(parts)
     return found

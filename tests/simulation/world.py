@@ -4,6 +4,7 @@ the node must keep. What happens to it is in `scenes`.
 
 import gc
 import io
+import logging
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from hashlib import blake2b
@@ -28,10 +29,11 @@ from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import parts_of
 from state.tables import State
+from tests.helpers.logs import log_caught
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
-from tests.simulation.clockwork import Clockwork, Signals, dice, log_caught, run, taken_over
+from tests.simulation.clockwork import Clockwork, Signals, dice, run, taken_over
 from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
@@ -170,7 +172,7 @@ class World:
                 await story(self)
                 nursery.cancel_scope.cancel()
 
-        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged), redirect_stdout(io.StringIO()):
+        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged, logging.WARNING), redirect_stdout(io.StringIO()):
             try:
                 run(self.clockwork, self.seed, main)
             except BaseExceptionGroup as group:

@@ -19,8 +19,8 @@ from urllib.request import Request, urlopen
 import msgspec
 import pytest
 
-from node.banner import show_banner
-from node.commands.app import address
+from node.banner import Announcer
+from node.commands.running import address
 from node.failures import NodeError, Status
 from node.node import Address
 from node.plugins import KNOWN, chosen_plugins
@@ -404,9 +404,9 @@ def test_keys_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, c
     accounts = (first, *[msgspec.structs.replace(account, coin=first.coin * coin) for account in others])
     out = Terminal()
     spec = msgspec.structs.replace(DEV, genesis=msgspec.structs.replace(DEV.genesis, accounts=accounts))
-    show_banner(spec, ["http://127.0.0.1:8090"], is_producing=True, out=out)
+    Announcer().announce(spec, ["http://127.0.0.1:8090"], "interval", out)
     text = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
-    assert re.search(r"^alice +5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK\b", text, re.MULTILINE)
+    assert re.search(r"^ +alice +active +5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK\b", text, re.MULTILINE)
     assert DEV.chain_id.hex() in text
     assert ("Each of them holds 100000.000 COIN" in text) == (coin == 1)
     assert "Ctrl-C stops it." in text

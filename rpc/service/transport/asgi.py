@@ -38,6 +38,7 @@ BACKLOG_MAX = 16_384
 # What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
+PAGES_SECONDS = 1
 IDLE_SECONDS_MAX = 75
 GRACE_SECONDS_MAX = 3
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
@@ -111,7 +112,9 @@ async def serve(
         nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer.
+        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer; but not while
+        # the first requests after the start wait for an answer.
+        await trio.sleep(PAGES_SECONDS)
         await gateway.load_pages()
 
 
