@@ -28,6 +28,9 @@ PORT_MAX = 65535
 app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", version_flags=[])
 app.command(blocks)
 app.command(snapshot)
+app.command("node.commands.tx.app:tx", name="tx", help="Make, sign and broadcast transactions.")
+app.command("node.commands.show.app:show", name="show", help="Look at a chain: accounts, blocks, posts, the market...")
+app.command("node.commands.dev.app:dev", name="dev", help="Drive a local chain: blocks, time, snapshots, balances...")
 
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]
