@@ -25,12 +25,32 @@ from state.protocol.values.text import is_valid_account_name
 DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
 
+# Commands that ask a node are loaded when they are called, so that `run` starts without them.
+TX_HELP = """Make, sign and broadcast transactions.
+
+The keys of the accounts of a chain made for tests are known; others come from --key, COIND_KEY or a prompt.
+
+Example: bin/coind tx transfer alice bob "1.000 COIN" --memo thanks --wait
+"""
+SHOW_HELP = """Look at a chain: accounts, blocks, posts, the market...
+
+Tables on a terminal, aligned text elsewhere, JSON with --json.
+
+Example: bin/coind show account alice
+"""
+DEV_HELP = """Drive a local chain: blocks, time, snapshots, balances...
+
+The node must run on this machine, and have a chain that is made for tests.
+
+Example: bin/coind dev advance 7d
+"""
+
 app = App(name="coind", help="A node of a Steem-family blockchain, in memory.", version_flags=[])
 app.command(blocks)
 app.command(snapshot)
-app.command("node.commands.tx.app:tx", name="tx", help="Make, sign and broadcast transactions.")
-app.command("node.commands.show.app:show", name="show", help="Look at a chain: accounts, blocks, posts, the market...")
-app.command("node.commands.dev.app:dev", name="dev", help="Drive a local chain: blocks, time, snapshots, balances...")
+app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP)
+app.command("node.commands.show.app:show", name="show", help=SHOW_HELP)
+app.command("node.commands.dev.app:dev", name="dev", help=DEV_HELP)
 
 Every = Annotated[int, Parameter(help="Check every N blocks whether everything in the state adds up.", validator=validators.Number(gte=0))]
 LogLevel = Annotated[Level, Parameter(help="The lines of the log that are written: these and more serious ones.")]

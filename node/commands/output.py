@@ -6,12 +6,13 @@ Whatever a chain holds may stand in them, so control characters are escaped, and
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from node.failures import on_one_line
 
 GAP = "  "
 RIGHT = ">"
+WHOLE = "="
 
 
 def write_json(value: Any) -> None:
@@ -41,8 +42,12 @@ def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", empty: str = "none") -> None:
-    """Print a table. A column that begins with > is a number: its values stand to the right. Without rows, `empty` is printed."""
-    names = [column.removeprefix(RIGHT) for column in columns]
+    """Print a table. Without rows, `empty` is printed.
+
+    A column that begins with > is a number: its values stand to the right. One that begins with = is never wrapped, so that its values
+    can be copied.
+    """
+    names = [column.removeprefix(RIGHT).removeprefix(WHOLE) for column in columns]
     shown = [[on_one_line(str(cell)) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         plain_title(title)
@@ -53,7 +58,8 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     for column, name in zip(columns, names, strict=True):
-        table.add_column(Text(name), justify="right" if column.startswith(RIGHT) else "left", overflow="fold")
+        justify: Literal["right", "left"] = "right" if column.startswith(RIGHT) else "left"
+        table.add_column(Text(name), justify=justify, overflow="fold", no_wrap=column.startswith(WHOLE))
     for row in shown:
         table.add_row(*map(Text, row))
     print_rich(title, table if shown else Text(empty, style="dim"))

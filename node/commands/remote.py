@@ -79,7 +79,7 @@ class Remote:
 
     @cached_property
     def spec(self) -> ChainSpec:
-        """The chain of the node: one of `genesis/` when its chain id and its brand word are the same, otherwise built from what the node says."""
+        """The chain of the node: one of `genesis/` with its chain id and names, otherwise one that is built from what the node says."""
         config = self._asked("condenser_api.get_config")
         brand = brand_of(config, self.url)
         chain_id = self._chain_id(config)

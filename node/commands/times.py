@@ -41,7 +41,7 @@ def seconds_of(text: str) -> int:
 
 def span_text(seconds: int) -> str:
     """Return a duration with its two largest units, as `2h 30m`."""
-    parts = []
+    parts: list[str] = []
     for unit, size in UNITS.items():
         count, seconds = divmod(seconds, size)
         if count or (unit == "s" and not parts):

@@ -28,7 +28,7 @@ from state.protocol.values.text import time_text
 # Producing the blocks of a long leap takes a while.
 DEV_SECONDS_MAX = 600
 
-dev = App(name="dev", help="Drive a local chain. The node must run on this machine, and have a chain that is made for tests.")
+dev = App(name="dev")
 BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Moments to return to")
 HOLDINGS, TRANSACTIONS = Group.create_ordered("What accounts have"), Group.create_ordered("Transactions")
 

@@ -35,7 +35,7 @@ def write_accounts(remote: Remote, accounts: Any) -> None:
             write_note("")
         write_pairs(account_pairs(remote, account, now), title=account["name"])
         write_note("")
-        write_table(["role", ">threshold", "member", ">weight"], authority_rows(account))
+        write_table(["role", ">needs", "=member", ">weight"], authority_rows(account))
 
 
 def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator[tuple[str, object]]:
@@ -59,7 +59,7 @@ def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator
     if resources:
         most = int(resources["max_rc"])
         yield "resources", f"{mana_text(resources['rc_manabar'], most, now)} of {most:,} resource credits"
-    yield "posts", f"{account['post_count']}, last on {time_or_never(account['last_post'])}"
+    yield "posts", f"{account['post_count']}, last on {account['last_post']}" if account["post_count"] else "none"
     if account.get("reputation"):
         yield "reputation", account["reputation"]
     yield (
@@ -108,6 +108,6 @@ def ask_key(remote: Remote, public: str) -> Any:
 def write_key(remote: Remote, accounts: Any) -> None:
     """Print the authorities of the accounts that a key was found in."""
     for account in accounts:
-        write_table(["role", ">threshold", "member", ">weight"], authority_rows(account), title=account["name"])
+        write_table(["role", ">needs", "=member", ">weight"], authority_rows(account), title=account["name"])
     if not accounts:
         write_note("no account has this key in an authority")

@@ -14,10 +14,7 @@ from node.commands.show import content as of_content
 from node.commands.show import market as of_market
 from node.failures import NodeError
 
-show = App(
-    name="show",
-    help="Look at a chain through a node: tables on a terminal, aligned text elsewhere, JSON with --json.\n\nExample: bin/coind show account alice",
-)
+show = App(name="show")
 WHOLE, BLOCKS = Group.create_ordered("Chain"), Group.create_ordered("Blocks and transactions")
 ACCOUNTS, CONTENT, MARKET = Group.create_ordered("Accounts"), Group.create_ordered("Posts"), Group.create_ordered("Market")
 

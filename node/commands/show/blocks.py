@@ -38,7 +38,7 @@ def write_block(remote: Remote, block: Any) -> None:
     )
     write_note("")
     ids = block.get("transaction_ids") or [trx.get("transaction_id", "") for trx in block["transactions"]]
-    write_table([">#", "id", "operation", "fields"], transaction_rows(ids, block["transactions"]), empty="no transactions")
+    write_table([">#", "=id", "operation", "fields"], transaction_rows(ids, block["transactions"]), empty="no transactions")
     virtual = [operation_brief(entry["op"]) for entry in block.get(VIRTUAL, [])]
     if virtual:
         write_note("")

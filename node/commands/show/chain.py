@@ -8,6 +8,7 @@ from node.commands.remote import Remote
 from node.commands.show.reading import VESTS_PLACES, amount_text, asked_if_served, basis_points, member, one, percent, time_or_never, units
 
 SLOTS = 128
+COIN_UNIT = 1000
 NULL_KEY_END = "1111111111111111111111111111111114T1Anm"
 
 
@@ -93,7 +94,9 @@ def votes(witness: dict[str, Any], remote: Remote) -> str:
 def feed_text(witness: dict[str, Any], remote: Remote) -> str:
     """Return the price that a witness has published."""
     feed = member(witness, "sbd_exchange_rate", remote, {"base": "0", "quote": "0"})
-    return f"{feed['base']} / {feed['quote']}" if units(feed["base"]) else "none"
+    if not units(feed["base"]):
+        return "none"
+    return str(feed["base"]) if units(feed["quote"]) == COIN_UNIT else f"{feed['base']} / {feed['quote']}"
 
 
 def ask_witness(remote: Remote, name: str) -> Any:

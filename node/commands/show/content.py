@@ -38,7 +38,8 @@ def write_post(remote: Remote, post: Any) -> None:
         pairs.append(("paid", paid))
     else:
         pairs.append(("pending", f"{post.get('pending_payout_value', '')}, paid on {post['cashout_time']}"))
-    pairs.append(("author gets", f"{basis_points(member(post, 'percent_coin_dollars', remote, 0))} of its half in the debt token"))
+    debt_part = int(member(post, "percent_coin_dollars", remote, 0)) // 2
+    pairs.append(("payout", f"{basis_points(debt_part)} in {remote.spec.debt_symbol}, the rest powered up"))
     for each in post.get("beneficiaries", []):
         pairs.append(("beneficiary", f"{each['account']} {basis_points(each['weight'])}"))
     if post.get("json_metadata"):
@@ -81,4 +82,8 @@ def write_posts(remote: Remote, posts: Any) -> None:
         )
         for post in posts
     ]
-    write_table(["post", "created", ">votes", ">replies", ">pending", "title"], rows, empty="no posts")
+    write_table(
+        ["post", "created", ">votes", ">replies", ">pending", "title"],
+        rows,
+        empty="no posts; lists have only those with tags in their json_metadata",
+    )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from node.commands.client import RefusedCall
@@ -9,6 +10,7 @@ from node.commands.remote import Remote
 from node.failures import NodeError
 
 BRIEF_CHARACTERS_MAX = 60
+KEY_SHOWN = 8
 NEVER = ("1970-01-01T00:00:00", "1969-12-31T23:59:59")
 # What a chain of the family calls its debt token in names of members.
 DEBT_WORDS = ("sbd", "hbd")
@@ -78,6 +80,19 @@ def basis_points(number: int) -> str:
     return percent(number, 10_000)
 
 
+def ratio(numerator: int, denominator: int, places: int) -> str:
+    """Return a quotient with so many decimals, rounded down."""
+    return amount_text(numerator * 10**places // denominator if denominator else 0, places, "").rstrip()
+
+
+def decimal_text(value: Any, places: int) -> str:
+    """Return a real number, which nodes write as text or as a number, with so many decimals."""
+    try:
+        return f"{Decimal(str(value)):.{places}f}"
+    except InvalidOperation:
+        return str(value)
+
+
 def time_or_never(text: str) -> str:
     """Return a time, or `never` for the times that stand for none."""
     return "never" if text in NEVER else text
@@ -85,9 +100,19 @@ def time_or_never(text: str) -> str:
 
 def brief(value: Any) -> str:
     """Return a value on one short line; a longer one is cut and ends in three points."""
+    if isinstance(value, dict) and "weight_threshold" in value:
+        value = authority_brief(value)
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return text if len(text) <= BRIEF_CHARACTERS_MAX else text[: BRIEF_CHARACTERS_MAX - 3] + "..."
+
+
+def authority_brief(authority: dict[str, Any]) -> str:
+    """Return the members of an authority, keys by their first letters."""
+    members = [f"{key[:KEY_SHOWN]}..." for key, _ in authority["key_auths"]] + [name for name, _ in authority["account_auths"]]
+    return ",".join(members) if authority["weight_threshold"] == 1 else f"{authority['weight_threshold']}of({','.join(members)})"
 
 
 def operation_parts(operation: Any) -> tuple[str, dict[str, Any]]:

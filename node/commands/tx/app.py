@@ -12,21 +12,13 @@ from cyclopts import App, Group, Parameter
 import state.operations  # noqa: F401 - fills the registry
 from node.commands.tx.fields import Argument, arguments, made, signers_words
 from node.commands.tx.sending import Sending, send
-from node.commands.tx.texts import Context
 from node.commands.tx.whole import from_file
 from node.failures import NodeError
 from state.protocol.operation import OPERATIONS, Operation
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
-HELP = """Make, sign and broadcast a transaction: a verb for each operation.
 
-The keys of the accounts of a chain made for tests are known; others come from --key, COIND_KEY or a prompt.
-"""
-EXAMPLE = """
-
-Example: bin/coind tx transfer alice bob "1.000 COIN" --memo thanks --wait"""
-
-tx = App(name="tx", help=HELP + EXAMPLE)
+tx = App(name="tx")
 FIELDS, OPTIONS = Group.create_ordered("Fields"), Group.create_ordered("Options")
 WHOLE = Group.create_ordered("Several operations")
 
@@ -112,6 +104,8 @@ def help_text(field: Argument) -> str:
     """Return what help says about an option: its type, and what stands there when it isn't given."""
     if field.is_flag:
         return f"[default: {field.option if field.default else field.option.replace('--', '--no-', 1)}]"
+    if field.default_text is not None:
+        return f"{field.words} [default: {field.default_text}]"
     if isinstance(field.default, int) and field.default and not isinstance(field.default, bool):
         return field.words if "time" in field.words else f"{field.words} [default: {field.default}]"
     return field.words

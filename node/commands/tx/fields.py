@@ -19,18 +19,21 @@ LEFT_OUT = frozenset({
     "memo", "json_metadata", "posting_json_metadata", "json_meta", "title", "parent_author", "extensions", "account_update.memo_key"
 })  # fmt: skip
 SIGNERS = "required_"
+# The declared default of an order's expiration, the end of time, is refused since hardfork 20: 28 days are the most.
+DEFAULTS = {"limit_order_create.expiration": "+27d", "limit_order_create2.expiration": "+27d"}
 ROLES = ("owner", "active", "posting")
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A field as an argument of a verb."""
+    """A field as an argument of a verb. `default_text` is what stands there when it isn't given, if that isn't the declared default."""
 
     name: str
     json: str
     kind: Any
     is_required: bool
     default: Any
+    default_text: str | None
 
     @property
     def is_flag(self) -> bool:
@@ -67,7 +70,12 @@ def arguments(cls: type[Operation]) -> list[Argument]:
     """Return the fields of an operation as arguments, in wire order."""
     return [
         Argument(
-            field.name, field.json, field.kind, is_required(cls, field.name, field.json, field.kind), declared_default(cls, field.name)
+            name=field.name,
+            json=field.json,
+            kind=field.kind,
+            is_required=is_required(cls, field.name, field.json, field.kind),
+            default=declared_default(cls, field.name),
+            default_text=DEFAULTS.get(f"{cls.NAME}.{field.json}"),
         )
         for field in wire_fields(cls)
     ]
@@ -101,6 +109,8 @@ def made(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Op
     fields = {field.name: field for field in wire_fields(cls)}
     for argument in arguments(cls):
         text = given.get(argument.name)
+        if text is None:
+            text = argument.default_text
         if text is None:
             values[argument.name] = field_default(context.codecs, cls, fields[argument.name])
         elif argument.is_flag:

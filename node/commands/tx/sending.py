@@ -228,7 +228,7 @@ def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, 
         body = wire.codecs.dump(operation, is_legacy(trx))
         write_pairs([(name, value if isinstance(value, str) else to_text(value)) for name, value in body.items()], title=operation.NAME)
     write_note("")
-    write_table(["key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
+    write_table(["=key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
     write_note("")
     for text in filter(None, (problem, checked)):
         write_problem(f"coind: {text}")

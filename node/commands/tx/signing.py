@@ -77,6 +77,7 @@ class Signing:
         self._prefix = remote.spec.key_prefix
         self.needed = needed_by(operations)
         self.authorities = Authorities(remote)
+        self._keys: dict[bytes, bytes] = {}
         self.names = self.needed.posting | self.needed.active | self.needed.owner
         self._touched = self.names | {name for operation in operations for name in operation.impacted()}
         self.authorities.fetch(self.names)
@@ -90,7 +91,10 @@ class Signing:
         if self._suffice(given):
             return self._fewest(given)
         every = (*given, *self._public_secrets())
-        return self._fewest(every) if self._suffice(every) else None
+        if not self._suffice(every):
+            return None
+        known = self._members()
+        return self._fewest(tuple(secret for secret in every if self._key(secret) in known))
 
     def all_of(self, given: tuple[bytes, ...]) -> tuple[Signer, ...]:
         """Return all given keys as signers, whether they are needed or not."""
@@ -119,10 +123,21 @@ class Signing:
         listed = ", ".join(f"{member} with {weight}" for member, weight in zip(members, weights, strict=True))
         return f"{authority.weight_threshold} of {listed}" if members else "nobody"
 
+    def _members(self) -> set[bytes]:
+        """Return the keys of all authorities that have been looked at; only they can be needed."""
+        seen = [authority for roles in self.authorities.found.values() for authority in (roles or {}).values()]
+        return {key for authority in (*seen, *self.needed.other) for key, _ in authority.key_auths}
+
+    def _key(self, secret: bytes) -> bytes:
+        """Return the public key of a secret, computed once."""
+        if secret not in self._keys:
+            self._keys[secret] = public_key(secret)
+        return self._keys[secret]
+
     def _suffice(self, secrets: Iterable[bytes]) -> bool:
         """Whether the signatures of these keys are enough, those to spare aside."""
         try:
-            verify(self.needed, [public_key(secret) for secret in dict.fromkeys(secrets)], self.authorities.lookups())
+            verify(self.needed, [self._key(secret) for secret in dict.fromkeys(secrets)], self.authorities.lookups())
         except IrrelevantSignature:
             return True
         except AuthorityError:
@@ -141,7 +156,7 @@ class Signing:
         return tuple(self._signer(secret) for secret in kept)
 
     def _signer(self, secret: bytes) -> Signer:
-        key = public_key(secret)
+        key = self._key(secret)
         owners = sorted({f"{name} ({role})" for name, role in self.authorities.owners(key)})
         return Signer(public_key_text(key, self._prefix), secret, ", ".join(owners) or "none of the accounts")
 
@@ -149,7 +164,7 @@ class Signing:
         """Yield the secrets that a chain spec makes public: those of its accounts by role, the lowest first, and those of its witnesses."""
         spec = self._remote.spec
         passwords = dict.fromkeys(account.password for account in spec.genesis.accounts if account.password)
-        names = sorted(self._touched | {name for name in self.authorities.found if name})
+        names = sorted({*self._touched, *self.authorities.found, *(account.name for account in spec.genesis.accounts)})
         for role in ROLES:
             for name in names:
                 for password in passwords:

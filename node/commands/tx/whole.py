@@ -1,5 +1,6 @@
-"""Whole transactions and lists of operations from JSON, in either form that nodes take. Members that a declaration doesn't have are refused:
-the chain would pass over them, and a misspelt one would change what is signed.
+"""Whole transactions and lists of operations from JSON, in either form that nodes take.
+
+Members that a declaration doesn't have are refused: the chain would pass over them, and a misspelt one would change what is signed.
 """
 
 from typing import Any
