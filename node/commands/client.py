@@ -6,6 +6,7 @@ Each failure is a NodeError with a sentence for the user: nobody answers, someth
 import http.client
 import json
 import os
+import time
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -13,6 +14,7 @@ from node.failures import NodeError
 
 DEFAULT_URL = "http://127.0.0.1:8090"
 CONNECT_SECONDS_MAX = 10
+IDLE_SECONDS_MAX = 3
 REPLY_SECONDS_MAX = 60
 REPLY_BYTES_MAX = 64 * 1024 * 1024
 SHOWN_CHARACTERS_MAX = 200
@@ -66,6 +68,7 @@ class Client:
         self._parts = parts_of(url)
         self._connection: http.client.HTTPConnection | None = None
         self._id = 0
+        self._used = 0.0
 
     def call(self, method: str, params: Any = (), *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
         """Return the result of a call. Raises Unreachable, NoNode or RefusedCall."""
@@ -91,19 +94,15 @@ class Client:
             self._connection = None
 
     def _post(self, body: bytes, seconds_max: float) -> tuple[int, bytes]:
-        """Send a request once; once more on a new connection if the node has closed an old one meanwhile."""
-        is_new = self._connection is None
+        """Send a request. It is never repeated: nobody knows whether a node that gives no answer has done it."""
         try:
             return self._exchange(body, seconds_max)
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
-            self.close()
-            if is_new:
-                raise Unreachable(f"{self.url} ends the connection without an answer") from error
-            # An idle connection is closed by the node after a while, before it has seen anything of the request.
-            return self._post(body, seconds_max)
         except TimeoutError as error:
             self.close()
             raise Unreachable(f"{self.url} gives no answer within {seconds_max:g} s") from error
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
+            self.close()
+            raise Unreachable(f"{self.url} ends the connection without an answer") from error
         except http.client.HTTPException as error:
             self.close()
             raise NoNode(f"{self.url} answers, but not in HTTP ({type(error).__name__}); is it the port of a node?") from error
@@ -112,16 +111,24 @@ class Client:
             raise Unreachable(self._nobody(error)) from error
 
     def _exchange(self, body: bytes, seconds_max: float) -> tuple[int, bytes]:
-        connection = self._connection or self._connect()
+        connection = self._open()
         connection.sock.settimeout(seconds_max)
         path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         connection.request("POST", path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         reply = response.read(REPLY_BYTES_MAX + 1)
+        self._used = time.monotonic()
         if len(reply) > REPLY_BYTES_MAX:
             self.close()
             raise NoNode(f"{self.url} answers with more than {REPLY_BYTES_MAX // 1024 // 1024} MiB")
         return response.status, reply
+
+    def _open(self) -> http.client.HTTPConnection:
+        """Return the connection; a new one when the old one is closed, or so old that the node may close it at any moment."""
+        if self._connection is not None and self._connection.sock is not None and time.monotonic() - self._used < IDLE_SECONDS_MAX:
+            return self._connection
+        self.close()
+        return self._connect()
 
     def _connect(self) -> http.client.HTTPConnection:
         parts = self._parts

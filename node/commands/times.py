@@ -4,11 +4,12 @@ import re
 from datetime import UTC, datetime
 
 from node.failures import NodeError
-from state.protocol.values.integers import UINT32_MAX
+from state.protocol.values.integers import UINT32_MAX, WORD32
 
 UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DURATION = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?", re.ASCII)
 DIGITS_MAX = 10
+HALF32 = 1 << 31
 
 
 def duration(text: str) -> int:
@@ -29,9 +30,10 @@ def moment(text: str, now: int) -> int:
         except ValueError:
             raise NodeError(f"{text!r} is no time; expected one like 2026-01-31T12:00:00 (UTC), or +1h from now") from None
         seconds = int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())
-    if not 0 <= seconds <= UINT32_MAX:
-        raise NodeError(f"{text!r} is out of the range of the chain's times, 1970 to 2106")
-    return seconds
+    if not -HALF32 <= seconds <= UINT32_MAX:
+        raise NodeError(f"{text!r} is out of the range of the chain's times, which end in 2106")
+    # Nodes write times after 2038 as dates before 1970; what they print can be given back.
+    return seconds % WORD32
 
 
 def seconds_of(text: str) -> int:
