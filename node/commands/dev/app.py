@@ -20,9 +20,12 @@ from node.commands.remote import Asking, Remote, carried_out
 from node.commands.shared import Flag
 from node.commands.times import duration, moment, seconds_of
 from node.commands.tx.app import read_file
+from node.commands.tx.texts import BadText, Context, read
 from node.commands.tx.whole import from_file
 from node.failures import NodeError
+from state.protocol.codec.kinds import AssetKind
 from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import is_smt
 from state.protocol.values.text import time_text
 
 # Producing the blocks of a long leap takes a while.
@@ -34,7 +37,7 @@ HOLDINGS, TRANSACTIONS = Group.create_ordered("What accounts have"), Group.creat
 
 Count = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 Account = Annotated[str, Parameter(help="The name of an account.")]
-File = Annotated[str, Parameter(help="A JSON file, or - for stdin.")]
+File = Annotated[str, Parameter(help="A JSON file, or - for stdin.", allow_leading_hyphen=True)]
 Print = Callable[[Any], None]
 
 
@@ -46,6 +49,27 @@ def asked(asking: Asking, method: str, params: dict[str, Any], show: Print) -> i
         write_json(result) if asking.json else show(result)
 
     return carried_out(asking, work)
+
+
+def asked_with_amount(asking: Asking, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
+    """Call a method of dev_api with an amount, which is read as `coind tx` reads amounts; an empty one is left to the node."""
+
+    def work(remote: Remote) -> None:
+        given = {name: amount_of(text, name, remote)} if text else {}
+        result = remote.call(f"dev_api.{method}", params | given)
+        write_json(result) if asking.json else show(result)
+
+    return carried_out(asking, work)
+
+
+def amount_of(text: str, name: str, remote: Remote) -> Any:
+    """Return an amount as the node takes it: as text, and of a token in its NAI form. Raises NodeError."""
+    codecs = remote.wire.codecs
+    try:
+        asset = read(AssetKind(), text, Context(codecs, 0))
+    except BadText as error:
+        raise NodeError(f"{name.upper()} {text!r}: {error}") from None
+    return codecs.dump(asset, not is_smt(asset.symbol))
 
 
 def show_head(result: Any) -> None:
@@ -172,7 +196,7 @@ def faucet(
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Give an account something out of nothing."""
-    return asked(asking, "faucet", {"account": account, "amount": amount}, show_pairs)
+    return asked_with_amount(asking, "faucet", {"account": account}, "amount", amount, show_pairs)
 
 
 @dev.command(name="set-balance", group=HOLDINGS)
@@ -184,7 +208,7 @@ def set_balance(
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Set a liquid balance of an account."""
-    return asked(asking, "set_balance", {"account": account, "balance": balance}, show_done)
+    return asked_with_amount(asking, "set_balance", {"account": account}, "balance", balance, show_done)
 
 
 @dev.command(name="set-vests", group=HOLDINGS)
@@ -196,7 +220,7 @@ def set_vests(
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Set the vesting shares of an account."""
-    return asked(asking, "set_vests", {"account": account, "vests": vests}, show_done)
+    return asked_with_amount(asking, "set_vests", {"account": account}, "vests", vests, show_done)
 
 
 @dev.command(name="set-authority", group=HOLDINGS)

@@ -25,7 +25,8 @@ def info_pairs(result: dict[str, Any]) -> Pairs:
     yield "version", result.get("version", "")
     yield from head_pairs(result)
     impersonated = result.get("impersonated", {})
-    yield "runs ahead", span_text(result["seconds_ahead"]) if result.get("seconds_ahead") else "no"
+    ahead = int(result.get("seconds_ahead", 0))
+    yield "clock", f"{span_text(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the machine's" if ahead else "that of the machine"
     yield "blocks", f"{result.get('block_mode', '')}; slots of a leap are {result.get('leap', '')}"
     yield "witnesses", result.get("witnesses", "")
     yield "pending", f"{result.get('pending', 0)} transactions"

@@ -25,7 +25,9 @@ WHOLE = Group.create_ordered("Several operations")
 
 @tx.command(name="send", group=WHOLE)
 def send_command(
-    file: Annotated[str, Parameter(help="A JSON file, or - for stdin: an operation, a list of them, or a transaction.")],
+    file: Annotated[
+        str, Parameter(help="A JSON file, or - for stdin: an operation, a list of them, or a transaction.", allow_leading_hyphen=True)
+    ],
     /,
     *,
     options: Annotated[Sending, Parameter(group=OPTIONS)] = Sending(),  # noqa: B008 - it is frozen

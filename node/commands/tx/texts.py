@@ -31,6 +31,7 @@ from state.protocol.codec.kinds import (
     Wide,
     asset_from_nai,
 )
+from state.protocol.codec.kinds.containers import ordered, sort_key
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.values import asset as assets
@@ -152,7 +153,7 @@ def read_kind(kind: Any, text: str, context: Context) -> Any:
             raise BadText(f"expected {words(kind)}")
         items = [part.strip() for part in text.split(",")] if text.strip() else []
         values = [read_kind(kind.element, item, context) for item in items]
-        return tuple(sorted(set(values))) if kind.ascending or kind.strict else tuple(values)
+        return collected(kind, values)
     if isinstance(kind, Many) and not is_nested(kind.element):
         return read_listed(kind, text, context)
     if isinstance(kind, Pairs) and text.lstrip().startswith("{"):
@@ -169,7 +170,12 @@ def read_listed(kind: Many, text: str, context: Context) -> Any:
     if not isinstance(given, list):
         raise BadText("expected a JSON list")
     values = [read_kind(kind.element, item if isinstance(item, str) else json.dumps(item), context) for item in given]
-    return tuple(sorted(set(values))) if kind.ascending or kind.strict else tuple(values)
+    return collected(kind, values)
+
+
+def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
+    """Return the values of a list; those of a set in the chain's order, each once."""
+    return ordered(values, sort_key) if kind.ascending or kind.strict else tuple(values)
 
 
 def read_properties(kind: Pairs, text: str, context: Context) -> Any:

@@ -25,6 +25,7 @@ from tests.helpers.values import Values
 REAL = [cls for _, cls in sorted(OPERATIONS.items()) if not cls.VIRTUAL]
 KEY_TEXT = CODECS.dump(key_authority(KEY), True)["key_auths"][0][0]
 NOW = 1_800_000_000
+TOKENS = (Asset(2_000_000, VESTS), Asset(15, 10_000_000 << 5 | 0x10 | 1))
 
 
 def read(*words: str) -> Operation:
@@ -129,7 +130,7 @@ def test_short_forms() -> None:
     assert getattr(made, "owner", 0) is None
     for words in (("--required-posting-auths", "bob,alice"), ("--required-posting-auths", "bob", "--required-posting-auths", "alice")):
         assert getattr(read("custom-json", "x", "{}", *words), "required_posting_auths", None) == ("alice", "bob")
-    assert getattr(read("claim-reward-balance2", "alice", "1.5 @@100000006,2 VESTS"), "reward_tokens", ())[1] == Asset(2_000_000, VESTS)
+    assert getattr(read("claim-reward-balance2", "alice", "2 VESTS,1.5 @@100000006"), "reward_tokens", None) == TOKENS
 
 
 def test_witness_properties_are_packed_by_name() -> None:
