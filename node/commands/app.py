@@ -10,7 +10,27 @@ from node.failures import NodeError, Status, last_line
 from node.logs import end_of_lines
 from node.version import version
 
-NODE, TOOLS, ABOUT = Group.create_ordered("Node"), Group.create_ordered("Tools"), Group.create_ordered("About")
+NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
+
+# Commands that ask a node are loaded when they are called, so that `run` starts without them.
+TX_HELP = """Make, sign and broadcast transactions.
+
+The keys of the accounts of a chain made for tests are known; others come from --key, COIND_KEY or a prompt.
+
+Example: bin/coind tx transfer alice bob "1.000 COIN" --memo thanks --wait
+"""
+SHOW_HELP = """Look at a chain: accounts, blocks, posts, the market...
+
+Tables on a terminal, aligned text elsewhere, JSON with --json.
+
+Example: bin/coind show account alice
+"""
+DEV_HELP = """Drive a local chain: blocks, time, snapshots, balances...
+
+The node must run on this machine, and have a chain that is made for tests.
+
+Example: bin/coind dev advance 7d
+"""
 
 
 def options_of_file(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
@@ -33,6 +53,9 @@ app = App(
 app["--help"].group = app["--version"].group = ABOUT
 app.command("node.commands.running:run_command", name="run", help="Start a node.", group=NODE, sort_key=1)
 app.command("node.commands.running:replay_command", name="replay", help="Apply a file of blocks.", group=NODE, sort_key=2)
+app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
+app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
+app.command("node.commands.dev.app:dev", name="dev", help=DEV_HELP, group=CHAIN)
 app.command("node.commands.blocks:blocks", name="blocks", help="Look at the blocks of a data folder, or repair them.", group=TOOLS)
 app.command("node.commands.snapshot:snapshot", name="snapshot", help="Work with snapshots of the state, without a node.", group=TOOLS)
 app.command("node.commands.keys:keys_command", name="keys", help="Print the keys of an account.", group=TOOLS)
