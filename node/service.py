@@ -4,8 +4,8 @@ from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
 from node.driving.driver import Driver
-from node.processor import Processor
 from rpc.explain.explainer import Explainer
+from rpc.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
 from rpc.service.turns import Stopwatch

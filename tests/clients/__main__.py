@@ -1,8 +1,11 @@
 """Runs sessions of real clients against real nodes and counts their steps: `bin/test clients [NAME]...`.
 
-Each client has an environment of its own, made once and again when its pins change; each session has a fresh node.
+Each client has an environment of its own, made once and again when its pins change; each session has a fresh node. A client may also
+have a suite of tests, which starts its node by itself, as a project of a user would.
 """
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,11 +42,16 @@ class Client(Struct, frozen=True):
         """Whether it needs Node.js."""
         return (self.folder / "package.json").exists()
 
+    @property
+    def suite(self) -> Path:
+        """Its suite of tests, if it has one."""
+        return self.folder / "suite.js"
+
 
 CLIENTS = (
     Client("beem", ("dev", "steem-testnet")),
     Client("lighthive", ("dev",)),
-    Client("dsteem", ("steem-testnet", "dev")),
+    Client("dsteem", ("dev-tests", "steem-testnet", "dev")),
     Client("steem-js", ("steem-testnet", "dev")),
 )
 
@@ -81,6 +89,9 @@ def results(client: Client) -> Iterator[str]:
                 yield from steps([*command, url, chain])
         except SetupError as error:
             yield told(f"fail {client.name} on {chain}: {error}")
+    if client.suite.exists() and not missing:
+        say(f"\n== the suite of {client.name}")
+        yield from tests_of(client.suite)
 
 
 def told(line: str) -> str:
@@ -166,6 +177,20 @@ def steps(command: list[str]) -> Iterator[str]:
                 yield told(last)
     if session.wait():
         yield told(f"fail the session ended with status {session.returncode}: {last}")
+
+
+def tests_of(suite: Path) -> Iterator[str]:
+    """Run a suite of Node.js; gives what each of its tests ended with."""
+    environment = os.environ | {"COIND": str(ROOT / "bin" / "coind")}
+    command = ["node", "--test", "--test-reporter=tap", str(suite)]
+    ran = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment, timeout=SESSION_SECONDS_MAX
+    )
+    found = re.findall(r"^ *(not ok|ok) \d+ - (.*)$", ran.stdout, re.MULTILINE)
+    for result, name in found:
+        yield told(f"{'pass' if result == 'ok' else 'fail'} {name}")
+    if ran.returncode and not any(result == "not ok" for result, _ in found):
+        yield told(f"fail the suite ended with status {ran.returncode}: {ran.stderr.strip()[-500:]}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-// What dsteem does on a node: `node session.js URL CHAIN`, on the chain steem-testnet, or on dev
+// What dsteem does on a node: `node session.js URL CHAIN`, on the chains dev-tests and steem-testnet, or on dev
 // where it can do all that has no amounts.
 'use strict'
 
@@ -64,7 +64,7 @@ async function session(url, name) {
     const json = JSON.stringify(['follow', {follower: 'alice', following: 'bob', what: ['blog']}])
     sent.push(await client.broadcast.json({required_auths: [], required_posting_auths: ['alice'], id: 'follow', json}, posting))
   })
-  await (name === 'steem-testnet' ? money : limit)(client, active, sent)
+  await (name === 'dev' ? limit : money)(client, active, sent)
   await refusals(client)
   await waitForBlocks(head)
   await readBack(client, sent)

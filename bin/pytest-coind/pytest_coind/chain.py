@@ -1,0 +1,168 @@
+"""The verbs of a chain that a node runs for tests, over its RPC."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pytest_coind.refusals import Expected, Refused
+
+REFUSED_SHOWN_MAX = 10
+
+Call = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of an account: the public one, and the private one in wallet import format."""
+
+    public: str
+    private: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account whose keys are known."""
+
+    name: str
+    owner: Key
+    active: Key
+    posting: Key
+    memo: Key
+
+
+class Chain:
+    """A chain made for tests. `url` is for clients; `call` asks any RPC method, and raises Refused."""
+
+    def __init__(self, url: str, call: Call) -> None:
+        self.url, self.call = url, call
+        self._refused_before: list[Any] = []
+
+    @cached_property
+    def accounts(self) -> dict[str, Account]:
+        """The accounts with funds, and the first witness, by name: `accounts["alice"].active.private`."""
+        listed = self.call("dev_api.list_keys")
+        return {entry["name"]: Account(entry["name"], **{role: Key(**key) for role, key in entry["keys"].items()}) for entry in listed}
+
+    # -------------------------------------------------------------- transactions
+
+    def broadcast(self, *operations: Any, keys: Iterable[str] = ()) -> Any:
+        """Have the node sign operations and take them as one transaction; returns its id and its block (None while it is pending).
+
+        `broadcast(["transfer", {...}], ["vote", {...}])`, or one alone: `broadcast("transfer", {...})`. It is signed with the keys of
+        the known accounts, and with `keys`, private ones. Raises Refused.
+        """
+        if operations and isinstance(operations[0], str):
+            operations = (list(operations),)
+        return self.call("dev_api.broadcast_operations", {"operations": list(operations), "keys": list(keys)})
+
+    def push(self, trx: Any) -> None:
+        """Broadcast a signed transaction, in either of its JSON forms. Raises Refused."""
+        is_legacy = any(isinstance(operation, list) for operation in trx["operations"])
+        method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
+        self.call(method, [trx])
+
+    def refused(self, rule: str = "") -> Expected:
+        """Expect that a transaction is refused, by this rule: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
+        before = self._list_refused()
+        return Expected(rule, lambda: self._refused_since(before))
+
+    # -------------------------------------------------------------- blocks and time
+
+    def mine(self, count: int = 1) -> Any:
+        """Make blocks; returns the new head."""
+        return self.call("dev_api.mine", {"count": count})
+
+    def advance(self, seconds: int, leap: str = "") -> Any:
+        """Let the chain's time leap, and make a block there; the slots in between are `missed` or `produced`. Returns the new head."""
+        return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
+
+    def set_block_mode(self, mode: str) -> None:
+        """Make blocks in another way: `instant`, `manual`, `interval`, `interval:SECONDS`, `mixed:SECONDS`."""
+        self.call("dev_api.set_block_mode", {"mode": mode})
+
+    def set_next_block_time(self, time: str) -> Any:
+        """Give the next block this time, as "2027-01-01T00:00:00"."""
+        return self.call("dev_api.set_next_block_time", {"time": time})
+
+    def info(self) -> Any:
+        """Return the head, the time and the modes of the chain."""
+        return self.call("dev_api.get_info")
+
+    # -------------------------------------------------------------- moments
+
+    def snapshot(self) -> int:
+        """Note this moment; returns its number, for `revert`."""
+        number: int = self.call("dev_api.snapshot")["id"]
+        return number
+
+    def revert(self, number: int) -> Any:
+        """Return to a moment, as often as wanted; later ones are forgotten. Returns the head."""
+        return self.call("dev_api.revert", {"id": number})
+
+    def reset(self) -> Any:
+        """Begin anew as at the start of the node; all snapshots are forgotten. Returns the head."""
+        return self.call("dev_api.reset")
+
+    def pop_blocks(self, count: int = 1) -> Any:
+        """Undo the last blocks. Returns the head."""
+        return self.call("dev_api.pop_blocks", {"count": count})
+
+    def dump(self, path: str) -> Any:
+        """Have the node write the whole chain to a file."""
+        return self.call("dev_api.dump", {"path": path})
+
+    def load(self, path: str) -> Any:
+        """Have the node go on from a file that `dump` has written. Returns the head."""
+        return self.call("dev_api.load", {"path": path})
+
+    # -------------------------------------------------------------- accounts by hand
+
+    def set_balance(self, account: str, balance: str) -> None:
+        """Give an account this liquid balance, as "5.000 COIN"."""
+        self.call("dev_api.set_balance", {"account": account, "balance": balance})
+
+    def set_vests(self, account: str, vests: str) -> None:
+        """Give an account these VESTS, as "5.000000 VESTS"."""
+        self.call("dev_api.set_vests", {"account": account, "vests": vests})
+
+    def set_authority(self, account: str, role: str, authority: Any) -> None:
+        """Give a role of an account another authority, or one public key."""
+        self.call("dev_api.set_authority", {"account": account, "role": role, "authority": authority})
+
+    def impersonate(self, *accounts: str, everyone: bool = False) -> None:
+        """Accept transactions of these accounts, or of all, without signatures, and of no others; without arguments, of none."""
+        self.call("dev_api.impersonate", {"accounts": list(accounts), "everyone": everyone})
+
+    def faucet(self, account: str, amount: str = "") -> Any:
+        """Give an account something out of nothing, 1000.000 of the coin unless said otherwise. Returns its balances."""
+        return self.call("dev_api.faucet", {"account": account, "amount": amount})
+
+    def drop_pending(self) -> int:
+        """Forget the transactions that wait for a block; returns how many there were."""
+        dropped: int = self.call("dev_api.drop_pending")["dropped"]
+        return dropped
+
+    # -------------------------------------------------------------- refusals
+
+    def begin_test(self) -> None:
+        """From now on refusals are those of a new test."""
+        self._refused_before = self._list_refused()
+
+    def refused_in_test(self) -> list[Refused]:
+        """Return the last refusals of transactions of this test, newest first, whichever client sent them."""
+        return self._refused_since(self._refused_before)
+
+    def _refused_since(self, before: list[Any]) -> list[Refused]:
+        now = self._list_refused()
+        # Equal transactions may be refused in the same second: what counts is where the old list goes on in the new one.
+        at = (count for count in range(len(now)) if now[count:] == before[: REFUSED_SHOWN_MAX - count])
+        new = next(at, len(now))
+        return [Refused(entry["message"], explain=entry["explain"]) for entry in now[:new]]
+
+    def _list_refused(self) -> list[Any]:
+        try:
+            listed: list[Any] = self.call("dev_api.list_refused", {"limit": REFUSED_SHOWN_MAX})
+        except Exception:
+            return []  # what explains a failure must not hide it
+        return listed

@@ -1,0 +1,171 @@
+"""A node as a process of its own: how it is started, asked, and ended."""
+
+import http.client
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from pytest_coind.chain import Chain
+from pytest_coind.refusals import Refused
+
+POLL_SECONDS = 0.005
+ANSWER_SECONDS_MAX = 120
+STOP_SECONDS_MAX = 15
+LOG_LINES_SHOWN = 20
+
+# Runs the node, and ends it when its own input ends: that happens however the tests end, also when their process is killed.
+KEEPER = """
+import subprocess, sys, threading
+node = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+def watch():
+    sys.stdin.buffer.read()
+    node.terminate()
+threading.Thread(target=watch, daemon=True).start()
+sys.exit(node.wait())
+"""
+
+# Modes in which the head moves by itself.
+BY_THE_CLOCK = ("interval", "mixed")
+# Methods of dev_api that change nothing.
+READING = frozenset({"get_info", "explain_transaction", "list_keys", "list_refused"})
+
+
+class NodeFailed(Exception):
+    """The node has not started, or doesn't answer; the text ends with the last lines of its log."""
+
+
+class Node:
+    """A running node. `url` is where clients reach it, `chain` drives its chain, `log` is the file with what it prints."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ready: dict[str, Any], log: Path) -> None:
+        self.url: str = ready["address"]
+        self.chain_id: str = ready["chain_id"]
+        self.chain_name: str = ready["chain"]
+        self.log = log
+        self._process = process
+        self._line: http.client.HTTPConnection | None = None
+        self._lock = threading.Lock()
+        self._moment: int | None = None
+        self._head_at_moment: tuple[str, int] | None = None
+        self._in_test = self._is_touched = False
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The chain: what changes it here lasts, other than what a test does to `coin_chain`."""
+        return Chain(self.url, self.call)
+
+    # -------------------------------------------------------------- start and end
+
+    @classmethod
+    @contextmanager
+    def start(cls, command: Sequence[str], options: Sequence[str], folder: Path, seconds_max: float) -> Iterator[Self]:
+        """Start a node on a free port, and end it afterwards. Raises NodeFailed."""
+        ready, log = folder / "ready.json", folder / "log"
+        run = [*command, "run", "--port", "0", "--quiet", "--ready-file", str(ready), *options]
+        with log.open("wb") as out:
+            keeper = [sys.executable, "-I", "-S", "-c", KEEPER, *run]
+            process = subprocess.Popen(keeper, stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True)
+        try:
+            yield cls(process, _wait(process, shlex.join(run), ready, log, seconds_max), log)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(STOP_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    # -------------------------------------------------------------- calls
+
+    def call(self, method: str, params: Any = None) -> Any:
+        """Return the result of an RPC method. Raises Refused, and NodeFailed if the node doesn't answer."""
+        self._is_touched = self._is_touched or (not self._in_test and _changes(method))
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}
+        reply = json.loads(self._post(json.dumps(request).encode()))
+        if "error" in reply:
+            raise Refused.by(reply["error"])
+        return reply["result"]
+
+    def _post(self, body: bytes) -> bytes:
+        with self._lock:
+            for is_last in (self._line is None, True):
+                if self._line is None:
+                    self._line = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=ANSWER_SECONDS_MAX)
+                try:
+                    self._line.request("POST", "/", body, {"Content-Type": "application/json"})
+                    return self._line.getresponse().read()
+                except (http.client.HTTPException, OSError) as error:
+                    self._line.close()
+                    self._line = None
+                    # A connection that has been idle for long is closed by the node before it reads anything more.
+                    if is_last or not isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+                        raise NodeFailed(f"{self._how_it_is()}: {error}\n{_end_of(self.log)}") from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _how_it_is(self) -> str:
+        status = self._process.poll()
+        return "the node doesn't answer" if status is None else f"the node has ended with status {status}"
+
+    # -------------------------------------------------------------- tests
+
+    def begin_test(self) -> int:
+        """Return the snapshot that the chain is to return to after a test: the last one if nothing has changed the chain since."""
+        info = self.call("dev_api.get_info")
+        head = (info["head_block_id"], info["pending"])
+        is_changed = self._is_touched or (head != self._head_at_moment and not info["block_mode"].startswith(BY_THE_CLOCK))
+        if self._moment is None or is_changed:
+            self._moment = self.call("dev_api.snapshot")["id"]
+            self._head_at_moment = head
+        self._in_test, self._is_touched = True, False
+        self.chain.begin_test()
+        assert self._moment is not None
+        return self._moment
+
+    def end_test(self, moment: int) -> None:
+        """Return to a snapshot."""
+        try:
+            self.call("dev_api.revert", {"id": moment})
+        except Refused:
+            # The test itself has taken the snapshot away, by a reset, a load, or by going back to an earlier one.
+            self._moment = None
+            self.call("dev_api.reset")
+        finally:
+            self._in_test = self._is_touched = False
+
+
+def _changes(method: str) -> bool:
+    """Whether a method may change the chain."""
+    group, _, name = method.partition(".")
+    return (group == "dev_api" and name not in READING) or group == "debug_node_api" or name.startswith("broadcast_")
+
+
+def _wait(process: subprocess.Popen[bytes], command: str, ready: Path, log: Path, seconds_max: float) -> dict[str, Any]:
+    """Wait until the node says where it answers."""
+    end = time.monotonic() + seconds_max
+    while process.poll() is None and time.monotonic() < end:
+        if ready.exists():
+            told: dict[str, Any] = json.loads(ready.read_bytes())
+            return told
+        time.sleep(POLL_SECONDS)
+    status = process.poll()
+    what = f"doesn't answer after {seconds_max:g} s" if status is None else f"has ended with status {status} before it answered"
+    raise NodeFailed(f"coind {what}: {command}\n{_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    """Return the last lines of a log."""
+    lines = log.read_text("utf-8", "replace").splitlines()[-LOG_LINES_SHOWN:]
+    return "\n".join(f"  {line}" for line in lines) or "  (it has printed nothing)"

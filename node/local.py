@@ -1,0 +1,228 @@
+"""A chain in the caller's own process, driven as a node's is, without sockets and without a clock that runs: for test suites in Python.
+
+    chain = LocalChain()
+    chain.broadcast(["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}])
+    chain.call("condenser_api.get_accounts", ["bob"])
+
+The same calls in the same order lead to the same chain, block for block.
+"""
+
+import json
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from node.clock import ChainClock
+from node.driving.direct import DirectProcessor
+from node.driving.driver import Driver
+from node.driving.modes import Leap, block_mode
+from node.plugins import chosen_plugins
+from node.service import new_service
+from node.specs import load_spec, with_accounts, with_witnesses
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.signing import KnownAccount, known_accounts
+from state.plugins.registry import enable
+from state.protocol.keys.keys import public_key, public_key_text, secret_from_wif, wif_from_secret
+from state.protocol.spec import ChainSpec
+
+# The time at which a chain begins unless another one is asked for: 2027-01-01, later than every hardfork, and always the same.
+START = 1_798_761_600
+
+Json = Any
+
+
+class Key(Struct, frozen=True):
+    """A key of an account: the public one, and the private one in wallet import format."""
+
+    public: str
+    private: str
+
+
+class Account(Struct, frozen=True):
+    """An account of the genesis with its keys."""
+
+    name: str
+    owner: Key
+    active: Key
+    posting: Key
+    memo: Key
+
+
+class CallRefused(Exception):
+    """A refused call, as a client of a node sees it: `code`, `message` and `data` are those of the error of JSON-RPC.
+
+    `explain` has `rule`, `why`, `what_to_do` and `values` of a refused transaction; it is empty for other calls.
+    """
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data: Json = error.get("data")
+        self.explain: dict[str, Any] = (self.data.get("explain") if isinstance(self.data, dict) else None) or {}
+        super().__init__("\n".join(text for text in (self.message, self.explain.get("why"), self.explain.get("what_to_do")) if text))
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule that refused a transaction; empty for other calls."""
+        return str(self.explain.get("rule", ""))
+
+
+class LocalChain:
+    """A chain made for tests, with blocks at its last slots, in this process; each is one of its own.
+
+    `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
+    with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
+    blocks that are made, and for what moves it. It has so many `witnesses`, so many `accounts` with known keys, and the spec's plugins
+    unless `plugins` names others.
+    """
+
+    def __init__(
+        self,
+        chain: str | ChainSpec = "dev",
+        *,
+        blocks: str = "instant",
+        time: int = START,
+        leap: Leap = "missed",
+        witnesses: int = 1,
+        accounts: int | None = None,
+        plugins: Iterable[str] | None = None,
+    ) -> None:
+        spec = load_spec(chain) if isinstance(chain, str) else chain
+        spec = with_accounts(with_witnesses(spec, witnesses), accounts)
+        enabled = chosen_plugins(spec) if plugins is None else tuple(plugins)
+        self.spec = spec
+        self.chain = Chain(new_state(spec, lambda fresh: enable(fresh, enabled)))
+        clock = ChainClock(lambda: time * 1000)
+        secrets = [secret_from_wif(text) for text in spec.witness_keys]
+        driver = Driver(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
+        driver.make_first_blocks()
+        self._service = new_service(self.chain, DirectProcessor(self.chain, driver, clock), driver, enabled)
+        self.accounts: dict[str, Account] = {known.name: _account(known, spec.key_prefix) for known in known_accounts(spec)}
+
+    def call(self, method: str, params: Json = None) -> Json:
+        """Return the result of an RPC method, as a node answers it; raises CallRefused."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}
+        answer = self._service.answer(json.dumps(request).encode(), local=True)
+        reply = json.loads(answer if isinstance(answer, bytes) else _finished(answer))
+        if "error" in reply:
+            raise CallRefused(reply["error"])
+        return reply["result"]
+
+    # -------------------------------------------------------------- transactions
+
+    def broadcast(self, *operations: Json, keys: Iterable[str] = ()) -> Json:
+        """Sign operations and push them as one transaction; returns its id and its block, which is None while it is pending.
+
+        An operation is `["transfer", {...}]`. It is signed with the keys of the chain's accounts, and with `keys`, private ones.
+        """
+        return self.call("dev_api.broadcast_operations", {"operations": operations, "keys": list(keys)})
+
+    def push(self, trx: Json) -> None:
+        """Push a signed transaction, in either of its JSON forms, or as bytes."""
+        self.call("network_broadcast_api.broadcast_transaction", {"trx": self._in_the_form_of_dev_api(trx)})
+
+    def explain(self, trx: Json) -> Json:
+        """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
+        return self.call("dev_api.explain_transaction", {"trx": self._in_the_form_of_dev_api(trx)})
+
+    def _in_the_form_of_dev_api(self, trx: Json) -> Json:
+        wire = self.chain.state.wire
+        if isinstance(trx, bytes):
+            return wire.transaction_to_json(wire.unpack_transaction(trx))
+        if any(isinstance(operation, list) for operation in trx["operations"]):
+            return wire.transaction_to_json(wire.transaction_from_json(trx, legacy=True))
+        return trx
+
+    # -------------------------------------------------------------- blocks and time
+
+    def mine(self, count: int = 1) -> Json:
+        """Make blocks; returns the new head."""
+        return self.call("dev_api.mine", {"count": count})
+
+    def advance(self, seconds: int, leap: str = "") -> Json:
+        """Let the chain's time leap and make a block there; the slots in between are `missed` or `produced`. Returns the new head."""
+        return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
+
+    def set_block_mode(self, mode: str) -> None:
+        """Make a block for each transaction (`instant`), or only when asked (`manual`)."""
+        self.call("dev_api.set_block_mode", {"mode": mode})
+
+    def set_next_block_time(self, time: str) -> Json:
+        """Give the next block this time, as "2027-01-01T00:00:00"."""
+        return self.call("dev_api.set_next_block_time", {"time": time})
+
+    def info(self) -> Json:
+        """Return the head, the time and the modes of the chain."""
+        return self.call("dev_api.get_info")
+
+    # -------------------------------------------------------------- moments
+
+    def snapshot(self) -> int:
+        """Note this moment; returns its number, for `revert`."""
+        number: int = self.call("dev_api.snapshot")["id"]
+        return number
+
+    def revert(self, number: int) -> Json:
+        """Return to a moment, as often as wanted; later ones are forgotten. Returns the head."""
+        return self.call("dev_api.revert", {"id": number})
+
+    def reset(self) -> Json:
+        """Return to the start. Returns the head."""
+        return self.call("dev_api.reset")
+
+    def pop_blocks(self, count: int = 1) -> Json:
+        """Undo the last blocks. Returns the head."""
+        return self.call("dev_api.pop_blocks", {"count": count})
+
+    def dump(self, path: str) -> Json:
+        """Write the whole chain to a file."""
+        return self.call("dev_api.dump", {"path": path})
+
+    def load(self, path: str) -> Json:
+        """Go on from a file that `dump` has written. Returns the head."""
+        return self.call("dev_api.load", {"path": path})
+
+    # -------------------------------------------------------------- accounts by hand
+
+    def set_balance(self, account: str, balance: str) -> None:
+        """Give an account this liquid balance, as "5.000 COIN"."""
+        self.call("dev_api.set_balance", {"account": account, "balance": balance})
+
+    def set_vests(self, account: str, vests: str) -> None:
+        """Give an account these VESTS, as "5.000000 VESTS"."""
+        self.call("dev_api.set_vests", {"account": account, "vests": vests})
+
+    def set_authority(self, account: str, role: str, authority: Json) -> None:
+        """Give a role of an account another authority, or one public key."""
+        self.call("dev_api.set_authority", {"account": account, "role": role, "authority": authority})
+
+    def impersonate(self, *accounts: str, everyone: bool = False) -> None:
+        """Accept transactions of these accounts, or of all, without signatures, and of no others; without arguments, of none."""
+        self.call("dev_api.impersonate", {"accounts": accounts, "everyone": everyone})
+
+    def faucet(self, account: str, amount: str = "") -> Json:
+        """Give an account something out of nothing, 1000.000 of the coin unless said otherwise. Returns its balances."""
+        return self.call("dev_api.faucet", {"account": account, "amount": amount})
+
+    def drop_pending(self) -> int:
+        """Forget the transactions that wait for a block; returns how many there were."""
+        dropped: int = self.call("dev_api.drop_pending")["dropped"]
+        return dropped
+
+
+def _account(known: KnownAccount, prefix: str) -> Account:
+    keys = {role: Key(public_key_text(public_key(secret), prefix), wif_from_secret(secret)) for role, secret in known.secrets.items()}
+    return Account(known.name, **keys)
+
+
+def _finished(answer: Awaitable[bytes]) -> bytes:
+    """Return the result of a call that a direct processor has done at once."""
+    steps = answer.__await__()
+    try:
+        next(steps)
+    except StopIteration as done:
+        result: bytes = done.value
+        return result
+    raise AssertionError("nothing waits in a process of its own")

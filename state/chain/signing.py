@@ -1,0 +1,82 @@
+"""Makes and signs transactions with keys that the spec of a chain made for tests gives away. Nothing here changes the state."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from msgspec import Struct
+
+from state.chain.transactions import authority_lookups, canonical_rule
+from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
+from state.protocol.errors import ChainError
+from state.protocol.keys.fewest import fewest_keys
+from state.protocol.keys.keys import derive_secret, public_key, secret_from_wif
+from state.protocol.keys.signatures import sign
+from state.protocol.operation import Needed, Operation
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedTransaction
+from state.tables import State
+
+ROLES = ("owner", "active", "posting", "memo")
+SPECS_KEPT_MAX = 8
+
+
+class KnownAccount(Struct, frozen=True):
+    """An account of the genesis, and the secrets of its keys by role; roles whose key the spec names without its secret are left out."""
+
+    name: str
+    secrets: dict[str, bytes]
+
+
+@lru_cache(SPECS_KEPT_MAX)
+def known_accounts(spec: ChainSpec) -> tuple[KnownAccount, ...]:
+    """Return the accounts of a genesis whose secrets the spec gives away: the accounts with a password, and the witnesses.
+
+    They are the keys at genesis: an account that has got other keys since is here with its first ones.
+    """
+    return tuple(_known_accounts(spec))
+
+
+def _known_accounts(spec: ChainSpec) -> Iterator[KnownAccount]:
+    for account in spec.genesis.accounts:
+        if account.password:
+            derived = {role: derive_secret(account.name, role, account.password) for role in ROLES}
+            yield KnownAccount(account.name, {role: key for role, key in derived.items() if public_key(key) == getattr(account, role)})
+    for text in spec.witness_keys:
+        secret = secret_from_wif(text)
+        if public_key(secret) == spec.genesis.witness_key:
+            for name in (spec.genesis.witness, *spec.genesis.witnesses):
+                yield KnownAccount(name, dict.fromkeys(ROLES, secret))
+            break
+
+
+@lru_cache(SPECS_KEPT_MAX)
+def known_secrets(spec: ChainSpec) -> Mapping[bytes, bytes]:
+    """Return the secrets that a spec gives away, by their public keys: of its accounts, and of the witnesses that it produces with."""
+    found = {public_key(secret): secret for account in known_accounts(spec) for secret in account.secrets.values()}
+    return found | {public_key(secret): secret for secret in map(secret_from_wif, spec.witness_keys)}
+
+
+def signed_transaction(
+    state: State, operations: tuple[Operation, ...], secrets: Mapping[bytes, bytes], waiting: int = 0
+) -> SignedTransaction:
+    """Return a transaction of these operations that refers to the last irreversible block, signed with as few of the keys as suffice.
+
+    `secrets` has each secret under its public key. The transaction is a new one also when an equal one has been accepted: its expiration,
+    as late as the rules allow, then is a second earlier. `waiting` is how many such seconds to begin with.
+    """
+    trx = SignedTransaction(operations=operations, expiration=state.head_time + COIN_MAX_TIME_UNTIL_EXPIRATION)
+    number = state.props.last_irreversible_block_num
+    summary = state.block_summaries.by_slot.get(number & 0xFFFF)
+    if summary is not None:
+        trx.ref_block_num, trx.ref_block_prefix = number & 0xFFFF, int.from_bytes(summary.block_id[4:8], "little")
+    seal, known = state.wire.seal, state.transactions.by_trx_id
+    trx.expiration -= waiting % (COIN_MAX_TIME_UNTIL_EXPIRATION // 2)
+    while known.get(seal(trx).id) is not None and trx.expiration > state.head_time + 1:
+        trx.expiration -= 1
+    digest = state.wire.signature_digest(trx)
+    try:
+        keys = fewest_keys(Needed.by(operations), secrets, authority_lookups(state))
+    except ChainError:
+        keys = []  # an unknown account, or roles that can't be mixed: the chain says it in its own words when the transaction is pushed
+    trx.signatures = tuple(sign(secrets[key], digest, canonical_rule(state)) for key in keys)
+    return seal(trx)

@@ -1,0 +1,47 @@
+"""Which of the keys at hand should sign, so that nothing that operations need is missing, and no signature is one too many. Stateless.
+
+A chain refuses superfluous signatures as it refuses missing ones.
+"""
+
+from collections.abc import Iterable
+
+from state.protocol.errors import ChainError, IrrelevantSignature
+from state.protocol.keys.signing import LIMITS, Limits, Lookups, required_signatures, verify
+from state.protocol.operation import Needed
+
+
+def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
+    """Return keys that suffice and of which none can be left out, in the order of their bytes: those of the lowest role if they can.
+
+    If nothing suffices, those of the available keys that are needed: the chain then says what is missing. Raises ChainError where
+    roles are needed that can't be mixed, and UnknownKey for an account that there isn't.
+    """
+    available = frozenset(available)
+    chosen = required_signatures(needed, (), available, lookups, limits)
+    if not suffice(needed, chosen, lookups, limits):
+        higher = chosen | (higher_keys(needed, lookups) & available)
+        if not suffice(needed, higher, lookups, limits):
+            return sorted(chosen)
+        chosen = higher
+    for key in sorted(chosen):
+        if suffice(needed, chosen - {key}, lookups, limits):
+            chosen = chosen - {key}
+    return sorted(chosen)
+
+
+def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) -> bool:
+    """Return whether keys satisfy all that is needed, be some of them superfluous or not."""
+    try:
+        verify(needed, keys, lookups, limits)
+    except IrrelevantSignature:
+        return True
+    except ChainError:
+        return False
+    return True
+
+
+def higher_keys(needed: Needed, lookups: Lookups) -> set[bytes]:
+    """Return the keys of the accounts' own higher roles, which count as well: active and owner for posting, owner for active."""
+    above = [lookup(name) for name in needed.posting for lookup in (lookups.active, lookups.owner)]
+    above += [lookups.owner(name) for name in needed.active]
+    return {key for authority in above for key, _ in authority.key_auths}

@@ -1,0 +1,13 @@
+"""What the tests of the pytest plugin share."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.whole.suites.project import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A user's folder."""
+    return Project(tmp_path)

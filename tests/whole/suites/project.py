@@ -1,0 +1,52 @@
+"""A project of a user of the pytest plugin, in a folder of its own, with packages that are called like the node's."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+PLUGIN = ROOT / "bin" / "pytest-coind"
+# The node of this checkout, as bin/coind starts it, without setting anything up.
+LAUNCHER = f"""#!/bin/sh
+export PYTHONPATH="{ROOT}"
+exec "{sys.executable}" -P -m node "$@"
+"""
+# Packages that the node has as well: here they are the user's.
+OWN = ("node", "state", "rpc", "bin")
+
+
+class Project:
+    """The user's folder. `run` runs its tests in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "tests").mkdir()
+        (folder / "tests" / "__init__.py").touch()
+        for name in OWN:
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").write_text(f"MINE = {name!r}\n")
+        self.command = folder / "a node" / "coind"
+        self.command.parent.mkdir()
+        self.command.write_text(LAUNCHER)
+        self.command.chmod(0o755)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COIND", "PYTHON"))}
+        self.environment |= {"PYTHONPATH": f"{PLUGIN}:{folder}"}
+        self.settings("")
+
+    def settings(self, text: str) -> None:
+        """Write the settings of pytest."""
+        (self.folder / "pytest.ini").write_text(f"[pytest]\n{text}\n")
+
+    def write(self, text: str, name: str = "test_it.py") -> None:
+        """Write a module of tests."""
+        (self.folder / "tests" / name).write_text(text)
+
+    def run(self, *options: str, command: str | None = "", plugins: Sequence[str] = ("pytest_coind",)) -> subprocess.CompletedProcess[str]:
+        """Run the tests; the command of the node is in the environment, unless it is None."""
+        environment = self.environment if command is None else self.environment | {"COIND": command or f"'{self.command}'"}
+        chosen = [word for plugin in plugins for word in ("-p", plugin)]
+        program = [sys.executable, "-m", "pytest", "-p", "no:trio", "-p", "no:cacheprovider", "-o", "addopts=", *chosen, *options]
+        return subprocess.run(program, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
