@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import ROOT
 
 MIRRORED = ("bench", "bin", "node", "rpc", "state")
-# Tests of no single module: of recordings, of the whole node, and of how the code is written.
-APART = ("attack", "clients", "conformance", "fuzz", "house", "simulation", "whole")
+# Tests of no single module: of recordings, of the whole node, of the pages for users, and of how the code is written.
+APART = ("attack", "clients", "conformance", "docs", "fuzz", "house", "simulation", "whole")
 HELPERS = ("helpers",)
 
 

@@ -1,0 +1,145 @@
+"""A page of docs/ as its reader follows it: the fenced blocks that are commands, files and what one sees.
+
+| fence | means |
+|---|---|
+| `sh` | commands, which are run in order, in one shell for the whole page |
+| `sh` that ends with `bin/coind run ...` (or `replay ... --serve ...`) | a terminal of its own: the node runs until it is ended |
+| `py`, `js` | a program, which is run |
+| `py NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; what stands after the language isn't shown by browsers |
+| `text` | what the block before prints |
+
+In what one sees, `...` stands for anything within a line, and a line `...` for any number of lines. In `sh`, `command   # -> text`
+says what this one command prints. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are mistakes of the page.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+RUN = frozenset({"sh", "py", "js"})
+FILES = frozenset({"py", "js", "toml", "json"})
+SEEN = "text"
+STOP = "<!-- Ctrl-C -->"
+SHOWN = re.compile(r"\s+# -> ?(.*)$")
+SERVES = re.compile(r"bin/coind (run|replay .*--serve)\b[^&|>]*$")
+
+
+@dataclass
+class Block:
+    """One fenced block with its place, and what the page says that it prints; None where the page says nothing."""
+
+    page: str
+    line: int
+    language: str
+    name: str
+    text: str
+    seen: str | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether its last command is a node that goes on."""
+        last = logical_lines(self.text)[-1:] if self.language == "sh" else []
+        return bool(last and SERVES.match(last[0].text))
+
+    @property
+    def says_what_one_sees(self) -> bool:
+        """Whether the page shows what it prints."""
+        return self.seen is not None or any(line.seen is not None for line in logical_lines(self.text))
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@dataclass
+class Stop:
+    """Here the reader ends the node that was started last."""
+
+    page: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@dataclass
+class Line:
+    """A command with the lines that continue it, and what the page says that it prints; None where it says nothing."""
+
+    text: str
+    seen: str | None = None
+
+
+@dataclass
+class _Open:
+    """A block that is being read."""
+
+    language: str
+    name: str
+    line: int
+    lines: list[str] = field(default_factory=list)
+
+
+def read_page(path: Path) -> list[Block | Stop]:
+    """Return the blocks and stops of a page in order. Raise ValueError, with the place, for what no harness could run."""
+    steps: list[Block | Stop] = []
+    opened: _Open | None = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if opened is not None:
+            if line == "```":
+                _close(steps, opened, path.name)
+                opened = None
+            else:
+                opened.lines.append(line)
+        elif line.startswith("```"):
+            language, _, name = line[3:].partition(" ")
+            opened = _Open(language, name, number)
+        elif line == STOP:
+            steps.append(Stop(path.name, number))
+    if opened is not None:
+        raise ValueError(f"{path.name}:{opened.line}: the block has no end")
+    return steps
+
+
+def _close(steps: list[Block | Stop], opened: _Open, page: str) -> None:
+    """Take up a block, or give a `text` to the block that it belongs to."""
+    place = f"{page}:{opened.line}"
+    text = "\n".join(opened.lines)
+    if opened.language == SEEN:
+        before = steps[-1] if steps else None
+        if not isinstance(before, Block) or before.language not in RUN or before.name or before.seen is not None:
+            raise ValueError(f"{place}: a text that no command before it prints")
+        if any(line.seen is not None for line in logical_lines(before.text)):
+            raise ValueError(f"{place}: {before} says already what its lines print")
+        before.seen = text
+    elif (opened.name and opened.language in FILES) or (not opened.name and opened.language in RUN):
+        steps.append(Block(page, opened.line, opened.language, opened.name, text))
+    else:
+        raise ValueError(f"{place}: ```{opened.language} {opened.name} is neither run nor written nor seen")
+
+
+def logical_lines(text: str) -> list[Line]:
+    """Return the commands of a block of sh, without empty lines: what ends with a backslash goes on in the next line."""
+    found: list[Line] = []
+    parts: list[str] = []
+    for line in text.splitlines():
+        parts.append(line)
+        if line.endswith("\\"):
+            continue
+        whole = "\n".join(parts)
+        parts = []
+        shown = SHOWN.search(whole)
+        if whole.strip():
+            found.append(Line(whole[: shown.start()] if shown else whole, shown[1] if shown else None))
+    return found
+
+
+def agrees(seen: str, printed: str) -> bool:
+    """Whether what was printed is what the page shows; spaces at the ends of lines and empty lines around don't count."""
+    pattern = ""
+    for line in seen.strip().splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:[^\n]*\n)*?"
+        else:
+            pattern += "[^\n]*".join(re.escape(part) for part in line.rstrip().split("...")) + "\n"
+    lines = "".join(line.rstrip() + "\n" for line in printed.strip().splitlines())
+    return re.fullmatch(pattern, lines) is not None

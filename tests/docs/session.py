@@ -1,0 +1,308 @@
+"""Running a page of docs/ as it stands there, in a fresh folder that looks like a checkout, on ports that are free.
+
+`bin/coind` in that folder starts the node of this checkout as the launcher does, without setting anything up. The ports that pages name are
+replaced by free ones, in commands and files, and put back in what is printed; where a command would take the default port, the free one is
+handed to it.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from tests.conftest import ROOT
+from tests.docs.reader import Block, Stop, agrees, logical_lines
+
+DEFAULT_PORT = 8090
+PORTS = re.compile(r"\b809\d\b")
+PORTS_FREE = (20_000, 32_000)
+ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
+# What a checkout has that pages name.
+LINKS = ("docs", "genesis", "node", "rpc", "state", "tests")
+BLOCK_SECONDS_MAX = 60
+START_SECONDS_MAX = 30
+STOP_SECONDS_MAX = 10
+PRINT_SECONDS_MAX = 5
+MARK = "--page-mark--"
+
+# The launcher of the folder: the node of this checkout. A command that names no address gets that of the page.
+LAUNCHER = """#!/bin/sh
+export PYTHONPATH="{root}" COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
+case "$1 $*" in
+"run "*" --http"* | "run "*" --port"*) ;;
+"run "*) set -- "$@" --http 127.0.0.1:{port} ;;
+esac
+exec "{python}" -P -m node "$@"
+"""
+
+
+class PageError(AssertionError):
+    """A page says what isn't so."""
+
+    def __init__(self, step: Block | Stop, problem: str, printed: str = "") -> None:
+        shown = f"\n--- printed\n{printed}" if printed else ""
+        super().__init__(f"docs/{step}: {problem}{shown}")
+
+
+class Ports:
+    """The free ports that stand for those of a page."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+
+    def __getitem__(self, port: int) -> int:
+        return int(self.put(str(port)))
+
+    def put(self, text: str) -> str:
+        """Replace the page's ports by free ones."""
+        return PORTS.sub(lambda found: self._taken.setdefault(found[0], str(free_port())), text)
+
+    def put_back(self, text: str) -> str:
+        """Replace the free ports by those of the page."""
+        for port, free in self._taken.items():
+            text = re.sub(rf"\b{free}\b", port, text)
+        return text
+
+
+def free_port() -> int:
+    """A port that nobody listens on, and that the system gives to no connection of a client meanwhile."""
+    while True:
+        port = PORTS_FREE[0] + secrets.randbelow(PORTS_FREE[1] - PORTS_FREE[0])
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
+
+
+class Shell:
+    """A shell that runs blocks one after the other, and keeps variables and jobs in between."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            ["bash", "--norc", "--noprofile"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=False,
+            start_new_session=True,
+        )
+
+    def run(self, command: str, seconds: float = BLOCK_SECONDS_MAX) -> tuple[str, bool]:
+        """What the commands print, and whether every one of them has succeeded. Raise TimeoutError when they don't end."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        script = f"failed=; trap 'failed=1' ERR\n{command}\n{{ trap - ERR; printf '%s%s\\n' '{MARK}' \"$failed\"; }} 2>&1\n"
+        self._process.stdin.write(script.encode())
+        self._process.stdin.flush()
+        printed = b""
+        until = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while not (found := re.search(rf"{MARK}(1?)\n".encode(), printed)):
+                if not selector.select(max(0, until - time.monotonic())):
+                    raise TimeoutError(printed.decode(errors="replace"))
+                chunk = os.read(self._process.stdout.fileno(), 65536)
+                if not chunk:
+                    raise TimeoutError("the shell has ended: " + printed.decode(errors="replace"))
+                printed += chunk
+        return printed[: found.start()].decode(errors="replace"), not found[1]
+
+    def end(self) -> None:
+        """End the shell with all jobs that it has started."""
+        end_group(self._process)
+
+
+class Terminal:
+    """A node in a terminal of its own: started, and answering."""
+
+    def __init__(self, block: Block, command: str, port: int, folder: Path, environment: dict[str, str]) -> None:
+        self.port = port
+        self._output = folder / f".terminal-{block.line}"
+        self._log = folder / f".terminal-{block.line}.log"
+        # The node takes the place of the shell, so that Ctrl-C reaches it.
+        before, name, after = command.rpartition("bin/coind ")
+        with self._output.open("wb") as output, self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["bash", "-e", "-c", f"{before}exec {name}{after}"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=log,
+                start_new_session=True,
+            )
+        until = time.monotonic() + START_SECONDS_MAX
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > until:
+                said = self.printed() + self._log.read_text(encoding="utf-8", errors="replace")
+                status = self._process.poll()
+                end_group(self._process)
+                raise PageError(block, f"the node doesn't answer (status {status})", said)
+            time.sleep(0.05)
+
+    def printed(self) -> str:
+        """What it has printed so far, without its log."""
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def end(self) -> int | None:
+        """End it by Ctrl-C, as its user does; return its status, None if it had to be killed."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_SECONDS_MAX)
+        status = self._process.poll()
+        end_group(self._process)
+        return status
+
+    def _answers(self) -> bool:
+        try:
+            urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5).close()
+        except HTTPError:
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it has started."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS_MAX if how == signal.SIGTERM else None)
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+
+
+class Reader:
+    """Somebody who follows a page, step by step."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ports = Ports()
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))},
+            "COLUMNS": "160",
+            "NO_COLOR": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        lay_out(folder, self.ports[DEFAULT_PORT])
+        self._shell = Shell(folder, self._environment)
+        self._terminals: list[Terminal] = []
+
+    def follow(self, step: Block | Stop) -> None:
+        """Do what a step of the page says. Raise PageError when something else comes of it."""
+        if isinstance(step, Stop):
+            if not self._terminals:
+                raise PageError(step, "there is no node to end")
+            status = self._terminals.pop().end()
+            if status != 0:
+                raise PageError(step, f"the node ends with status {status}")
+        elif step.name:
+            (self.folder / step.name).write_text(self.ports.put(step.text) + "\n", encoding="utf-8")
+        elif step.is_terminal:
+            self._open(step)
+        elif step.language == "sh":
+            self._type(step)
+        else:
+            self._run_program(step)
+
+    def end(self) -> None:
+        """End whatever runs."""
+        for terminal in self._terminals:
+            terminal.end()
+        self._shell.end()
+
+    def _open(self, block: Block) -> None:
+        """Start a node; one that listens there already is ended first."""
+        command = self.ports.put(block.text)
+        found = ADDRESS.search(command)
+        port = int(found[1] or found[2]) if found else self.ports[DEFAULT_PORT]
+        for terminal in [each for each in self._terminals if each.port == port]:
+            terminal.end()
+            self._terminals.remove(terminal)
+        terminal = Terminal(block, command, port, self.folder, self._environment)
+        self._terminals.append(terminal)
+        if block.seen is not None:
+            self._compare(block, f"{block.seen}\n...", terminal.printed)
+
+    def _type(self, block: Block) -> None:
+        """Type commands into the shell."""
+        lines = logical_lines(block.text)
+        if all(line.seen is None for line in lines):
+            printed, succeeded = self._say(block, block.text)
+            if block.seen is not None:
+                self._compare(block, block.seen, printed)
+            elif not succeeded:
+                raise PageError(block, "a command fails", printed)
+            return
+        for line in lines:
+            printed, succeeded = self._say(block, line.text)
+            if line.seen is not None:
+                self._compare(block, line.seen, printed)
+            elif not succeeded:
+                raise PageError(block, f"a command fails: {line.text}", printed)
+
+    def _run_program(self, block: Block) -> None:
+        """Run a program by the interpreter of its language; where there is no Node.js, its programs are left out."""
+        if block.language == "js" and shutil.which("node") is None:
+            return
+        path = self.folder / f".program-{block.line}.{'mjs' if block.language == 'js' else 'py'}"
+        path.write_text(self.ports.put(block.text), encoding="utf-8")
+        printed, succeeded = self._say(block, f"{'node' if block.language == 'js' else '.venv/bin/python'} {path}")
+        if block.seen is not None:
+            self._compare(block, block.seen, printed)
+        if not succeeded:
+            raise PageError(block, "the program fails", printed)
+
+    def _say(self, block: Block, text: str) -> tuple[str, bool]:
+        try:
+            return self._shell.run(self.ports.put(text))
+        except TimeoutError as error:
+            raise PageError(block, f"no end after {BLOCK_SECONDS_MAX} s", str(error)) from None
+
+    def _compare(self, block: Block, seen: str, printed: str | Callable[[], str]) -> None:
+        """Compare what the page shows with what was printed; what a node prints may come a moment after its first answer."""
+        until = time.monotonic() + PRINT_SECONDS_MAX
+        while True:
+            shown = self.ports.put_back(printed if isinstance(printed, str) else printed())
+            if agrees(seen, shown):
+                return
+            if isinstance(printed, str) or time.monotonic() > until:
+                raise PageError(block, f"one sees something else than\n{seen}", shown)
+            time.sleep(0.05)
+
+
+def lay_out(folder: Path, port: int) -> None:
+    """Make a folder look like a checkout that is set up."""
+    launcher = folder / "bin" / "coind"
+    launcher.parent.mkdir(parents=True)
+    launcher.write_text(LAUNCHER.format(root=ROOT, port=port, python=sys.executable), encoding="utf-8")
+    launcher.chmod(0o755)
+    for name in LINKS:
+        (folder / name).symlink_to(ROOT / name)
+    (folder / ".venv").symlink_to(Path(sys.prefix))
+
+
+@contextlib.contextmanager
+def reader(folder: Path) -> Iterator[Reader]:
+    """Somebody who follows a page in a fresh folder; whatever was started is ended at the end."""
+    following = Reader(folder)
+    try:
+        yield following
+    finally:
+        following.end()

@@ -1,0 +1,69 @@
+"""docs/anvil.md: that it names every option and method of anvil once, and that what it says is here is here."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from rpc.service.method import METHODS
+from tests.conftest import ROOT, read_json
+
+PAGE = (ROOT / "docs" / "anvil.md").read_text(encoding="utf-8")
+ANVIL = read_json(ROOT / "tests" / "docs" / "anvil.json")
+VERDICTS = {"has", "otherwise", "no sense", "missing"}
+COMPARED, _, BEYOND = PAGE.partition("## What anvil doesn't have")
+ROWS = [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in COMPARED.splitlines() if line.startswith("| `")]
+OURS = sorted({word for text in [*(row[-1] for row in ROWS), BEYOND] for word in re.findall(r"`([^`]+)`", text)})
+OUR_METHODS = [word for word in OURS if re.match(r"^\w+_api\.\w+$|^(jsonrpc|rpc)\.\w+$", word)]
+OUR_OPTIONS = [word for word in OURS if word.startswith("--")]
+OUR_COMMANDS = [word for word in OURS if word.startswith("coind ")]
+
+
+@cache
+def help_of(*command: str) -> str:
+    """The help of a command of the program."""
+    words = [sys.executable, "-P", "-m", "node", *command, "--help"]
+    environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_option_and_method_of_anvil_is_named_once() -> None:
+    named = sorted(name for row in ROWS for name in re.findall(r"`([^`]+)`", row[0]))
+    lists = [*ANVIL["options"], *ANVIL["methods"], ANVIL["commands"], ANVIL["routes"]]
+    assert named == sorted(name for names in lists for name in names)
+
+
+def test_every_row_has_a_verdict_and_a_reason() -> None:
+    assert {row[1] for row in ROWS} == VERDICTS
+    assert [row for row in ROWS if len(row) != 3 or len(row[2]) < 5] == []
+
+
+def test_the_page_names_what_was_read() -> None:
+    assert f"version {ANVIL['version']}, commit `{ANVIL['commit']}`" in PAGE
+
+
+@pytest.mark.parametrize("name", OUR_METHODS)
+def test_our_methods_are_there(name: str) -> None:
+    assert name in METHODS
+
+
+def test_every_method_of_dev_api_is_named() -> None:
+    assert sorted(name for name in METHODS if name.startswith("dev_api.") and f"`{name}`" not in PAGE) == []
+
+
+@pytest.mark.parametrize("text", OUR_OPTIONS)
+def test_our_options_are_there(text: str) -> None:
+    assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of("run"))
+
+
+@pytest.mark.parametrize("text", OUR_COMMANDS)
+def test_our_commands_are_there(text: str) -> None:
+    words = text.split()[1:]
+    options = [word for word in words if word.startswith("--")]
+    command = [word for word in words if re.match(r"^[a-z][a-z-]*$", word)]
+    shown = help_of(*command)
+    assert [option for option in options if option not in shown] == []

@@ -1,0 +1,41 @@
+"""The pages for users, each followed from its first command to its last as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.reader import Block, read_page
+from tests.docs.session import reader
+
+PAGES = {"local-chain.md": 30, "test-suites.md": 5, "research.md": 10}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
+    steps = read_page(ROOT / "docs" / page)
+    with reader(tmp_path / "coind") as following:
+        for step in steps:
+            following.follow(step)
+
+
+@pytest.mark.parametrize(("page", "least"), PAGES.items())
+def test_a_page_shows_what_one_sees(page: str, least: int) -> None:
+    blocks = [step for step in read_page(ROOT / "docs" / page) if isinstance(step, Block)]
+    assert len(blocks) >= least
+    assert sum(block.says_what_one_sees for block in blocks) * 2 >= len(blocks)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "anvil.md", "clients.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text)
+    assert [name for name, _ in links if name and not (ROOT / "docs" / name).exists()] == []
+    assert [f"{name}#{anchor}" for name, anchor in links if anchor and anchor not in anchors(ROOT / "docs" / (name or page))] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which browsers find the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE) if page.exists() else []
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
