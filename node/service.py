@@ -4,6 +4,7 @@ from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
 from node.driving.driver import Driver
+from node.known_chains import known_chains
 from rpc.explain.explainer import Explainer
 from rpc.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
@@ -16,9 +17,9 @@ def new_service(
     chain: Chain,
     processor: Processor,
     driver: Driver,
-    explainer: Explainer,
     plugins: tuple[str, ...],
     *,
+    explainer: Explainer | None = None,
     withheld: str = "",
     observe: Observe = unobserved,
     stopwatch: Stopwatch = perf_counter,
@@ -39,5 +40,5 @@ def new_service(
         chain=chain,
         processor=processor,
         driver=driver,
-        explainer=explainer,
+        explainer=explainer or Explainer(chain, lambda: driver.clock() / 1000, known_chains),
     )
