@@ -10,8 +10,10 @@ import trio
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessage
 
+from node.clock import ChainClock
+from node.driving.driver import Driver
 from node.processor import Processor
-from node.service import new_service
+from rpc.explain.explainer import Explainer
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 from rpc.service.envelope import Service
@@ -31,11 +33,18 @@ class Pushing:
     def __init__(self) -> None:
         self.chain: Chain = dev_chain()
         self.hub = Hub(self.chain, trio_clock)
-        self.processor = Processor(self.chain, clock=trio_clock)
-        self.processor.on_pushed.append(self.hub.pushed)
-        plain = new_service(self.chain, self.processor, (), trio_clock)
+        self.processor = Processor(self.chain, clock=ChainClock(trio_clock))
+        explainer = Explainer(self.chain, trio.current_time)
+        explainer.on_refused.append(self.hub.refused)
         self.service = Service(
-            watched(METHODS.values()), wire=plain.wire, plugins=(), state=self.chain.state, chain=self.chain, processor=self.processor
+            watched(METHODS.values()),
+            wire=self.chain.state.wire,
+            plugins=(),
+            state=self.chain.state,
+            chain=self.chain,
+            processor=self.processor,
+            driver=Driver(self.chain, ChainClock(trio_clock)),
+            explainer=explainer,
         )
         self.port = 0
 
