@@ -17,7 +17,6 @@ from multiprocessing.queues import Queue
 from threading import Event, Thread
 from typing import Any
 
-import structlog
 import trio
 
 from bench.clients import HttpClient
@@ -28,6 +27,7 @@ from node.driving.producer import Producer
 from node.memory import keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.service import new_service
+from rpc.log import ROOT
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
 from state.chain.chain import Move
@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--blocks", type=int, default=BLOCKS)
     options = parser.parse_args()
     tune_collector()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    logging.getLogger(ROOT).setLevel(logging.WARNING)
     site = filled(options.accounts)
     # The node's time goes on from the head block.
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000

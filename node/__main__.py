@@ -81,9 +81,9 @@ def has_only(error: BaseException, kind: type[BaseException]) -> bool:
 def report(error: BaseException) -> None:
     """Write the traceback to the log; where even that can't be loaded, as it is."""
     try:
-        import structlog
+        from rpc.log import Log
 
-        structlog.get_logger("node").critical("internal error", exc_info=error)
+        Log("node").critical("internal error", exc_info=error)
     except Exception:
         traceback.print_exception(error)
 

@@ -1,49 +1,198 @@
-"""The text that a started node prints: where it answers, and on chains for development the accounts with their keys."""
+"""What a started node says: the banner, with where it answers, how clients reach it, and the accounts of a chain for development;
+and the file that tells programs the same. It must not know how requests are answered.
+"""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
 
+from msgspec import Struct
+
+from node.failures import NodeError
 from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec, GenesisAccount
 
-KEY_LENGTH = 51
+ROLES = ("owner", "active", "posting", "memo")
+WIDTH_MAX = 80
+SHOWN_MAX = 10  # accounts; more only with all their keys
+KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows
+
+Pairs = Iterator[tuple[str, str]]
 
 
-def show_banner(spec: ChainSpec, addresses: list[str], *, is_producing: bool, out: TextIO | None = None) -> None:
-    """Print the banner: a table on a terminal, plain lines elsewhere. A node runs on when nobody can read it."""
-    out = out or sys.stdout
-    try:
-        write_banner(spec, addresses, is_producing, out)
-    except OSError:
-        # What is left in the buffer would fail once more at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
+class Announcer(Struct, frozen=True):
+    """Says that a node answers: on stdout, and in a file. As a context manager it takes the file away before the start and at the end."""
+
+    ready_file: Path | None = None
+    shows_keys: bool = False
+    is_quiet: bool = False
+
+    def __enter__(self) -> None:
+        """Remove the file of a node that was killed: whoever waits for it must not find that one."""
+        if self.ready_file is not None:
+            try:
+                self.ready_file.unlink(missing_ok=True)
+            except OSError as error:
+                raise self._error(error) from None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Remove the file, unless another node has put its own there since."""
+        if self.ready_file is not None:
+            try:
+                if json.loads(self.ready_file.read_bytes())["pid"] == os.getpid():
+                    self.ready_file.unlink()
+            except (OSError, ValueError, LookupError, TypeError):
+                pass  # it is gone, or not ours
+
+    def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
+        """Say that requests are answered at these addresses; `blocks` is the mode in which blocks are produced, "" if none are.
+
+        A node runs on when nobody can read it.
+        """
+        out = out or sys.stdout
+        if not self.is_quiet:
+            try:
+                write_banner(spec, addresses, blocks, out, shows_keys=self.shows_keys)
+            except OSError:
+                # What is left in the buffer would fail once more at the end of the process.
+                os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
+        if self.ready_file is not None:
+            ready = {"address": addresses[0], "chain": spec.name, "chain_id": spec.chain_id.hex(), "pid": os.getpid()}
+            self._write(self.ready_file, ready)
+
+    def _write(self, path: Path, ready: dict[str, Any]) -> None:
+        """Write the file in one step: whoever sees it sees all of it."""
+        passing = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            passing.write_text(json.dumps(ready) + "\n", "utf-8")
+            passing.replace(path)
+        except OSError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: OSError) -> NodeError:
+        return NodeError(f"--ready-file {self.ready_file}: {error.strerror}; name a file in a folder that can be written to")
 
 
-def write_banner(spec: ChainSpec, addresses: list[str], is_producing: bool, out: TextIO) -> None:
-    """Write the banner to a file."""
-    pairs = list(facts(spec, addresses, is_producing))
-    accounts = [(account.name, holdings(spec, account), active_key(account)) for account in spec.genesis.accounts if account.password]
-    if out.isatty():
-        show_tables(out, pairs, accounts)
+def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:
+    """Write the banner: with bold names on a terminal, plain lines elsewhere. No line but a command is wider than WIDTH_MAX."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if is_coloured(out) else ("", "")
+    if not out.isatty():
+        for line in plain_lines(spec, addresses, blocks, shows_keys):
+            out.write(line + "\n")
     else:
-        for name, text in pairs:
-            out.write(f"{name}: {text}\n")
-        for row in accounts:
-            out.write("account {}: {}, active key {}\n".format(*row))
-    out.write("Ctrl-C stops it.\n")
+        for title, lines in parts(spec, addresses, blocks, shows_keys):
+            out.write(f"{bold}{title}{plain}\n" if title else "")
+            for line in lines:
+                out.write(line + "\n")
+            out.write("\n")
+    out.write("Ctrl-C stops it.\n" + ("\n" if out.isatty() else ""))
     out.flush()
 
 
-def facts(spec: ChainSpec, addresses: list[str], is_producing: bool) -> Iterator[tuple[str, str]]:
+def is_coloured(out: TextIO) -> bool:
+    """Return whether bold text can be shown."""
+    return out.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
+    """Yield the lines for programs, each with a name, a colon and a value."""
+    for name, text in facts(spec, addresses, blocks):
+        yield f"{name}: {text}"
+    for account in funded(spec):
+        yield f"account {account.name}: {holdings(spec, account)}, active key {private_key(account, 'active')}"
+        if shows_keys:
+            for role in ROLES:
+                yield f"key {account.name} {role}: {private_key(account, role)}"
+
+
+def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield titles and lines of the parts of the banner for people."""
+    yield "", [f"{name:<12}{text}" for name, text in facts(spec, addresses, blocks)]
+    for name, lines in clients(spec, addresses[0]):
+        yield name, lines
+    accounts = funded(spec)
+    if not accounts:
+        return
+    held = {holdings(spec, account) for account in accounts}
+    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 else []
+    for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
+        if len(held) > 1:
+            lines.append(f"  {account.name} holds {holdings(spec, account)}.")
+        for role in ROLES if shows_keys else ("active",):
+            lines.append(f"  {account.name:<17}{role:<8} {private_key(account, role)}")
+    left_out = len(accounts) - SHOWN_MAX
+    if left_out > 0 and not shows_keys:
+        lines.append(f"  and {left_out:,} more; --show-keys shows all of them, with the keys of all roles")
+    yield "Accounts and their private keys", lines
+
+
+def facts(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
     """Yield the names and values of the banner's first part."""
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
     yield "key prefix", spec.key_prefix
     yield "address", ", ".join(addresses)
-    yield "blocks", "produced every 3 s" if is_producing else "none produced"
+    yield "blocks", how_produced(blocks) if blocks else "none produced"
     yield "pages", "/health, /metrics"
+
+
+def how_produced(mode: str) -> str:
+    """Return a mode of producing blocks in words."""
+    kind, _, seconds = mode.partition(":")
+    return {
+        "interval": f"produced every {seconds or 3} s",
+        "instant": "produced at once, one for each transaction",
+        "manual": "produced when asked: coind dev mine",
+        "mixed": f"produced at once with each transaction, and every {seconds} s",
+    }[kind]
+
+
+def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield how to reach the node with some clients; each part works as it stands, without an indent (docs/clients.md)."""
+    where = address.removeprefix("http://")
+    yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
+    keys = [private_key(account, "active") for account in funded(spec)[:1]]
+    chain_id = spec.chain_id.hex()
+    symbols = [(13, spec.debt_symbol, 3), (21, spec.coin_symbol, 3), (37, spec.vests_symbol, 6)]
+    yield (
+        "beem",
+        [
+            "from beem import Steem",
+            f'chain_id = "{chain_id}"',
+            f'DEV = {{"chain_id": chain_id, "min_version": "0.0.0", "prefix": "{spec.key_prefix}"}}',
+            'DEV["chain_assets"] = [',
+            *[
+                f'  {{"asset": "@@0000000{nai}", "symbol": "{name}", "precision": {places}, "id": {index}}},'
+                for index, (nai, name, places) in enumerate(symbols)
+            ],
+            "]",
+            f'steem = Steem(node="{address}", custom_chains={{"{spec.coin_symbol}": DEV}},',
+            f"  keys={json.dumps(keys)})",
+        ],
+    )
+    # dsteem itself refuses amounts in symbols that it doesn't know.
+    unknown = [name for _, name, _ in symbols if name not in KNOWN_SYMBOLS]
+    refused = [f"// dsteem refuses amounts in {' and '.join(unknown)}: a chain with TESTS is dev-tests"] if unknown else []
+    yield (
+        "dsteem",
+        [
+            *refused,
+            'const dsteem = require("dsteem")',
+            f'const client = new dsteem.Client("{address}", {{',
+            f'  addressPrefix: "{spec.key_prefix}",',
+            f'  chainId: "{chain_id}",',
+            "})",
+        ],
+    )
+
+
+def funded(spec: ChainSpec) -> list[GenesisAccount]:
+    """Return the accounts whose keys are known."""
+    return [account for account in spec.genesis.accounts if account.password]
 
 
 def holdings(spec: ChainSpec, account: GenesisAccount) -> str:
@@ -57,30 +206,6 @@ def amount(satoshis: int) -> str:
     return f"{satoshis // 1000}.{satoshis % 1000:03}"
 
 
-def active_key(account: GenesisAccount) -> str:
-    """Return an account's private active key in wallet import format."""
-    return wif_from_secret(derive_secret(account.name, "active", account.password))
-
-
-def show_tables(out: TextIO, pairs: list[tuple[str, str]], accounts: list[tuple[str, str, str]]) -> None:
-    """Print the banner for a terminal; rich is loaded only then."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=out, highlight=False)
-    grid = Table.grid(padding=(0, 2))
-    for name, text in pairs:
-        grid.add_row(f"[bold]{name}", text)
-    console.print(grid)
-    # A key must stay on one line to be copied. The holdings get the width that is left, or a line of their own when all accounts
-    # have the same.
-    held = {account[1] for account in accounts}
-    table = Table("account", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("private active key", no_wrap=True, min_width=KEY_LENGTH)
-    if len(held) > 1:
-        table.add_column("holds")
-    for name, holds, key in accounts:
-        table.add_row(name, key, *([holds] if len(held) > 1 else []))
-    if accounts:
-        texts = [f"Each of them holds {holds}." for holds in held] if len(held) == 1 else []
-        console.print("", table, *texts, "", sep="\n")
+def private_key(account: GenesisAccount, role: str) -> str:
+    """Return an account's private key of a role in wallet import format."""
+    return wif_from_secret(derive_secret(account.name, role, account.password))

@@ -35,9 +35,14 @@ class ChainClock:
             self.lead_ms += behind
         return self._base() + self.lead_ms
 
+    def machine(self) -> int:
+        """Return the time of the other clock."""
+        return self._base()
+
     def reach(self, time_ms: int) -> None:
         """Make it at least so late, now and from now on."""
         self._reached_ms = max(self._reached_ms, time_ms)
+        self()
 
     def start(self) -> None:
         """Show the other clock's time again, or the one that was given as the start."""

@@ -4,14 +4,14 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-import structlog
 import trio
 
 from node.failures import NodeError
+from rpc.log import Log
 
 Failure = TypeVar("Failure", bound=BaseException)
 
-_log = structlog.get_logger("node")
+_log = Log("node")
 
 
 class Stoppable(Protocol):

@@ -1,20 +1,22 @@
-"""The node's log on stderr: coloured text on a terminal, JSON lines elsewhere. It must not know who logs.
+"""The node's log on stderr: for people on a terminal (node/terminal.py), JSON lines elsewhere. It must not know who logs.
 
 Neither a flood nor a reader who stopped reading may stop the node: of each kind of line only so many are written in a second, and a line
 that nobody takes is lost.
 """
 
+import json
 import logging
 import os
 import select
 import sys
 import time
-from collections.abc import Callable, MutableMapping
+import traceback
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, Literal
 
-import structlog
-
-from node.failures import on_one_line
+from node.terminal import Terminal
+from rpc.log import ROOT
 
 LINES_PER_SECOND_MAX = 20  # of each kind
 KINDS_MAX = 1000
@@ -22,16 +24,13 @@ KINDS_MAX = 1000
 PIECE_SIZE = 4096
 READER_MILLISECONDS_MAX = 100
 
-FIRST = ("timestamp", "level", "event")
-
 Level = Literal["debug", "info", "warning", "error"]
-Event = MutableMapping[str, Any]
 
 
 class Lines:
     """The lines of the log on their way to a file: `write` never fails, and waits a moment at most. `lost` counts lost lines.
 
-    It is what structlog calls a logger and what the standard library's logging calls a stream.
+    It is what the standard library's logging calls a stream.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -54,12 +53,6 @@ class Lines:
 
     def flush(self) -> None:
         """Do nothing: nothing is held back."""
-
-    def msg(self, message: str) -> None:
-        """Write a line."""
-        self.write(message + "\n")
-
-    debug = info = warning = error = critical = msg
 
     def _is_ready(self) -> bool:
         """Return whether something can be written, after a short wait. A reader that was waited for in vain gets no second wait."""
@@ -89,68 +82,73 @@ class Limit:
             self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
         return None
 
-    def __call__(self, logger: object, method: str, event: Event) -> Event:
-        """Pass or drop a line, as a processor of structlog. Its kind is the text of the event, which is a constant in the code."""
-        suppressed = self.take(str(event["event"]))
-        if suppressed is None:
-            raise structlog.DropEvent
-        if suppressed:
-            event["suppressed"] = suppressed
-        return event
-
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line passes, as a filter of the standard library's logging. Its kind is the logger's name."""
-        return self.take(record.name) is not None
+        """Return whether a line passes, as a filter of the standard library's logging, and note in it how many before it did not.
+
+        The kind of a line of ours is its text, which is a constant in the code; that of a library's is the name of its logger.
+        """
+        suppressed = self.take(record.msg if is_ours(record) else record.name)
+        if suppressed:
+            record.suppressed = suppressed
+        return suppressed is not None
 
 
-def configure_logs(level: Level = "info") -> None:
-    """Set up structlog, and route the standard library's logging, which libraries use, through it."""
+class JsonLines(logging.Formatter):
+    """Writes each record as a JSON object in a line of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        event: dict[str, Any] = {
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **values_of(record),
+        }
+        if record.exc_info:
+            event["exception"] = "".join(traceback.format_exception(record.exc_info[1])).rstrip("\n")
+        return json.dumps(event, ensure_ascii=False, default=repr) + "\n"
+
+
+def is_ours(record: logging.LogRecord) -> bool:
+    """Return whether a record comes from this program and not from a library."""
+    return record.name.startswith(ROOT)
+
+
+def values_of(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the values of a record: its own, and how many lines of its kind were suppressed before it."""
+    suppressed = getattr(record, "suppressed", 0)
+    return {**getattr(record, "values", {}), **({"suppressed": suppressed} if suppressed else {})}
+
+
+def configure_logs(level: Level = "info", *, is_json: bool | None = None) -> None:
+    """Send all lines to stderr, those of libraries, too: as JSON, for people, or by default as stderr is a terminal or not."""
     lines = Lines(sys.stderr.fileno())
     limit = Limit()
-    for_people = sys.stderr.isatty()
-    time_format = "%H:%M:%S" if for_people else "iso"
-    first: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt=time_format, utc=not for_people)]
-    last: list[Any] = [printable, console()] if for_people else [structlog.processors.format_exc_info, leading_members, json_renderer()]
-    structlog.configure(
-        processors=[limit, *first, *last],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: lines,
-        # Otherwise each logger would keep the level of its first line, which may come before the options are read.
-        cache_logger_on_first_use=False,
-    )
+    for_people = sys.stderr.isatty() if is_json is None else not is_json
+    writer = Terminal(values_of, is_verbose=level == "debug") if for_people else JsonLines()
     handler = logging.StreamHandler(lines)
+    handler.terminator = ""
     handler.addFilter(limit.filter)
-    without_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[without_meta, *last], foreign_pre_chain=first))
-    logging.basicConfig(handlers=[handler], level=max(logging.WARNING, getattr(logging, level.upper())), force=True)
+    handler.setFormatter(writer)
+    number = getattr(logging, level.upper())
+    logging.basicConfig(handlers=[handler], level=max(logging.WARNING, number), force=True)
+    logging.getLogger(ROOT).setLevel(number)
 
 
 def lines_lost() -> int:
     """Return the number of lines that could not be written."""
-    logger = structlog.get_config()["logger_factory"]()
-    return logger.lost if isinstance(logger, Lines) else 0
+    return sum(handler.stream.lost for handler in our_handlers())
 
 
-def json_renderer() -> Any:
-    """Return a processor that writes an event as a JSON object in one line."""
-    return structlog.processors.JSONRenderer(ensure_ascii=False)
+def end_of_lines() -> None:
+    """End a line that is still being updated, before something else is written on the terminal."""
+    for handler in our_handlers():
+        if isinstance(handler.formatter, Terminal):
+            handler.stream.write(handler.formatter.end())
 
 
-def leading_members(logger: object, method: str, event: Event) -> Event:
-    """Put the members that every line has before the others."""
-    return {key: event.pop(key) for key in FIRST if key in event} | dict(event)
-
-
-def console() -> Any:
-    """Return a processor that writes an event for people. Tracebacks are plain: rich ones show the values of variables, keys among them."""
-    return structlog.dev.ConsoleRenderer(
-        sort_keys=False, pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback
-    )
-
-
-def printable(logger: object, method: str, event: Event) -> Event:
-    """Escape what a terminal would take as a command: a value may come from outside."""
-    for key, value in event.items():
-        if isinstance(value, str) and key != "exception":
-            event[key] = on_one_line(value)
-    return event
+def our_handlers() -> Iterator[logging.StreamHandler[Lines]]:
+    """Yield the handler that `configure_logs` has set, if it has."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, Lines):
+            yield handler

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-import structlog
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.banner import show_banner
+from node.banner import Announcer
 from node.clock import ChainClock, Clock, Patience, system_clock
 from node.descriptors import room_for_connections
 from node.driving.driver import Driver
@@ -22,6 +21,7 @@ from node.driving.modes import BlockMode, Leap
 from node.driving.producer import Producer
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
+from node.known_chains import known_chains
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
@@ -42,6 +42,9 @@ from node.watch.health import Parts, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
+from rpc.explain.explainer import Explainer
+from rpc.log import Log
+from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
@@ -66,7 +69,7 @@ BREACH_ADVICE = "With --data the blocks are kept; please report it with them (co
 
 Transport = Callable[..., Awaitable[None]]
 
-_log = structlog.get_logger("node")
+_log = Log("node")
 
 
 class Address(Struct, frozen=True):
@@ -104,6 +107,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
     disk: Disk = SystemDisk()
     transport: Transport = serve  # how requests arrive; called like `serve`
+    announcer: Announcer = Announcer()  # says that the node answers
 
 
 class Site:
@@ -312,6 +316,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         counters.sync_seconds.add(trio.current_time() - start)
 
     processor = Processor(site.chain, log=log, clock=site.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    # Before the counters: nobody needs a line of the log for each of the first blocks.
+    start_at_present(site, processor, folder)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     parts = Parts(
@@ -327,7 +333,6 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
         site.chain.on_edited.append(partial(write_edit, folder, processor))
-    start_at_present(site, processor, folder)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
@@ -342,7 +347,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
-        show_banner(settings.spec, addresses, is_producing=settings.is_producing)
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await site.stop.wait()
@@ -378,11 +383,15 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed)
+    push = Hub(site.chain, site.clock)
+    explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
+    explainer.on_refused.append(push.refused)
     service = new_service(
         site.chain,
         parts.processor,
         site.driver,
         settings.plugins,
+        explainer=explainer,
         withheld=access.withheld,
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,
@@ -398,6 +407,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
             where.host,
             where.port,
             pages=pages,
+            push=push,
             shutdown=site.stop.wait,
             access=access,
             is_http2=settings.is_http2,

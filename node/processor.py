@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import structlog
 import trio
 from msgspec import Struct
 
@@ -19,6 +18,7 @@ from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
+from rpc.log import Log
 from rpc.processor import Inclusion, Result
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain, Move
@@ -36,7 +36,7 @@ TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 BEFORE_ANSWERS = SyncPolicy()
 LOST = "the transaction is gone: the chain was taken back to an earlier moment, or what waited for a block was dropped"
 
-_log = structlog.get_logger("processor")
+_log = Log("processor")
 
 
 class _Job(Struct, eq=False):
@@ -250,7 +250,7 @@ class Processor:
         except ChainError as error:
             for listener in self.on_pushed:
                 listener(item, error)
-            raise PushFailed(error) from error
+            raise PushFailed(error, item if isinstance(item, SignedTransaction) else None) from error
         for listener in self.on_pushed:
             listener(item, None)
 

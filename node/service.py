@@ -4,6 +4,8 @@ from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
 from node.driving.driver import Driver
+from node.known_chains import known_chains
+from rpc.explain.explainer import Explainer
 from rpc.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
@@ -17,6 +19,7 @@ def new_service(
     driver: Driver,
     plugins: tuple[str, ...],
     *,
+    explainer: Explainer | None = None,
     withheld: str = "",
     observe: Observe = unobserved,
     stopwatch: Stopwatch = perf_counter,
@@ -37,4 +40,5 @@ def new_service(
         chain=chain,
         processor=processor,
         driver=driver,
+        explainer=explainer or Explainer(chain, lambda: driver.clock() / 1000, known_chains),
     )

@@ -33,7 +33,7 @@ Table = dict[str, Any]
 Layers = list[tuple[Path, Table]]
 
 
-class SpecError(Exception):
+class SpecError(NodeError):
     """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:

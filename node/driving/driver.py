@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import structlog
 
 from node.clock import ChainClock
 from node.driving.modes import BlockMode, Leap, block_mode
@@ -19,6 +18,7 @@ from node.snapshots.dumps import dump, load
 from node.storage.disk import Disk, SystemDisk
 from node.storage.edits import EditLog
 from node.version import version
+from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.checkpoints import Checkpoint
 from state.chain.debug import GENERATED_TIME_MAX, require_bounded
@@ -33,7 +33,7 @@ from state.protocol.values.text import time_text
 SYSTEM = SystemDisk()
 LEAPS = ("missed", "produced")
 
-_log = structlog.get_logger("driver")
+_log = Log("driver")
 
 
 class Driver:

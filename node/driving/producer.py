@@ -9,12 +9,12 @@ import enum
 import math
 from functools import partial
 
-import structlog
 import trio
 from msgspec import Struct
 
 from node.driving.driver import Driver
 from node.processor import Processor
+from rpc.log import Log
 from state.chain.chain import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
@@ -27,7 +27,7 @@ IDLE = {"instant": "when a transaction is accepted", "manual": "when asked"}
 SLOTS_COUNTED = 128  # slots that participation is counted over
 SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
 
-_log = structlog.get_logger("producer")
+_log = Log("producer")
 
 
 class Outcome(enum.Enum):
@@ -85,12 +85,12 @@ class Producer:
         self._reason = ""  # of the last failure
         self._missed = 0  # own slots without a block since the last one with
         self._missed_why = ""
-        self._looked = self._clock()
+        self._looked = self._clock.machine()
         self._is_in_trouble = False
 
     async def run(self) -> None:
         """Produce until cancelled."""
-        self._looked = self._clock()
+        self._looked = self._clock.machine()
         self._driver.on_mode.append(self._begin_mode)
         self._processor.chain.on_moved.append(self._moved)
         self._begin_mode()
@@ -105,7 +105,7 @@ class Producer:
 
     def _begin_mode(self) -> None:
         """Wait anew, as the driver's mode says."""
-        self._missed, self._looked = 0, self._clock()
+        self._missed, self._looked = 0, self._clock.machine()
         self._due = trio.current_time() + self._driver.mode.seconds
         self._mode_changed.set()
 
@@ -127,7 +127,7 @@ class Producer:
         """Count a slot by its outcome; log a missed one, and the beginning and the end of trouble."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
-        self._looked = self._clock()
+        self._looked = self._clock.machine()
         if outcome is Outcome.PRODUCED:
             self._missed = 0
         elif outcome in WORDS and (outcome is not Outcome.NO_PRIVATE_KEY or not self.has_turns()):
@@ -158,7 +158,7 @@ class Producer:
             return f"the head, which is from elsewhere, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
         if self._missed > SLOTS_MISSED_MAX:
             return self._missed_why
-        idle = now - self._looked // 1000
+        idle = (self._clock.machine() - self._looked) // 1000
         if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             return f"a block is being made for {idle} s already"
         return ""

@@ -18,7 +18,6 @@ from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
-import zstandard
 from msgspec import Struct
 
 from node.failures import FileError, Status
@@ -78,6 +77,8 @@ class Writer:
     def __init__(self, file: File) -> None:
         self._file = file
         self._sections: list[Section] = []
+        import zstandard
+
         self._packer = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
         self._start = START.pack(MAGIC, VERSION, 0)
         file.write(self._start, 0)
@@ -161,6 +162,8 @@ class Snapshot:
             progress(section.size)
 
     def _unpacked(self, name: str, data: bytes) -> Iterator[bytes]:
+        import zstandard
+
         unpacker, at = zstandard.ZstdDecompressor(), 0
         while at < len(data):
             try:

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import structlog
 from msgspec import Struct
 
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.version import version
+from rpc.log import Log
 from state.chain.chain import Chain
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
 from state.store.columns import Unreadable
@@ -28,7 +28,7 @@ BLOCKS_PER_CHUNK = 1000
 ROOM_BYTES_MIN = 1 << 26  # that stay free on the disk when a snapshot has been written
 
 _NAME = re.compile(r"[0-9]{10}-[0-9a-f]{40}\.snapshot")
-_log = structlog.get_logger("snapshots")
+_log = Log("snapshots")
 
 
 def folder_of(data: Path) -> Path:

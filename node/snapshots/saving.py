@@ -3,20 +3,20 @@
 import time
 from pathlib import Path
 
-import structlog
 import trio
 
 from node.snapshots.child import Child, ChildFailed
 from node.snapshots.file import SnapshotError
 from node.snapshots.folder import folder_of, remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
+from rpc.log import Log
 from state.chain.chain import Chain, Move
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1
 RETRY_SECONDS = 300  # after a failure, since its cause, such as a full disk, may last
 
-_log = structlog.get_logger("snapshots")
+_log = Log("snapshots")
 
 
 class Saver:

@@ -3,7 +3,6 @@
 import gc
 import time
 
-import structlog
 import trio
 from msgspec import MsgspecError
 
@@ -12,10 +11,11 @@ from node.memory import keep_what_is_loaded
 from node.snapshots.folder import Loaded, folder_of, newest_good
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk
+from rpc.log import Log
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 
-_log = structlog.get_logger("snapshots")
+_log = Log("snapshots")
 
 
 def start_from_snapshot(chain: Chain, folder: DataFolder, disk: Disk) -> Loaded | None:

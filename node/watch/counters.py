@@ -9,12 +9,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
-import structlog
-
 from node.clock import Clock
+from rpc.log import Log
 from rpc.service.refusal import InvalidParameters, InvalidRequest
 from state.chain.chain import Chain, Move
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, fill
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
@@ -26,7 +25,7 @@ INTERNAL_ERROR = "internal_error"
 
 Refusal = tuple[str, str]  # what was refused, and the class of the refusal
 
-_log = structlog.get_logger("chain")
+_log = Log("chain")
 
 
 class Durations:
@@ -95,8 +94,12 @@ class Counters:
             _log.info("transaction refused", id=item.id.hex(), operation=operation, **self._words(error))
 
     def _words(self, error: Exception) -> dict[str, str]:
-        text = self._chain.state.spec.spell(error.format) if isinstance(error, ChainError) else ""
-        return {"reason": reason_of(error), "why": text[:REASON_SIZE_MAX]}
+        words = {"reason": reason_of(error), "why": "", "message": ""}
+        if isinstance(error, ChainError):
+            spell = self._chain.state.spec.spell
+            words["why"] = spell(error.format)[:REASON_SIZE_MAX]
+            words["message"] = fill(spell(error.text or error.condition), error.values, spell)[:REASON_SIZE_MAX]
+        return words
 
     # -------------------------------------------------------------- blocks
 
@@ -105,7 +108,8 @@ class Counters:
 
     def _moved(self, move: Move) -> None:
         seconds = time.perf_counter() - self._began
-        self.block_seconds.add(seconds)
+        if move.applied:
+            self.block_seconds.add(seconds)
         # The first block of a chain has all slots since its genesis before it.
         missed, self._missed = self._missed, self._missed_before()
         self.slots_missed += 0 if missed is None or self._missed is None else max(0, self._missed - missed)

@@ -6,15 +6,15 @@ ends with everything on the disk that it has answered for (docs/reliability.md).
 
 from pathlib import Path
 
-import structlog
 import trio
 
 from node.storage.disk import Disk
+from rpc.log import Log
 
 SECONDS = 10
 FREE_SIZE_WARNED = 1_000_000_000
 
-_log = structlog.get_logger("disk")
+_log = Log("disk")
 
 
 class Room:

@@ -11,9 +11,11 @@ from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-import structlog
 from msgspec import Struct
 
+from rpc.explain.explainer import Explainer
+from rpc.log import Log
+from rpc.service.arguments import LEGACY
 from rpc.service.describe.signature import signature
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_json
@@ -40,7 +42,7 @@ from rpc.service.refusal import (
 from rpc.service.switches import hint
 from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
-from state.protocol.transaction import Wire
+from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
@@ -48,16 +50,22 @@ REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
+NO_SESSION = "this needs a WebSocket"
+# The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
+# numbers of the others (`get_api_by_name`).
+NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 
 Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
+# Whether a caller has local rights, and whether it has a session.
+Rights = tuple[bool, bool]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
 NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_REQUEST = InvalidRequest()
 _encode = msgspec.json.Encoder().encode
-_log = structlog.get_logger("rpc")
+_log = Log("rpc")
 
 
 def unobserved(name: str, seconds: float, error: Exception | None) -> None:
@@ -71,6 +79,7 @@ class Bound(Struct, frozen=True):
     call: Call
     waits: bool
     needs_local: bool
+    needs_session: bool
     name: str
 
 
@@ -92,10 +101,11 @@ class Service:
         stopwatch: Stopwatch = time.perf_counter,
         withheld: str = "",
         observe: Observe = unobserved,
+        explainer: Explainer | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
-        self._observe = observe
+        self._observe, self._explainer = observe, explainer
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -109,14 +119,21 @@ class Service:
             elif withheld and method.loopback_only:
                 self._withheld[path] = withheld
             elif enabled:
-                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, **context})
-                served[path] = Bound(method, call, method.waits, needs_local, method.name)
+                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
+                served[path] = Bound(method, call, method.waits, needs_local, method.needs_session, method.name)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, method.name)
+                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, False, method.name)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served = served
-        self._groups = {True: _groups(served.values()), False: _groups(b for b in served.values() if not b.method.loopback_only)}
+        # What a caller can know of: by local rights, and by whether it has a session.
+        self._groups = {
+            (local, in_session): _groups(
+                b for b in served.values() if (local or not b.method.loopback_only) and (in_session or not b.needs_session)
+            )
+            for local in (False, True)
+            for in_session in (False, True)
+        }
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
     # -------------------------------------------------------------- what jsonrpc.* shows
@@ -131,7 +148,7 @@ class Service:
         parts = name.split(".")
         require(len(parts) == 2, "Invalid method name", condition="v.size() == 2")
         group, method = parts
-        groups = self._groups[True]
+        groups = self._groups[True, True]
         missing = "Method ${api}.${method} does not exist"
         require(group in groups, missing + ".", condition="api_itr != _method_sigs.end()", api=group, method=method)
         require(method in groups[group], missing, condition="method_itr != api_itr->second.end()", api=group, method=method)
@@ -139,15 +156,19 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
-    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
-        """Return `answer`, once it is this request's turn among all others."""
-        return await self._turns.take(partial(self.answer, body, local, why_not_local))
+    async def in_turn(self, work: Callable[[], bytes]) -> bytes:
+        """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
+        return await self._turns.take(work)
 
-    def answer(self, body: bytes, local: bool = False, why_not_local: str = "") -> Reply:
+    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
+        """Return `answer`, once it is this request's turn among all others."""
+        return await self._turns.take(partial(self.answer, body, local, why_not_local, session))
+
+    def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
         `local`: the request comes from a program on this machine, which may call every method;
-        `why_not_local` tells the others why they may not.
+        `why_not_local` tells the others why they may not. `session` is that of a WebSocket.
         """
         try:
             request = read_json(body, local)
@@ -158,16 +179,16 @@ class Service:
             self._observe("", 0.0, error)
             return self._bug(None, error, body)
         if type(request) is not list:
-            return self._one(request, local, why_not_local)
+            return self._one(request, local, why_not_local, session)
         if not request:
             return self._malformed(None, SERVER_ERROR, "Array is invalid")
-        return self._batch(request, local, why_not_local)
+        return self._batch(request, local, why_not_local, session)
 
-    async def _batch(self, requests: list[Any], local: bool, why_not_local: str) -> bytes:
+    async def _batch(self, requests: list[Any], local: bool, why_not_local: str, session: Any) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
-            reply = await self._turns.take(partial(self._one, request, local, why_not_local))
+            reply = await self._turns.take(partial(self._one, request, local, why_not_local, session))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -177,7 +198,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool, why_not_local: str) -> Reply:
+    def _one(self, request: Any, local: bool, why_not_local: str, session: Any) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -205,18 +226,25 @@ class Service:
             except ChainError as error:
                 self._observe("", 0.0, error)
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
+            if session is not None and path[0] in NUMBERED_GROUPS:
+                path = NUMBERED_GROUPS[path[0]], path[1]
         bound = self._served.get(path)
+        in_session = session is not None
         if bound is None:
-            return self._not_found(request_id, path, local)
+            return self._not_found(request_id, path, (local, in_session))
         if bound.needs_local and not local:
-            hidden = not_found(path, self._groups[False])
-            self._observe(bound.name, 0.0, hidden)
-            return self._refused_with_hint(request_id, hidden, DISPATCH_ERROR, why_not_local)
+            return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), why_not_local)
+        if bound.needs_session and not in_session:
+            return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
+        return self._call(bound, (params, session) if bound.needs_session else (params,), request_id, request)
+
+    def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> Reply:
+        """Return the answer of a method; `given` are its params, and the session if it works on that."""
         if bound.waits:
-            return self._wait(bound, params, request_id, request)
+            return self._wait(bound, given, request_id, request)
         start = self._stopwatch()
         try:
-            reply = _result(request_id, bound.call(params))
+            reply = _result(request_id, bound.call(*given))
         except Exception as error:
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
@@ -224,11 +252,11 @@ class Service:
             self._observe(bound.name, self._stopwatch() - start, None)
         return reply
 
-    async def _wait(self, bound: Bound, params: Any, request_id: int | str | None, request: Any) -> bytes:
+    async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
         start = self._stopwatch()
         try:
-            reply = _result(request_id, await bound.call(params))
+            reply = _result(request_id, await bound.call(*given))
         except Exception as error:
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
@@ -241,7 +269,8 @@ class Service:
     def _failed(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
         """Return the answer to a call that raised."""
         if isinstance(error, PushFailed):
-            return self._refused(request_id, error.error, SERVER_ERROR)
+            said = error_object(error.error, SERVER_ERROR, self.wire, self.clock)
+            return self._explained(request_id, said, error.error, request, error.transaction)
         if isinstance(error, InvalidParameters):
             return _error(request_id, invalid_parameters(error))
         if isinstance(error, NotServed):
@@ -249,12 +278,44 @@ class Service:
         if isinstance(error, NotEnabled):
             return self._hinted(request_id, error.error, CALL_ERROR, error.plugins)
         if isinstance(error, ChainError):
-            return self._refused(request_id, error, code_of(error, CALL_ERROR))
+            said = error_object(error, code_of(error, CALL_ERROR), self.wire, self.clock)
+            return self._explained(request_id, said, error, request)
         if isinstance(error, BadArgument):
             said = error_object(error.error, code_of(error.error, CALL_ERROR), self.wire, self.clock)
             said["data"]["parameter"] = error.name
-            return _error(request_id, said)
+            return self._explained(request_id, said, error.error, request)
         return self._bug(request_id, error, request)
+
+    def _explained(
+        self, request_id: int | str | None, said: dict[str, Any], error: ChainError, request: Any, trx: SignedTransaction | None = None
+    ) -> bytes:
+        """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
+        if self._explainer is not None:
+            given, is_legacy = self._broadcast(request) if trx is None else (None, False)
+            if trx is None and given is not None:
+                try:
+                    trx = self.wire.transaction_from_json(given, is_legacy)
+                except ChainError as unread:
+                    error = unread
+            if trx is not None or given is not None:
+                explanation = self._explainer.refuse(trx, error, given=given, is_legacy=is_legacy)
+                if explanation is not None:
+                    said["data"]["explain"] = explanation
+        return _error(request_id, said)
+
+    def _broadcast(self, request: Any) -> tuple[Any, bool]:
+        """Return the JSON value that a request broadcasts as a transaction, and whether its form is the condenser's; null for none."""
+        name, params = request["method"], request.get("params", {})
+        path, params = called(params) if name == "call" else (tuple(name.split(".", NAME_POINTS_MAX)), params)
+        path = NUMBERED_GROUPS.get(path[0], path[0]), *path[1:]
+        method = self._served[path].method
+        if not method.waits or not method.parameters or method.parameters[0].annotation is not SignedTransaction:
+            return None, False
+        if isinstance(params, dict):
+            given = params.get(method.parameters[0].name)
+        else:
+            given = params[0] if isinstance(params, list) and params else None
+        return given, method.form is LEGACY
 
     def _malformed(self, request_id: int | str | None, code: int, message: str) -> bytes:
         """Return the answer to what is no request."""
@@ -288,23 +349,28 @@ class Service:
             return self._refused(None, error, PARSE_ERROR)
         raise AssertionError("only objects are objects")
 
-    def _not_found(self, request_id: int | str | None, path: Path, local: bool) -> bytes:
+    def _hidden(self, request_id: int | str | None, bound: Bound, error: ChainError, why: str) -> bytes:
+        """Return the answer to a caller from whom a method is hidden: it isn't there, and the hint says what it needs."""
+        self._observe(bound.name, 0.0, error)
+        return self._refused_with_hint(request_id, error, DISPATCH_ERROR, why)
+
+    def _not_found(self, request_id: int | str | None, path: Path, rights: Rights) -> bytes:
         """Return the answer to an unknown name, with the closest known ones."""
-        error = not_found(path, self._groups[local])
+        error = not_found(path, self._groups[rights])
         self._observe("", 0.0, error)
         if path in self._off:
             return self._hinted(request_id, error, DISPATCH_ERROR, self._off[path])
         if path in self._withheld:
             return self._refused_with_hint(request_id, error, DISPATCH_ERROR, self._withheld[path])
         said = error_object(error, DISPATCH_ERROR, self.wire, self.clock)
-        closest = self._guesses(path, local) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
+        closest = self._guesses(path, rights) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
         if closest:
             said["data"]["closest"] = closest
         return _error(request_id, said)
 
-    def _guess(self, path: Path, local: bool) -> list[str]:
+    def _guess(self, path: Path, rights: Rights) -> list[str]:
         """Return names that may have been meant: the same method in other groups, and similar spellings."""
-        groups = self._groups[local]
+        groups = self._groups[rights]
         group, method = path[0], path[-1]
         names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
         if group in groups:

@@ -5,7 +5,7 @@ Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -23,7 +23,10 @@ UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Call = Callable[[Any], Any]
+# Takes the params, and the session of the WebSocket if the method works on that.
+Call = Callable[..., Any]
+# What a method works on that differs from one connection to the next.
+SESSION = "session"
 
 
 class Parameter(Struct, frozen=True):
@@ -48,23 +51,41 @@ class Method(Struct, frozen=True, kw_only=True):
 
     name: str
     function: Callable[..., Any]
+    declared: Callable[..., Any]  # the function as it was declared, whose signature it is; `function` may be wrapped
     form: Form
     raw: bool
     plugins: tuple[str, ...]
     not_enabled: Refused | None
     loopback_only: bool
     needs_local: bool
-    context: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    returns: Any
     key: str
     description: str
     waits: bool
 
     @property
+    def context(self) -> tuple[str, ...]:
+        """The names of the objects that it works on."""
+        return tuple(name.lstrip("_") for name in _names(self.declared)[: _count_before(self.declared)])
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its arguments."""
+        return _signature(self.declared).parameters
+
+    @property
+    def returns(self) -> Any:
+        """The annotation of its result."""
+        return _signature(self.declared).returns
+
+    @property
     def group(self) -> str:
         """The API that it belongs to."""
         return self.name.split(".")[0]
+
+    @property
+    def needs_session(self) -> bool:
+        """Whether it can be called over a WebSocket only."""
+        return SESSION in self.context
 
     @property
     def positional(self) -> bool:
@@ -95,7 +116,8 @@ def method(
     """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
 
     Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
-    first one; `_state` is a state that is not looked at. The others are arguments. An `async` function waits for something
+    first one; `_state` is a state that is not looked at. `session` is that of the WebSocket over which the call has come; elsewhere
+    such a method isn't served. It comes last among these. The others are arguments. An `async` function waits for something
     (broadcasts); all others answer at once.
 
     `key`: the reply is an object whose only member has this name and holds what the function returns.
@@ -111,6 +133,7 @@ def method(
         declared = Method(
             name=name,
             function=function,
+            declared=function,
             key=key,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,
@@ -120,10 +143,11 @@ def method(
             needs_local=needs_local,
             waits=inspect.iscoroutinefunction(function),
             description=inspect.getdoc(function) or "",
-            **_signature(function),
         )
         assert declared.description, f"{name} needs a docstring"
-        assert not raw or len(declared.parameters) == 1, f"{name} takes the whole params"
+        assert not raw or len(_names(function)) == _count_before(function) + 1, f"{name} takes the whole params"
+        assert SESSION not in declared.context[:-1], f"{name}: the session is the last of what it works on"
+        assert not (declared.needs_session and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
         registry[name] = declared
         return function
 
@@ -131,12 +155,26 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well."""
-    context = {"show": Show(wire, method.form), **context}
-    missing = [name for name in method.context if name not in context]
+    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
+
+    For a method that works on the session the function takes that after the params. What reads the arguments is made with the first
+    call: most methods are never called.
+    """
+    missing = [name for name in method.context if name not in context and name not in ("show", SESSION)]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
-    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context])
+    made: list[Call] = []
+
+    def call(params: Any, *session: Any) -> Any:
+        if not made:
+            made.append(_bind(method, wire, {"show": Show(wire, method.form), **context}))
+        return made[0](params, *session)
+
+    return call
+
+
+def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context if name != SESSION])
     if method.key:
         function = _under_key(method.key, function, method.waits)
     if method.raw:
@@ -148,14 +186,14 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    def call(params: Any) -> Any:
+    def call(params: Any, *session: Any) -> Any:
         values = read(params)
         for i, check in checks:
             try:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return function(*values)
+        return function(*session, *values)
 
     return call
 
@@ -163,7 +201,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
     """Return a call that is always refused: for methods whose plugins are off."""
 
-    def call(_params: Any) -> Any:
+    def call(_params: Any, *_session: Any) -> Any:
         raise NotEnabled(error, plugins)
 
     return call
@@ -177,16 +215,29 @@ def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]
     return lambda: declared
 
 
-def _signature(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a function's signature declares: the names of the objects it works on, its arguments and its result."""
+class _Signature(Struct, frozen=True):
+    """What the annotations of a function declare."""
+
+    parameters: tuple[Parameter, ...]
+    returns: Any
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> _Signature:
+    """Return a function's arguments and its result. It is looked at when it is first asked for: a start has no use for most of them."""
     hints = get_type_hints(function, include_extras=True)
-    parameters = list(inspect.signature(function).parameters.values())
-    before = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_ONLY] or [p.name for p in parameters[:1]]
-    return {
-        "context": tuple(name.lstrip("_") for name in before),
-        "parameters": tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters[len(before) :]),
-        "returns": hints.get("return"),
-    }
+    parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
+    return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def _count_before(function: Callable[..., Any]) -> int:
+    """Return how many of a function's parameters are objects that it works on: those before the `/`, or else the first."""
+    return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
 
 
 def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.errors import ChainError, Refused
-from state.protocol.transaction import Wire
+from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int
 from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
@@ -28,11 +28,14 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """A refusal of the chain while a transaction or block was pushed: there also assertions are server errors (rpc-api.md §7.1)."""
+    """A refusal of the chain while a transaction or block was pushed: there also assertions are server errors (rpc-api.md §7.1).
 
-    def __init__(self, error: ChainError) -> None:
+    `transaction` is what was refused; None for a block.
+    """
+
+    def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
         super().__init__(error)
-        self.error = error
+        self.error, self.transaction = error, transaction
 
 
 class NotServed(Exception):

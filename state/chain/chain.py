@@ -443,15 +443,18 @@ class Chain:
         Only here `state.pushing()` holds, under which the soft rules of this node apply. They are not asked again when the
         transaction is applied anew after a block, or is put into one.
         """
-        state = self.state
+        self._require_room(trx)
+        with self.state.pushing():
+            self._apply_one(trx, skip)
+
+    def _require_room(self, trx: SignedTransaction) -> None:
+        """Refuse a transaction that fits into no block, and any while too many wait."""
         require(
-            trx.size <= state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN,
+            trx.size <= self.state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN,
             condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
         )
         if len(self.pending) >= PENDING_MAX:
             raise Refused("too many transactions wait for a block: ${n}", condition="pending.size() < max", n=PENDING_MAX)
-        with state.pushing():
-            self._apply_one(trx, skip)
 
     def _apply_one(self, trx: SignedTransaction, skip: int) -> None:
         journal = self.state.journal
@@ -464,6 +467,19 @@ class Chain:
             journal.undo(mark)
             raise
         self.pending.append(trx)
+
+    def refusal_of(self, trx: SignedTransaction) -> ChainError | None:
+        """Return what push_transaction would refuse this transaction with, None if it would accept it; nothing is changed."""
+        mark = self.state.journal.mark()
+        try:
+            self._require_room(trx)
+            with self.state.pushing():
+                apply_transaction(self.state, trx)
+        except ChainError as error:
+            return error
+        finally:
+            self.state.journal.undo(mark)
+        return None
 
     def clear_pending(self) -> None:
         """Undo and forget all transactions that wait."""

@@ -6,7 +6,7 @@ Source: block-processing.md §2.5.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -82,6 +82,10 @@ class ForkTree:
         other._others, other._refused, other._siblings = self._others.copy(), self._refused.copy(), self._siblings.copy()
         other._others_by_number = {number: level.copy() for number, level in self._others_by_number.items()}
         return other
+
+    def ids_aside(self) -> Iterator[bytes]:
+        """Return the ids of the blocks of all branches but the main one."""
+        return iter(self._others)
 
     # -------------------------------------------------------------- the main branch
 

@@ -65,8 +65,12 @@ def canonical_rule(state: State) -> Canonical:
 def validate_transaction(state: State, trx: SignedTransaction) -> None:
     """Make the checks that need no state: at least one operation, and each operation's own rules."""
     require(trx.operations, "A transaction must have at least one operation", condition="operations.size() > 0")
-    for operation in trx.operations:
-        operation.validate(state.wire.codecs)
+    for index, operation in enumerate(trx.operations):
+        try:
+            operation.validate(state.wire.codecs)
+        except ChainError as error:
+            error.operation = index
+            raise
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
@@ -172,9 +176,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
             state.transactions.insert(TransactionRecord(trx_id=trx.id, expiration=trx.expiration))
         for listener in state.listeners.before_transaction:
             listener(state, trx)
-        for i, operation in enumerate(trx.operations):
-            here.op_in_trx = i
-            apply_operation(state, operation)
+        apply_operations(state, trx)
         here.trx_id = ZERO_ID
         for listener in state.listeners.after_transaction:
             listener(state, trx)
@@ -183,6 +185,17 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
     finally:
         # The reference keeps the id of a refused transaction; here virtual operations of a block's steps always show zeros.
         here.trx_id = ZERO_ID
+
+
+def apply_operations(state: State, trx: SignedTransaction) -> None:
+    """Apply the operations in their order; a refusal gets the index of its operation."""
+    for index, operation in enumerate(trx.operations):
+        state.here.op_in_trx = index
+        try:
+            apply_operation(state, operation)
+        except ChainError as error:
+            error.operation = index
+            raise
 
 
 def apply_operation(state: State, operation: Operation) -> None:

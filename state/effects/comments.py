@@ -37,7 +37,7 @@ def comment_of(state: State, author: str, permlink: str) -> Comment:
     """Return a comment by its author and permlink, or refuse an unknown one."""
     comment = find_comment(state, author, permlink)
     if comment is None:
-        raise UnknownKey
+        raise UnknownKey(kind="post", key=(author, permlink))
     return comment
 
 

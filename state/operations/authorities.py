@@ -364,5 +364,5 @@ def update_metadata(state: State, account: Account, **texts: str) -> None:
     """Replace an account's metadata; the reference's genesis accounts have none, and are refused."""
     row = state.account_metadata.by_account.get(account.id)
     if row is None:
-        raise UnknownKey
+        raise UnknownKey(kind="metadata", key=(account.name,))
     state.account_metadata.modify(row, **texts)

@@ -23,7 +23,8 @@ class ChainError(Exception):
 
     `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
     text the way the reference does for assertions. `context` is what the reference was doing, `frames` the same where it
-    names values: texts with placeholders, and their values, from the inside out.
+    names values: texts with placeholders, and their values, from the inside out. `operation` is the index of the operation that is
+    refused; None where the transaction as a whole is.
     """
 
     CODE: ClassVar[int] = 0
@@ -37,6 +38,7 @@ class ChainError(Exception):
         self.values = values
         self.context = ""
         self.frames: list[tuple[str, dict[str, object]]] = []
+        self.operation: int | None = None
 
     @property
     def what(self) -> str:
@@ -131,12 +133,16 @@ class LexicalCast(Wrapped):
 
 
 class UnknownKey(Wrapped):
-    """An object that must exist doesn't exist."""
+    """An object that must exist doesn't exist: the one with this `key` in these `fields`, of the `kind` that the fields don't show.
+
+    The reference's text names none of it; an explanation does.
+    """
 
     NAME = "N5boost10wrapexceptISt12out_of_rangeEE"
 
-    def __init__(self) -> None:
+    def __init__(self, *, kind: str = "", fields: tuple[str, ...] = (), key: tuple[object, ...] = ()) -> None:
         super().__init__("unknown key")
+        self.kind, self.fields, self.key = kind, fields, key
 
 
 class BadDay(Wrapped):

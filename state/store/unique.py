@@ -45,7 +45,7 @@ class UniqueIndex(Generic[RowT]):
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.entry: Callable[[Any], Any] = attrgetter(*fields)
         self.by_key: dict[Any, RowT] = {}
-        self.get, self.find = lookups(self.by_key, len(fields))
+        self.get, self.find = lookups(self.by_key, fields)
 
     def move(self, old: Any, new: Any, row: RowT) -> None:
         """Exchange the key of a row, None standing for out of the index. Only the table calls this."""
@@ -63,10 +63,11 @@ class UniqueIndex(Generic[RowT]):
             assert self.by_key.get(key) is row, f"row {row.id} is not under its key"
 
 
-def lookups(by_key: dict[Any, RowT], size: int) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """The functions `get` and `find` over a dict of keys with `size` parts."""
+def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
+    """The functions `get` and `find` over a dict of keys that have a part for each of the fields."""
+    size = len(fields)
     if size == 1:
-        return bare_lookups(by_key)
+        return bare_lookups(by_key, fields)
 
     def get(*key: Any) -> RowT | None:
         assert len(key) == size, "a key has all parts"
@@ -77,18 +78,18 @@ def lookups(by_key: dict[Any, RowT], size: int) -> tuple[Callable[..., RowT | No
         try:
             return by_key[key]
         except KeyError:
-            raise UnknownKey from None
+            raise UnknownKey(fields=fields, key=key) from None
 
     return get, find
 
 
-def bare_lookups(by_key: dict[Any, RowT]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
+def bare_lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
     """The functions `get` and `find` for keys of one field, which are held bare: `get` is the dict's own, the cheapest call there is."""
 
     def find(key: Any, /) -> RowT:
         try:
             return by_key[key]
         except KeyError:
-            raise UnknownKey from None
+            raise UnknownKey(fields=fields, key=(key,)) from None
 
     return by_key.get, find

@@ -54,6 +54,16 @@ class Listeners:
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
         self._by_class[after].clear()
 
+    def watch_operations(self, listener: Callable[[Any, Any], None]) -> None:
+        """Have a listener called before each operation, and before all other listeners: none of them can keep it from being called."""
+        self._operations[False].insert(0, (listener, None))
+        self._by_class[False].clear()
+
+    def unwatch_operations(self, listener: Callable[[Any, Any], None]) -> None:
+        """Call a listener of `watch_operations` no more."""
+        self._operations[False].remove((listener, None))
+        self._by_class[False].clear()
+
     def of_operation(self, cls: type, after: bool) -> tuple[Callable[[Any, Any], None], ...]:
         """Return the listeners to operations of this class, in order; which these are is found out once per class."""
         found = self._by_class[after].get(cls)
@@ -190,21 +200,21 @@ class State:
         """Return the account of this name, or refuse an unknown one."""
         row = self.accounts.by_name.get(name)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="account", key=(name,))
         return row
 
     def authority(self, name: str) -> accounts.AccountAuthority:
         """Return the authorities of an account, or refuse one that has none."""
         row = self.account_authorities.by_account.get(name)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="authority", key=(name,))
         return row
 
     def witness(self, owner: str) -> witnesses.Witness:
         """Return the witness of this name, or refuse an unknown one."""
         row = self.witnesses.by_name.get(owner)
         if row is None:
-            raise UnknownKey
+            raise UnknownKey(kind="witness", key=(owner,))
         return row
 
     def set_props(self, **changes: Any) -> None:

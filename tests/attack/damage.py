@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
-from structlog.testing import capture_logs
 
 from node.failures import NodeError
 from node.replay import TRUST_OWN
@@ -22,6 +21,7 @@ from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 from tests.attack.power import FOLDER, at_block_1, tree
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk
 

@@ -17,6 +17,8 @@ import trio
 
 import rpc.api  # noqa: F401 - fills METHODS
 import state.operations  # noqa: F401 - fills the registry
+from node.clock import ChainClock
+from node.driving.driver import Driver
 from node.specs import load_spec
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
@@ -54,6 +56,7 @@ class Player:
             state=self.chain.state,
             chain=self.chain,
             processor=processor(self.chain),
+            driver=Driver(self.chain, ChainClock()),
         )
         self.served = set(self.service.method_names)
 

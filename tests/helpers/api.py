@@ -10,7 +10,9 @@ import rpc.api
 import state.operations
 from node.clock import ChainClock
 from node.driving.driver import Driver
+from node.known_chains import known_chains
 from node.specs import load_spec
+from rpc.explain.explainer import Explainer
 from rpc.processor import Inclusion, Result
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
@@ -60,7 +62,7 @@ class DirectProcessor:
         try:
             self.chain.push_transaction(trx)
         except ChainError as error:
-            raise PushFailed(error) from error
+            raise PushFailed(error, trx) from error
 
     async def push_block(self, block: SignedBlock) -> None:
         """Push; a refusal is one of the push."""
@@ -107,6 +109,7 @@ class Site:
             chain=self.chain,
             processor=self.processor,
             driver=self.driver,
+            explainer=Explainer(self.chain, lambda: self.now, known_chains),
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:

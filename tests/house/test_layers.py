@@ -52,15 +52,13 @@ SYSTEM_CLOCK = re.compile(rb"\0(clock_gettime|gettimeofday|time|clock|times|ftim
 # Where rpc/ reads a clock, and which of its libraries do. None of it may decide what the chain does or a reply says, but the time stamp
 # of a refusal. A path stands for all paths that begin with it.
 CLOCKS_IN_RPC = {
+    "rpc/push/session": "a reader that was let go has some time to take the reason",
     "rpc/service/envelope": "the clock of refusals' time stamps where the node brings none",
     "rpc/service/turns": "replies let others in after they have run for some time",
     "rpc/service/transport/": "connections are given up after some time",
 }
 LIBRARIES_WITH_CLOCKS = {
     "hypercorn": "time stamps in its log and in headers of replies",
-    "pygments": "how long a lexer took, in its debugging class; comes with rich",
-    "rich": "the time in the terminal; comes with structlog",
-    "structlog": "time stamps in the log",
     "trio": "waiting, and deadlines",
 }
 # The integer part of math.

@@ -11,8 +11,9 @@ USERS = (*PRODUCT, "bin", "bench")
 
 # Public names without a user in the product, and why they stay.
 KEPT = {
-    "Chain.clear_pending": "the counterpart of push_transaction, for whoever holds a chain in this process",
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
+    "Chain.impersonate": "for whoever drives a chain by hand, as pop_blocks",
+    "Chain.pop_blocks": "for whoever drives a chain by hand, as impersonate",
     "FileStream.readable": "called by io.BufferedReader",
     "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",
@@ -31,7 +32,7 @@ Definition = Function | ast.ClassDef
 
 def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
     """How often names are used: as names, attributes, members that are imported, and names spelled as a text
-    (`getattr`, or the path at which a record reads a field).
+    (`getattr`, the path at which a record reads a field, or the place of a command, `module:name`).
     """
     found: Counter[str] = Counter()
     for node in nodes:
@@ -42,7 +43,7 @@ def mentions(nodes: Iterable[ast.AST]) -> Counter[str]:
         elif isinstance(node, ast.alias) and node.asname:
             found[node.name] += 1
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            parts = node.value.split(".")
+            parts = node.value.replace(":", ".").split(".")
             if all(part.isidentifier() for part in parts):
                 found.update(parts)
     return found

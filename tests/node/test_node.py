@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-import structlog
 
 import node.node
 from node.driving.producer import Producer
@@ -18,6 +17,7 @@ from node.processor import Processor
 from node.storage.blocklog import BlockLog
 from state.chain.invariants import InvariantBroken
 from state.protocol.transaction import SignedBlock
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import DEV, START
 
 ANYWHERE = Address("127.0.0.1", 0)
@@ -116,11 +116,11 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, *signals: signal.Signals) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals) -> None:
     stop_at(monkeypatch, number)
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         assert run(settings(tmp_path)) == Status.DONE
     events = [line["event"] for line in lines]
     assert events[0] == "started"
-    assert events[-2:] == ["stopping", "stopped"]
+    assert events[-3:] == ["stopping", "snapshot saved", "stopped"]
     assert [line["signal"] for line in lines if line["event"] == "stopping"] == [number.name]
 
 

@@ -240,7 +240,7 @@ def test_the_file_below_is_told_when_the_fault_is_there(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_specs(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no such chain; expected a path of a TOML file, or one of dev, steem-mainnet"):
+    with pytest.raises(SpecError, match="no such chain; expected a path of a TOML file, or one of dev, dev-tests, steem-mainnet"):
         load_spec("prod")
     with pytest.raises(SpecError, match=r"absent\.toml: can't be read: No such file"):
         load_spec(str(tmp_path / "absent.toml"))

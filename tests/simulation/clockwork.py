@@ -2,14 +2,12 @@
 It must not know what is run.
 """
 
-import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import structlog
 import trio
 from trio.testing import MockClock
 
@@ -110,27 +108,6 @@ class Signals:
         """Send a signal."""
         assert self._to_node is not None
         self._to_node.send_nowait(number)
-
-
-@contextmanager
-def log_caught(catch: Callable[[Event], None]) -> Iterator[None]:
-    """Hand each warning and error of the node's log to `catch` and write none. Other lines, of which each block has one, are left out."""
-
-    def processor(_logger: Any, method: str, event: Any) -> Any:
-        catch({**event, "log_level": method})
-        raise structlog.DropEvent
-
-    # The list is changed in place, since loggers that were used before keep it.
-    config = structlog.get_config()
-    processors, wrapper = config["processors"], config["wrapper_class"]
-    before = list(processors)
-    processors[:] = [processor]
-    structlog.configure(processors=processors, wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    try:
-        yield
-    finally:
-        processors[:] = before
-        structlog.configure(processors=processors, wrapper_class=wrapper)
 
 
 def dice(seed: int, name: str) -> random.Random:

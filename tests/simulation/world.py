@@ -4,6 +4,7 @@ the node must keep. What happens to it is in `scenes`.
 
 import gc
 import io
+import logging
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from hashlib import blake2b
@@ -28,10 +29,11 @@ from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import parts_of
 from state.tables import State
+from tests.helpers.logs import log_caught
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
-from tests.simulation.clockwork import Clockwork, Signals, dice, log_caught, run, taken_over
+from tests.simulation.clockwork import Clockwork, Signals, dice, run, taken_over
 from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
@@ -170,7 +172,7 @@ class World:
                 await story(self)
                 nursery.cancel_scope.cancel()
 
-        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged), redirect_stdout(io.StringIO()):
+        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged, logging.WARNING), redirect_stdout(io.StringIO()):
             try:
                 run(self.clockwork, self.seed, main)
             except BaseExceptionGroup as group:
@@ -394,13 +396,13 @@ class World:
         expected = [(len(move.popped), move.applied[-1].id.hex())] if move.popped and move.applied else []
         demand(said == expected, f"the log says that the node has switched as {said}, which has switched as {expected}")
         life.branch.move(move)
-        wall = self.clockwork.milliseconds()
+        now = life.site.clock()
         for block in move.applied:
             demand(block.id not in self.forbidden, f"block {block.number}, which is damaged, is on the main branch")
             self.note("block", block.number, block.id)
             if block.id in self.rivals or trio.current_time() <= self.disturbed_until:
                 continue
-            late = wall / 1000 - block.timestamp
+            late = now / 1000 - block.timestamp
             demand(
                 -LATE_SECONDS_MAX <= late <= LATE_SECONDS_MAX, f"block {block.number} is made {late:.3f} s after the beginning of its slot"
             )
@@ -408,13 +410,17 @@ class World:
     async def _watch_slots(self) -> None:
         """Demand in the middle of each slot that its block is there, as long as the node is left alone."""
         while True:
-            past = self.clockwork.milliseconds() % (COIN_BLOCK_INTERVAL * 1000) / 1000
+            past = self._chain_time() % (COIN_BLOCK_INTERVAL * 1000) / 1000
             await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)
             if self.life is None or self.network.gateway is None or trio.current_time() <= self.disturbed_until:
                 continue
-            slot = self.clockwork.milliseconds() // 1000 // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL
+            slot = self._chain_time() // 1000 // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL
             head = self.life.state.head_time
             demand(head >= slot, f"no block was made for {slot - head} s, at {trio.current_time():.1f} s")
+
+    def _chain_time(self) -> int:
+        """Return the time of the node's chain, in milliseconds since 1970; without a node that of the machine."""
+        return self.clockwork.milliseconds() if self.life is None else self.life.site.clock()
 
     def _logged(self, event: dict[str, Any]) -> None:
         """Keep an entry of the node's log that nobody should have to read, unless what happened explains it."""

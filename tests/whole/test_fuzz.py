@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import structlog.testing
 import trio
 
 from node.clock import ChainClock
@@ -23,6 +22,7 @@ from state.protocol.errors import ChainError
 from tests.conformance import run
 from tests.conformance.play import Player
 from tests.conftest import CASES
+from tests.helpers.logs import capture_logs
 from tests.helpers.mutations import damaged
 
 ROUNDS = int(os.environ.get("FUZZ", "1200"))
@@ -58,7 +58,7 @@ async def test_damaged_requests_are_answered_and_change_nothing() -> None:
     service = new_service(player.chain, processor, Driver(player.chain, ChainClock(lambda: 2_000_000_000_000)), ())
     random = Random(ROUNDS)
     refused = accepted = 0
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(processor.run)
             requests = list(base_requests(player, service))

@@ -85,9 +85,11 @@ def _limits(parameter: Parameter) -> list[Limit]:
 
 
 def _refusals(method: Method) -> Iterator[tuple[int, str]]:
-    """Return the refusals that follow from the declaration: missing rights or plugins, a wrong number of arguments, limits."""
+    """Return the refusals that follow from the declaration: missing rights, WebSockets or plugins, a wrong number of arguments,
+    limits.
+    """
     absent = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method.name.split(".")[1])
-    if method.loopback_only or method.needs_local or (method.plugins and method.not_enabled is None):
+    if method.loopback_only or method.needs_local or method.needs_session or (method.plugins and method.not_enabled is None):
         yield DISPATCH_ERROR, absent.message()
     if method.not_enabled is not None:
         yield CALL_ERROR, method.not_enabled.message()

@@ -1,5 +1,5 @@
 """HTTP and WebSocket around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes
-straight to the service. It must not know any method.
+straight to the service, or to a stream of blocks. It must not know any method.
 
 Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.2, §1.13.
 """
@@ -7,6 +7,7 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -14,6 +15,8 @@ import trio
 from hypercorn.config import Config
 from msgspec import Struct
 
+from rpc.push.hub import Hub
+from rpc.push.session import Session
 from rpc.service.envelope import Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
@@ -21,6 +24,7 @@ from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
+from rpc.service.transport.streaming import PATH, show_stream
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
 # A body has BODY_SECONDS_FREE, and more as long as BODY_RATE_MIN bytes a second arrive, up to BODY_SECONDS_MAX.
@@ -34,6 +38,7 @@ BACKLOG_MAX = 16_384
 # What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
+PAGES_SECONDS = 1
 IDLE_SECONDS_MAX = 75
 GRACE_SECONDS_MAX = 3
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
@@ -43,7 +48,12 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+# Waits until output or input of an address may be worked on.
+Turn = Callable[[str], Awaitable[None]]
+
 PAGE_VERBS = ("GET", "HEAD")
+NOTICES = " notices"  # what stands after an address whose notices have their turn
+TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
 NO_TEXT = "error: string payload expected"
 _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
@@ -73,6 +83,7 @@ async def serve(
     port: int,
     *,
     pages: Pages,
+    push: Hub | None = None,
     access: Access | None = None,
     is_http2: bool = False,
     bounds: Bounds | None = None,
@@ -82,19 +93,28 @@ async def serve(
 ) -> None:
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
-    `pages` supplies what GET shows at each path; `guests`, or else their `bounds`, say who may hold what.
+    `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `guests`, or else their `bounds`, say who
+    may hold what.
     Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = guests or Guests(bounds or bounds_for())
     intake = Intake(pages)
-    gateway = Gateway(service, pages, guests, access or Access(host))
+    gateway = Gateway(service, pages, guests, access or Access(host), push, intake.enter)
     config = server_config(host, port)
-    start = partial(listen, gateway, config, guests, intake, is_http2=is_http2, shutdown=shutdown)  # type: ignore[arg-type]
+
+    async def end() -> None:
+        await shutdown()
+        if push is not None:
+            push.close()
+
+    start = partial(listen, gateway, config, guests, intake, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer.
+        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer; but not while
+        # the first requests after the start wait for an answer.
+        await trio.sleep(PAGES_SECONDS)
         await gateway.load_pages()
 
 
@@ -121,8 +141,12 @@ def server_config(host: str, port: int) -> Config:
 class Gateway:
     """The ASGI app: pages to Quart, everything else to the JSON-RPC service."""
 
-    def __init__(self, service: Service, pages: Pages, guests: Guests, access: Access) -> None:
+    def __init__(
+        self, service: Service, pages: Pages, guests: Guests, access: Access, push: Hub | None = None, turn: Turn | None = None
+    ) -> None:
         self.service = service
+        self._turn = turn or _at_once
+        self.push = push
         self.pages = pages
         self.guests = guests
         self.access = access
@@ -158,6 +182,8 @@ class Gateway:
         elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
             # Pages are shown to whoever gets a connection: they say how a node is that does nothing else any more.
             await self._show(scope, send, headers)
+        elif self.push is not None and scope["path"] == PATH and scope["method"] == "GET":
+            await self._stream(self.push, scope, receive, send, headers)
         elif not self.guests.take(guest, Kind.REQUESTS):
             await _turn_away(guest, receive, send, 503, b"too many requests are open\n", headers)
         else:
@@ -167,6 +193,22 @@ class Gateway:
                 await _turn_away(guest, receive, send, 503, b"requests and replies hold too many bytes\n", headers)
             finally:
                 self.guests.give_back(guest, Kind.REQUESTS)
+
+    async def _stream(self, push: Hub, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Show a stream of blocks; it counts as a stream and as no request, since it stays open."""
+        guest: Guest = scope["state"]["guest"]
+        if not self.guests.take(guest, Kind.STREAMS):
+            await _turn_away(guest, receive, send, 503, b"too many streams are open\n", headers)
+            return
+        guest.working += 1
+        try:
+            turn = partial(self._turn, guest.address + NOTICES)
+            refusal = await show_stream(self.service, push, guest, turn, scope, receive, send, headers)
+            if refusal:
+                await _turn_away(guest, receive, send, 400, refusal.encode() + b"\n", headers)
+        finally:
+            guest.working -= 1
+            self.guests.give_back(guest, Kind.STREAMS)
 
     async def _take(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         """Receive the body of a request, and answer."""
@@ -230,14 +272,38 @@ class Gateway:
             await send({"type": "websocket.close", "code": 1013})
             return
         await send({"type": "websocket.accept"})
+        session = None if self.push is None else self._session(self.push, guest)
         try:
             async with trio.open_nursery() as nursery:
-                await self._talk(guest, self.access.why_not_local(scope), receive, send, nursery)
+                if session is not None:
+                    session.on_first = partial(nursery.start_soon, self._notify, guest, session, send, nursery.cancel_scope)
+                await self._talk(guest, self.access.why_not_local(scope), receive, send, nursery, session)
                 nursery.cancel_scope.cancel()
         finally:
+            if session is not None:
+                session.close()
             self.guests.give_back(guest, Kind.SOCKETS)
 
-    async def _talk(self, guest: Guest, why_not_local: str, receive: Receive, send: Send, nursery: trio.Nursery) -> None:
+    def _session(self, push: Hub, guest: Guest) -> Session:
+        kind = Kind.SUBSCRIPTIONS
+        return push.session(partial(self.guests.take, guest, kind), partial(self.guests.give_back, guest, kind))
+
+    async def _notify(self, guest: Guest, session: Session, send: Send, scope: trio.CancelScope) -> None:
+        """Send the notices of a WebSocket. A reader that is let go is told why, and cut off if it doesn't take that in time."""
+        with session.patience:
+            while (notice := await session.next()) is not None:
+                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
+                await self._turn(guest.address + NOTICES)
+                await _send_text(send, notice.decode())
+                self.guests.heard(guest)
+            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": session.reason})
+        if session.patience.cancelled_caught:
+            guest.cut()
+        scope.cancel()
+
+    async def _talk(
+        self, guest: Guest, why_not_local: str, receive: Receive, send: Send, nursery: trio.Nursery, session: Session | None
+    ) -> None:
         """Answer frames until the client leaves: in their order, except that nothing waits for a broadcast."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
 
@@ -257,13 +323,14 @@ class Gateway:
             self.guests.heard(guest)
             guest.working += 1
             body = text.encode("utf-8", "surrogatepass")
-            reply = await self.service.answer_in_turn(body, not why_not_local, why_not_local)
-            if isinstance(reply, bytes):
-                guest.working -= 1
-                places.release()
-                await self._answer_frame(guest, send, reply)
-            else:
-                nursery.start_soon(answer_later, reply)
+            with nullcontext() if session is None else session.paused():
+                reply = await self.service.answer_in_turn(body, not why_not_local, why_not_local, session)
+                if isinstance(reply, bytes):
+                    guest.working -= 1
+                    places.release()
+                    await self._answer_frame(guest, send, reply)
+                else:
+                    nursery.start_soon(answer_later, reply)
 
     async def _answer_frame(self, guest: Guest, send: Send, reply: bytes) -> None:
         """Send the answer to a frame; a client that leaves too many of them lying is cut off."""
@@ -357,6 +424,10 @@ def page_app(pages: Pages) -> App:
     for path, page in pages.items():
         app.add_url_rule(path, endpoint=path.strip("/"), view_func=show(page), methods=list(PAGE_VERBS))
     return cast(App, app)
+
+
+async def _at_once(_address: str) -> None:
+    """Wait for nobody."""
 
 
 async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:

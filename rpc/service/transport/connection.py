@@ -8,13 +8,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import structlog
 import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 
+from rpc.log import Log
 from rpc.service.transport.guests import Guest, Guests, Kind
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.protocols import Ended, Protocol
@@ -33,7 +33,7 @@ ENDED_LOGGED_MAX = 20
 ENDED_LOGGED_SECONDS = 60
 ERROR_LENGTH_MAX = 200
 
-_log = structlog.get_logger("rpc.http")
+_log = Log("rpc.http")
 
 
 class Complaints:

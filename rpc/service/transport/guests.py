@@ -17,6 +17,8 @@ from msgspec import Struct
 CONNECTIONS_MAX = 4096
 # The part of the connections that may be WebSockets, and that may have a request open. The rest can always be closed for somebody else.
 SOCKETS_SHARE, REQUESTS_SHARE = 4, 4
+# The part that may be streams of blocks, and how many subscriptions there may be for each connection that may be a WebSocket.
+STREAMS_SHARE, SUBSCRIPTIONS_TIMES = 16, 4
 # Of all bodies and replies that are on their way, in bytes.
 OPEN_SIZE_MAX = 1_000_000_000
 # An address may hold one part in ADDRESS_SHARE; one part in LOCAL_SHARE is for loopback addresses only.
@@ -35,6 +37,12 @@ class Kind(IntEnum):
     REQUESTS = 1
     SOCKETS = 2
     BYTES = 3
+    SUBSCRIPTIONS = 4
+    STREAMS = 5
+
+
+# A WebSocket gives way to others that want one of these only after it was silent for long.
+_OF_SOCKETS = (Kind.SOCKETS, Kind.SUBSCRIPTIONS)
 
 
 class Bounds(Struct, frozen=True):
@@ -44,6 +52,8 @@ class Bounds(Struct, frozen=True):
     requests: int
     sockets: int
     size: int = OPEN_SIZE_MAX
+    subscriptions: int = CONNECTIONS_MAX // SOCKETS_SHARE * SUBSCRIPTIONS_TIMES
+    streams: int = CONNECTIONS_MAX // STREAMS_SHARE
 
 
 class Guest:
@@ -65,7 +75,7 @@ class Guests:
     """All connections, by address and from the one that was heard of least recently to the last."""
 
     def __init__(self, bounds: Bounds) -> None:
-        self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.size]
+        self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.size, bounds.subscriptions, bounds.streams]
         self._address_bounds = [max(1, bound // ADDRESS_SHARE) for bound in self._bounds]
         self._remote_bounds = [bound - bound // LOCAL_SHARE for bound in self._bounds]
         self._held = [0] * len(Kind)
@@ -149,7 +159,7 @@ class Guests:
         for guest in self._guests.get(address, {}):
             if guest is newcomer or guest.working or not guest.held[kind]:
                 continue
-            if guest.held[Kind.SOCKETS] and (kind == Kind.CONNECTIONS or (kind == Kind.SOCKETS and guest.since > quiet_since)):
+            if guest.held[Kind.SOCKETS] and (kind == Kind.CONNECTIONS or (kind in _OF_SOCKETS and guest.since > quiet_since)):
                 continue
             return guest
         return None
@@ -157,7 +167,14 @@ class Guests:
 
 def bounds_for(connections: int = CONNECTIONS_MAX) -> Bounds:
     """Return the bounds of a node that has room for so many connections."""
-    return Bounds(connections, max(1, connections // REQUESTS_SHARE), max(1, connections // SOCKETS_SHARE))
+    sockets = max(1, connections // SOCKETS_SHARE)
+    return Bounds(
+        connections,
+        max(1, connections // REQUESTS_SHARE),
+        sockets,
+        subscriptions=sockets * SUBSCRIPTIONS_TIMES,
+        streams=max(1, connections // STREAMS_SHARE),
+    )
 
 
 @lru_cache(ADDRESSES_KEPT_MAX)

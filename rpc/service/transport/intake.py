@@ -1,5 +1,6 @@
 """Whose input is worked on next. However many connections send however much, a turn of the event loop stays short, so that
-whoever waits for a page or a block waits for a few short turns. It knows no protocol.
+whoever waits for a page or a block waits for a few short turns. Notices, which nobody has asked for now, take turns like input. It knows no
+protocol.
 """
 
 import time

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import structlog
 import trio
 from hypercorn.config import Config
 from hypercorn.typing import AppWrapper
 
+from rpc.log import Log
 from rpc.service.transport.intake import Intake
 
 # Pieces of a body that have arrived and that the request has not taken yet; a WebSocket's message is handed over one at a time.
@@ -21,7 +21,7 @@ BUGS_LOGGED_MAX = 10
 BUGS_LOGGED_SECONDS = 60
 
 AppEvent = dict[str, Any]
-_log = structlog.get_logger("rpc.http")
+_log = Log("rpc.http")
 
 
 class Limit:

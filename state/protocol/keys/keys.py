@@ -6,10 +6,10 @@ is 32 bytes. Source: wire-format.md §1.7.
 
 import hashlib
 from functools import lru_cache
+from typing import Any
 
 import base58
 from coincurve import PublicKey
-from Crypto.Hash import RIPEMD160
 
 from state.protocol.errors import OutOfRange, ParseError, cut_short, require
 from state.protocol.values.text import encode, size
@@ -157,14 +157,18 @@ def ripemd160(data: bytes) -> bytes:
     """RIPEMD-160 of some bytes."""
     state = _RIPEMD160_START.copy()
     state.update(data)
-    return state.digest()
+    digest: bytes = state.digest()
+    return digest
 
 
-def ripemd160_start() -> "hashlib._Hash | RIPEMD160.RIPEMD160Hash":
+def ripemd160_start() -> Any:
     """An empty hash to copy: OpenSSL's if it has one (several builds list it and then refuse), otherwise the portable one."""
     try:
         return hashlib.new("ripemd160")
     except ValueError:
+        # Loading it costs a start as much as twenty modules of ours.
+        from Crypto.Hash import RIPEMD160
+
         return RIPEMD160.new()
 
 

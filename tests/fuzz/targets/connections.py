@@ -4,7 +4,6 @@ memory. Whatever comes, only the connection may end, in bounded time.
 
 import socket
 
-import structlog.testing
 import trio
 import trio.testing
 from hypercorn.trio.worker_context import WorkerContext
@@ -17,6 +16,7 @@ from rpc.service.transport.intake import Intake
 from rpc.service.transport.rights import Access
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
+from tests.helpers.logs import capture_logs
 
 SECONDS_MAX = 3600  # on trio's clock, which leaps: whoever waits longer waits for ever
 UPGRADE = (
@@ -124,7 +124,7 @@ def connection(prefix: bytes) -> Run:
         pieces = [piece for piece in data.split(SPLIT) if piece]
         if not prefix and not pieces:
             return
-        with structlog.testing.capture_logs() as logs:
+        with capture_logs() as logs:
             trio.run(serve, [prefix, *pieces] if prefix else pieces, clock=trio.testing.MockClock(autojump_threshold=0))
         for entry in logs:
             if entry["log_level"] == "error":

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import structlog
 import trio
 from trio.testing import MockClock
 
@@ -18,6 +17,7 @@ from state.chain.skip import Skip
 from state.protocol.errors import Refused
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.spec import ChainSpec
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_clock
 
 
@@ -32,7 +32,7 @@ class Yard:
         self.driver = Driver(self.chain, self.clock, [secret])
         self.producer = Producer(self.processor, self.driver, is_stale_allowed=stale)
         self.made: list[tuple[float, int]] = []
-        self.chain.on_moved.append(lambda move: self.made.append((trio.current_time(), move.applied[-1].timestamp - START)))
+        self.chain.on_moved.append(lambda move: self.made.extend((trio.current_time(), block.timestamp - START) for block in move.applied))
 
     def start(self, nursery: trio.Nursery) -> None:
         """Let everything run."""
@@ -193,7 +193,7 @@ def events(lines: list[Any], *names: str) -> list[Any]:
 async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     producer = yard.producer
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         yard.start(nursery)
         await trio.sleep(4)
         assert producer.trouble() == ""
@@ -225,7 +225,7 @@ async def test_three_failures_in_a_row_are_trouble(
         raise Refused("no blocks today")
 
     seen = []
-    with monkeypatch.context() as patched, structlog.testing.capture_logs() as lines:
+    with monkeypatch.context() as patched, capture_logs() as lines:
         patched.setattr(yard.chain, "generate_block", refuse)
         yard.start(nursery)
         for _ in range(3):
@@ -249,7 +249,7 @@ async def test_three_failures_in_a_row_are_trouble(
 )
 async def test_each_reason_has_words(autojump_clock: MockClock, outcome: Outcome, words: str) -> None:
     producer = Yard(autojump_clock).producer
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         for _ in range(SLOTS_MISSED_MAX + 1):
             assert producer.trouble() == ""
             producer.note(outcome)

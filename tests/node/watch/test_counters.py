@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import structlog
 import trio
 
 from node.processor import Processor
@@ -11,6 +10,7 @@ from node.watch.counters import CALL_BOUNDS, INTERNAL_ERROR, Counters, Durations
 from rpc.service.refusal import BadArgument, InvalidParameters, InvalidRequest, PushFailed
 from state.chain.chain import Chain
 from state.protocol.errors import MissingActiveAuthority, Refused
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import START, dev_chain, make_block, transfer
 
 
@@ -56,7 +56,7 @@ def test_a_reason_is_the_name_of_a_class(error: Exception, reason: str) -> None:
 def test_blocks_are_counted_and_shown() -> None:
     chain = dev_chain()
     counters = counted(chain)
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         make_block(chain, 5)  # the first block's missed slots are those since genesis
         chain.push_transaction(transfer(chain))
         block = make_block(chain, 2)
@@ -74,7 +74,7 @@ def test_a_switch_is_counted_and_shown_once() -> None:
     chain.push_block(make_block(other))
     old = make_block(chain)
     branch = [make_block(other, 1), make_block(other)]
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         for block in branch:
             chain.push_block(block)
     assert (counters.switches, counters.blocks_popped, counters.blocks_applied) == (1, 1, 4)
@@ -90,7 +90,7 @@ async def test_what_clients_push_is_counted(nursery: trio.Nursery) -> None:
     processor.on_pushed.append(counters.pushed)
     nursery.start_soon(processor.run)
     good = transfer(chain)
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         await processor.push_transaction(good)
         for item in (good, unsigned(chain)):
             with pytest.raises(PushFailed):

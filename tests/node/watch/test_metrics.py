@@ -79,7 +79,7 @@ def test_a_fresh_node_has_its_chain_and_its_process() -> None:
 
 
 def test_the_start_does_not_load_the_library() -> None:
-    code = "import sys, node.commands.app; print('prometheus_client' in sys.modules, 'node.watch.metrics' in sys.modules)"
+    code = "import sys, node.commands.running; print('prometheus_client' in sys.modules, 'node.watch.metrics' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout
     assert said == "False True\n"

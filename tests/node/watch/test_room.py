@@ -4,17 +4,17 @@ import errno
 from pathlib import Path
 
 import pytest
-import structlog
 import trio
 
 import node.watch.room
 from node.watch.room import FREE_SIZE_WARNED, Room
+from tests.helpers.logs import capture_logs
 from tests.helpers.simulated_disk import SimulatedDisk
 
 
 def test_a_short_disk_is_warned_of_once() -> None:
     room = Room(Path("data"), SimulatedDisk(1))
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         for free in (FREE_SIZE_WARNED, FREE_SIZE_WARNED - 1, 5, FREE_SIZE_WARNED, 7):
             room.note(free)
     assert [line["free_bytes"] for line in lines] == [FREE_SIZE_WARNED - 1, 7]
@@ -38,7 +38,7 @@ async def test_a_disk_that_fails_is_asked_again(nursery: trio.Nursery, monkeypat
     monkeypatch.setattr(node.watch.room, "SECONDS", 0.01)
     disk = Disk(1)
     room = Room(Path("data"), disk)
-    with structlog.testing.capture_logs() as lines, trio.fail_after(10):
+    with capture_logs() as lines, trio.fail_after(10):
         nursery.start_soon(room.watch)
         while disk.asked < 3:
             await trio.sleep(0.001)

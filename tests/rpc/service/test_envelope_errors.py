@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import structlog
 
 from rpc.service import envelope
 from rpc.service.arguments import Text
@@ -15,6 +14,7 @@ from rpc.service.refusal import PushFailed, error_object
 from state.protocol.errors import MissingPostingAuthority, Refused, UnknownKey
 from state.protocol.values.asset import Asset
 from tests.helpers.fakes import Results, ask, call, fake_service, fake_wire, serving
+from tests.helpers.logs import capture_logs
 
 WIRE = fake_wire()
 
@@ -101,7 +101,7 @@ async def test_bugs_are_logged_and_not_shown() -> None:
         raise ZeroDivisionError
 
     service = serving(registry)
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         for name in registry:
             error = (await call(service, name))["error"]
             assert (error["code"], error["message"]) == (-32000, "Unknown error - parsing rpc message failed")
@@ -118,7 +118,7 @@ async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPat
         raise MemoryError
 
     monkeypatch.setattr(envelope, "read_json", broken)
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         assert (await ask(fake_service(Results()), "{}"))["error"]["code"] == -32000
     assert logs[0]["request"] == "{}"
 

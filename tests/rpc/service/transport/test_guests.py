@@ -140,4 +140,4 @@ async def test_nothing_is_kept_of_those_who_left(door: Door) -> None:
 
 def test_bounds_follow_from_the_number_of_connections() -> None:
     assert bounds_for(4096) == Bounds(4096, 1024, 1024)
-    assert bounds_for(1) == Bounds(1, 1, 1)
+    assert bounds_for(1) == Bounds(1, 1, 1, subscriptions=4, streams=1)

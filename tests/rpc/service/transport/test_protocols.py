@@ -6,7 +6,6 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-import structlog
 import trio
 
 from rpc.service import reading
@@ -31,6 +30,7 @@ from tests.helpers.attackers import (
     upgrade,
     ws_frame,
 )
+from tests.helpers.logs import capture_logs
 from tests.rpc.service.transport.test_asgi import LARGE, PING, PONG, ask, rest, server
 
 QUIET_SECONDS = 2.0
@@ -58,7 +58,7 @@ async def test_what_a_connection_raises_ends_that_connection(is_http2: bool) -> 
     async def attack(port: int, name: str) -> None:
         answers[name] = await shot(port, ONE_SHOT[name])
 
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         async with server(is_http2=is_http2) as port:
             async with trio.open_nursery() as nursery:
                 for name in ONE_SHOT:

@@ -1,0 +1,106 @@
+"""Measures the time from the command to the first answer, and how much of it the node computed.
+
+Run: .venv/bin/python -m bench.start [ROUNDS] [--module]
+Each round starts `bin/coind run` on a free port and asks for the head of the chain until it is answered: with the chain in memory, with a
+data folder that is empty at the start, and with 21 witnesses. `--module` leaves the launcher out (python -m node).
+The aims: 0.5 s at the worst, with 21 witnesses 1 s.
+"""
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+ROOT = Path(__file__).parents[1]
+ROUNDS = 10
+SECONDS_MAX, WITNESSES_SECONDS_MAX = 0.5, 1.0
+WAIT_SECONDS_MAX = 60
+POLL_SECONDS = 0.002
+WITNESSES = 21
+QUESTION = b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_dynamic_global_properties","params":[]}'
+REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(QUESTION), QUESTION)
+
+
+class Start(Struct, frozen=True):
+    """One start: until the first answer, in seconds of the clock and of the node's processor; the head that was answered."""
+
+    seconds: float
+    computed: float
+    head: int
+
+
+def free_port() -> int:
+    """Return a port that nobody uses."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return int(chosen.getsockname()[1])
+
+
+def ask(port: int) -> int | None:
+    """Return the number of the head block; None as long as nobody answers."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX) as connection:
+            connection.sendall(REQUEST)
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    except ConnectionError:
+        return None
+    return int(json.loads(answer.partition(b"\r\n\r\n")[2])["result"]["head_block_number"])
+
+
+def start(command: list[str], options: list[str]) -> Start:
+    """Start a node, wait for its first answer, and end it."""
+    port = free_port()
+    words = [*command, "run", "--http", f"127.0.0.1:{port}", *options]
+    begun = time.perf_counter()
+    with subprocess.Popen(
+        words, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            while (head := ask(port)) is None:
+                if process.poll() is not None or time.perf_counter() - begun > WAIT_SECONDS_MAX:
+                    raise SystemExit(f"no answer from {' '.join(words)}")
+                time.sleep(POLL_SECONDS)
+            seconds = time.perf_counter() - begun
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            computed = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        finally:
+            process.terminate()
+            process.wait()
+    return Start(seconds, computed, head)
+
+
+def main() -> int:
+    """Measure; 1 if a start takes too long."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", nargs="?", type=int, default=ROUNDS)
+    parser.add_argument("--module", action="store_true", help="leave the launcher out")
+    options = parser.parse_args()
+    command = [sys.executable, "-P", "-m", "node"] if options.module else [str(ROOT / "bin/coind")]
+    status = 0
+    for name, words, seconds_max in (
+        ("dev", [], SECONDS_MAX),
+        ("dev with --data", ["--data"], SECONDS_MAX),
+        (f"dev with {WITNESSES} witnesses", ["--witnesses", str(WITNESSES)], WITNESSES_SECONDS_MAX),
+    ):
+        starts = []
+        for _ in range(options.rounds):
+            with tempfile.TemporaryDirectory() as folder:
+                starts.append(start(command, [*words, folder] if words == ["--data"] else words))
+        seconds = [each.seconds for each in starts]
+        middle, worst, computed = statistics.median(seconds), max(seconds), statistics.median(each.computed for each in starts)
+        verdict = "" if worst <= seconds_max else f", more than {seconds_max:g} s"
+        status |= worst > seconds_max
+        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; computed {computed:.2f} s; head block {starts[-1].head}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,275 @@
+"""From operations to a transaction in a block: reference block, signatures, dry run, broadcast, and waiting."""
+
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter, validators
+
+from node.commands.client import RefusedCall
+from node.commands.output import write_json, write_note, write_pairs, write_problem, write_table
+from node.commands.remote import Asking, Remote, carried_out
+from node.commands.shared import Flag
+from node.commands.times import seconds_of
+from node.commands.tx.signing import Signer, Signing, add_signatures, asked_keys, secrets_of
+from node.commands.tx.texts import Context
+from node.commands.tx.whole import is_legacy, to_json
+from node.failures import NodeError, Status
+from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
+from state.protocol.errors import ChainError
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.text import time_text
+
+EXPIRE_SECONDS = 600
+# Two equal transactions in one block are refused as duplicates. By default the expiration varies, so that the same command can be
+# given twice.
+EXPIRE_SPREAD_SECONDS = 600
+WAIT_SECONDS_MAX = 60
+WAIT_STEP_SECONDS = 0.25
+BLOCKS_SCANNED_MAX = 2000
+
+Make = Callable[[Remote, Context], SignedTransaction | tuple[Operation, ...]]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Sending(Asking):
+    """The options of every verb."""
+
+    key: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A private key (WIF) to sign with; can be repeated. Those of the accounts of dev chains are known.",
+            env_var="COIND_KEY",
+            negative=(),
+            consume_multiple=False,
+            show_default=False,
+        ),
+    ] = ()
+    wait: Annotated[bool, Flag, Parameter(help="Wait until it is in a block, and print which.")] = False
+    dry_run: Annotated[bool, Flag, Parameter(help="Only show it: fields, id, digest, bytes, who would sign, what the node would say.")] = (
+        False
+    )
+    sign_only: Annotated[bool, Flag, Parameter(help="Only print the signed transaction as JSON.")] = False
+    unsigned: Annotated[bool, Flag, Parameter(help="Sign with nothing, for accounts that the node impersonates.")] = False
+    expire: Annotated[
+        int | None,
+        Parameter(
+            help="Let it expire so many seconds after the head block; by default ten to twenty minutes.",
+            validator=validators.Number(gte=1, lte=COIN_MAX_TIME_UNTIL_EXPIRATION),
+        ),
+    ] = None
+    chain: Annotated[str | None, Parameter(help="Refuse unless the node serves this chain: a name, or a TOML file.")] = None
+
+
+def send(make: Make, options: Sending) -> int:
+    """Make a transaction, sign it and broadcast it, or what the options ask for in place of that; returns the status."""
+    if options.dry_run and options.sign_only:
+        raise NodeError("--dry-run shows a transaction and --sign-only prints it; give one of them")
+    given = secrets_of(options.key)
+    return carried_out(options, lambda remote: sent(remote, make, options, given))
+
+
+def sent(remote: Remote, make: Make, options: Sending, given: tuple[bytes, ...]) -> int:
+    """Do the work of `send` at a node."""
+    remote.require_chain(options.chain)
+    head = remote.head()
+    context = Context(remote.wire.codecs, seconds_of(head["time"]))
+    found = make(remote, context)
+    signers: tuple[Signer, ...] = ()
+    problem = ""
+    if isinstance(found, SignedTransaction):
+        trx = found
+    else:
+        trx = unsigned(remote, found, head, options.expire)
+        if not options.unsigned:
+            signers, problem = chosen(Signing(remote, found), given, may_ask=not options.dry_run)
+        add_signatures(trx, signers, remote)
+    if options.dry_run:
+        show_dry_run(remote, trx, signers, problem, options)
+        return Status.REFUSED if problem else Status.DONE
+    if problem:
+        raise NodeError(f"{problem}. Give private keys with --key or COIND_KEY")
+    if options.sign_only:
+        write_json(to_json(trx, remote.wire))
+        return Status.DONE
+    broadcast(remote, trx)
+    return reported(remote, trx, head, options)
+
+
+def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, Any], expire: int | None) -> SignedTransaction:
+    """Return a transaction that refers to the head block."""
+    seconds = EXPIRE_SECONDS + secrets.randbelow(EXPIRE_SPREAD_SECONDS) if expire is None else expire
+    block_id = bytes.fromhex(head["head_block_id"])
+    trx = SignedTransaction(
+        ref_block_num=head["head_block_number"] & 0xFFFF,
+        ref_block_prefix=int.from_bytes(block_id[4:8], "little"),
+        expiration=seconds_of(head["time"]) + seconds,
+        operations=operations,
+    )
+    return remote.wire.seal(trx)
+
+
+def chosen(signing: Signing, given: tuple[bytes, ...], *, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
+    """Return the keys that sign, and what is wrong with them.
+
+    Keys that were given and don't suffice sign all the same: the node knows best why it refuses them, and says so.
+    """
+    found = signing.choose(given)
+    if found is not None:
+        return found, ""
+    if given:
+        return signing.all_of(given), ""
+    if may_ask and not signing.unknown_accounts() and sys.stdin.isatty() and sys.stderr.isatty():
+        from getpass import getpass
+
+        found = asked_keys(signing, given, getpass)
+        if found is not None:
+            return found, ""
+    return (), signing.missing()
+
+
+def broadcast(remote: Remote, trx: SignedTransaction) -> None:
+    """Hand a transaction to the node. Raises RefusedCall."""
+    shown = to_json(trx, remote.wire)
+    if is_legacy(trx):
+        remote.call("condenser_api.broadcast_transaction", [shown])
+    else:
+        remote.call("network_broadcast_api.broadcast_transaction", {"trx": shown})
+
+
+def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: Sending) -> int:
+    """Print what has become of a broadcast transaction, after its block if that is waited for."""
+    told: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
+    if options.wait:
+        number, place = wait_for(remote, trx, head["head_block_number"])
+        told |= {"block_num": number, "trx_num": place}
+    if options.json:
+        write_json(told)
+        return Status.DONE
+    pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", told["id"])]
+    if options.wait:
+        pairs.append(("block", f"{told['block_num']}, transaction {told['trx_num']} of it"))
+    else:
+        pairs.append(("state", f"pending; expires at {told['expiration']} (chain time)"))
+    write_pairs(pairs)
+    return Status.DONE
+
+
+def names_of(trx: SignedTransaction) -> str:
+    """Return the names of a transaction's operations."""
+    return ", ".join(operation.NAME for operation in trx.operations)
+
+
+def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, int]:
+    """Return the block that a transaction is in, and its place there. Raises NodeError when there will be none, or no block comes.
+
+    Blocks are looked through, because every node serves them; a search by id needs a plugin.
+    """
+    wanted, scanned, moved = trx.id.hex(), start, time.monotonic()
+    while True:
+        head = remote.head()
+        number = head["head_block_number"]
+        if number < scanned:
+            # Blocks were undone.
+            scanned = max(0, number - 1)
+        if number - scanned > BLOCKS_SCANNED_MAX:
+            scanned = number - BLOCKS_SCANNED_MAX
+        while scanned < number:
+            scanned, moved = scanned + 1, time.monotonic()
+            block = remote.call("condenser_api.get_block", [scanned])
+            if block is not None and wanted in block["transaction_ids"]:
+                return scanned, block["transaction_ids"].index(wanted)
+        if seconds_of(head["time"]) >= trx.expiration:
+            raise NodeError(f"{wanted} has expired, and no block has it")
+        if time.monotonic() - moved > WAIT_SECONDS_MAX:
+            raise NodeError(
+                f"{wanted} is pending, but no block was made for {WAIT_SECONDS_MAX} s; on a local chain, bin/coind dev mine makes one"
+            )
+        time.sleep(WAIT_STEP_SECONDS)
+
+
+# ------------------------------------------------------------------ dry run
+
+
+def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, ...], problem: str, options: Sending) -> None:
+    """Print everything about a transaction that isn't sent."""
+    wire = remote.wire
+    explained = explanation(remote, trx)
+    checked = static_refusal(remote, trx)
+    if options.json:
+        write_json({
+            "transaction": to_json(trx, wire),
+            "id": trx.id.hex(),
+            "digest": wire.signature_digest(trx).hex(),
+            "hex": wire.pack_transaction(trx).hex(),
+            "size": trx.size,
+            "signers": [{"key": signer.key, "belongs_to": signer.belongs_to} for signer in signers],
+            "missing": problem or checked,
+            "explain": explained,
+        })  # fmt: skip
+        return
+    pairs: list[tuple[str, object]] = [
+        ("chain", f"{remote.spec.name} {remote.spec.chain_id.hex()}"),
+        ("id", trx.id.hex()),
+        ("digest", wire.signature_digest(trx).hex()),
+        ("reference", f"block {trx.ref_block_num} (16 bits), prefix {trx.ref_block_prefix}"),
+        ("expires", f"{time_text(trx.expiration)} (chain time)"),
+        ("size", f"{trx.size} bytes"),
+        ("bytes", wire.pack_transaction(trx).hex()),
+    ]
+    write_pairs(pairs, title="not sent")
+    for operation in trx.operations:
+        write_note("")
+        body = wire.codecs.dump(operation, is_legacy(trx))
+        write_pairs([(name, value if isinstance(value, str) else to_text(value)) for name, value in body.items()], title=operation.NAME)
+    write_note("")
+    write_table(["=key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
+    write_note("")
+    for text in filter(None, (problem, checked)):
+        write_problem(f"coind: {text}")
+    show_explanation(explained)
+
+
+def to_text(value: Any) -> str:
+    """Return a value that isn't text as JSON on one line."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
+    """Return what is wrong with the operations by themselves, whatever the state of the chain; "" for nothing."""
+    for operation in trx.operations:
+        try:
+            operation.validate(remote.wire.codecs)
+        except ChainError as error:
+            return f"{operation.NAME} would be refused: {error.message(remote.spec.spell)}"
+    return ""
+
+
+def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None:
+    """Return what the node would say about a transaction, None from a node that doesn't explain."""
+    try:
+        found = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
+    except RefusedCall as error:
+        if error.is_unknown_method or error.hint:
+            return None
+        return {"why": error.message, "rule": "unknown"}
+    return found if isinstance(found, dict) else None
+
+
+def show_explanation(explained: dict[str, Any] | None) -> None:
+    """Print what the node would say."""
+    if explained is None:
+        write_note("The node doesn't explain transactions beforehand (it has no dev_api).")
+        return
+    pairs = [(name.replace("_", " "), explained[name]) for name in ("rule", "why", "what_to_do") if explained.get(name)]
+    if pairs:
+        write_pairs(pairs, title="the node would say")
+    else:
+        write_note("The node would accept it.")

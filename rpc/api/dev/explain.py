@@ -1,0 +1,90 @@
+"""dev_api.explain_transaction and dev_api.list_refused: why transactions are refused."""
+
+from typing import Annotated, Any, TypedDict
+
+from rpc.explain.budget import Budget
+from rpc.explain.explainer import Explainer
+from rpc.explain.fields import fields_of
+from rpc.explain.refused import REFUSED_MAX
+from rpc.service.arguments import Limit, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json
+from state.chain.chain import Chain
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.text import time_text
+
+RefusedLimit = Annotated[UInt32, Limit(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
+
+
+class FieldRecord(TypedDict):
+    """Where a field of a transaction is in its bytes, as hex, and its value."""
+
+    path: str
+    offset: int
+    size: int
+    hex: str
+    value: Any
+
+
+class ExplainedTransaction(TypedDict):
+    """A transaction's bytes, their map, and why it would be refused; rule, why and what_to_do are null where it would be accepted."""
+
+    rule: str | None
+    why: str | None
+    what_to_do: str | None
+    values: Json
+    message: str | None
+    id: str
+    digest: str
+    size: int
+    hex: str
+    fields: list[FieldRecord]
+
+
+class RefusedTransaction(TypedDict):
+    """A refused transaction. `id` is null where it couldn't be read; `transaction` is null where it was too large to be kept."""
+
+    time: str
+    head_block_number: int
+    id: str | None
+    transaction: Json
+    message: str
+    explain: Json
+
+
+@method("dev_api.explain_transaction", loopback_only=True)
+def explain_transaction(chain: Chain, explainer: Explainer, /, trx: SignedTransaction) -> ExplainedTransaction:
+    """Return why a transaction would be refused if it were broadcast now, its packed bytes and which field is where. Nothing is changed."""
+    wire, error = chain.state.wire, chain.refusal_of(trx)
+    found = None if error is None else explainer.explain(trx, error, Budget())
+    return {
+        "rule": None if found is None else found.rule,
+        "why": None if found is None else found.why,
+        "what_to_do": None if found is None else found.what_to_do,
+        "values": {} if found is None else found.values,
+        "message": None if error is None else error.message(wire.spec.spell),
+        "id": trx.id.hex(),
+        "digest": wire.signature_digest(trx).hex(),
+        "size": trx.size,
+        "hex": wire.pack_transaction(trx).hex(),
+        "fields": [
+            {"path": field.path, "offset": field.offset, "size": len(field.data), "hex": field.data.hex(), "value": field.value}
+            for field in fields_of(wire, trx)
+        ],
+    }
+
+
+@method("dev_api.list_refused", loopback_only=True)
+def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[RefusedTransaction]:
+    """Return the last transactions that were refused, newest first, with the message and the explanation of each."""
+    return [
+        {
+            "time": time_text(entry.time),
+            "head_block_number": entry.head_block_number,
+            "id": None if entry.id is None else entry.id.hex(),
+            "transaction": transaction,
+            "message": entry.message,
+            "explain": explanation,
+        }
+        for entry, transaction, explanation in explainer.refused.newest(limit)
+    ]

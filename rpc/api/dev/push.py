@@ -1,0 +1,53 @@
+"""Subscriptions of a WebSocket: blocks, irreversible blocks, operations, transactions and refusals as they happen."""
+
+from rpc.push.session import CALLBACKS, Filter, Kind, Session
+from rpc.service.arguments import AccountName, Text, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json
+from state.protocol.errors import require
+from state.protocol.operation import OPERATIONS, Operation
+
+NAMES_MAX = 100  # of accounts, and of operations, in one subscription
+SUFFIX = "_operation"
+
+KINDS = tuple(kind.value for kind in Kind if kind not in CALLBACKS)
+
+
+@method("dev_api.subscribe", key="subscription", loopback_only=True)
+def subscribe(session: Session, kind: Text, accounts: list[AccountName], operations: list[Text]) -> UInt32:
+    """Begin to send notices over this WebSocket, and return the number of the subscription.
+
+    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted ones that wait for a block), refusals
+    (transactions that were refused). Operations are those of blocks on the main branch, virtual ones included; `accounts` leaves those
+    that touch one of these accounts, `operations` those of these names. A notice is
+    `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`. When a fork
+    or a return undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the numbers of the first and the
+    last of them instead. A reader that is too slow is let go: the WebSocket is closed with code 1013 and a reason.
+    """
+    text = "there is no kind ${kind}; the kinds are ${kinds}"
+    require(kind in KINDS, text, condition="kinds.contains( kind )", kind=kind, kinds=", ".join(KINDS))
+    is_filtered = bool(accounts or operations)
+    require(
+        not is_filtered or kind == Kind.operations.value,
+        "accounts and operations are for the kind operations",
+        condition="kind == operations",
+    )
+    most = max(len(accounts), len(operations))
+    require(most <= NAMES_MAX, "accounts and operations may have at most ${n} members each", condition="size <= max", n=NAMES_MAX)
+    return session.subscribe(Kind(kind), Filter(frozenset(accounts), frozenset(map(operation_class, operations))))
+
+
+@method("dev_api.unsubscribe", loopback_only=True)
+def unsubscribe(session: Session, subscription: UInt32) -> Json:
+    """End a subscription of this WebSocket."""
+    session.unsubscribe(subscription)
+    return {}
+
+
+def operation_class(name: str) -> type[Operation]:
+    """Return the class of operations with a name, `transfer` or `transfer_operation`; an unknown one is refused."""
+    bare = name.removesuffix(SUFFIX)
+    found = next((cls for cls in OPERATIONS.values() if bare == cls.NAME), None)
+    require(found is not None, "there is no operation ${name}", condition="operations.contains( name )", name=name)
+    assert found is not None
+    return found

@@ -1,0 +1,232 @@
+"""Why an authority is missing, or a signature too much: the facts, and the cause as far as trying finds it."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from rpc.explain.authority.attempts import Attempt, attempts
+from rpc.explain.authority.holders import Holders, Place
+from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, required
+from rpc.explain.case import Case, Explanation
+from state.chain.transactions import authority_lookups, canonical_rule
+from state.protocol.errors import (
+    ChainError,
+    DuplicateSignature,
+    IrrelevantSignature,
+    MissingActiveAuthority,
+    MissingOtherAuthority,
+    MissingOwnerAuthority,
+)
+from state.protocol.keys.signatures import Canonical, recover
+from state.protocol.keys.signing import verify
+from state.protocol.operation import Needed
+from state.protocol.transaction import SignedTransaction
+
+SIGNATURES_MAX = 20  # that are looked at; more are refused for other reasons
+BYTES_FOR_A_TRY = 500  # packing and hashing so many bytes once more takes less than a key recovery
+RULES: dict[type[ChainError], str] = {
+    MissingActiveAuthority: "missing_active_authority",
+    MissingOwnerAuthority: "missing_owner_authority",
+    MissingOtherAuthority: "missing_other_authority",
+}
+SIGN_AGAIN = "Sign with the right key, and send it again."
+
+
+class Signer(Struct, frozen=True):
+    """A key that signed, with its signature, whose it is, and whose it was."""
+
+    key: bytes
+    signature: bytes
+    places: list[Place]
+    former: list[Place]
+
+
+class Cause(Struct, frozen=True):
+    """A stable word for what has gone wrong, a sentence, and what to do; the word is null where nothing was found."""
+
+    word: str | None
+    said: str
+    what_to_do: str
+
+
+def missing_authority(case: Case) -> Explanation:
+    """Explain a transaction whose signatures don't reach an authority."""
+    assert case.trx is not None
+    trx = case.trx
+    holders = Holders(case, trx)
+    signers = signers_of(case, trx, holders)
+    needed = Needed.by(trx.operations)
+    entries = list(required(case, needed, frozenset(signer.key for signer in signers)))[:REQUIRED_MAX]
+    # What the refusal names is what nothing stands in for.
+    name = case.error.values.get("id")
+    lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
+    cause = cause_of(case, trx, holders, signers, lacking)
+    rule = RULES.get(type(case.error), "missing_posting_authority")
+    why = f"{lack(lacking)} {cause.said}"
+    return case.explained(
+        rule, why, cause.what_to_do, signed_by=[signed_by(case, one) for one in signers], required=entries, cause=cause.word
+    )
+
+
+def superfluous(case: Case) -> Explanation:
+    """Explain signatures that nothing needs, and a key that signed twice."""
+    assert case.trx is not None
+    trx = case.trx
+    holders = Holders(case, trx)
+    signers = signers_of(case, trx, holders)
+    needed = Needed.by(trx.operations)
+    entries = list(required(case, needed, frozenset(signer.key for signer in signers)))[:REQUIRED_MAX]
+    values: dict[str, Any] = {"signed_by": [signed_by(case, one) for one in signers], "required": entries}
+    if isinstance(case.error, DuplicateSignature):
+        keys = [signer.key for signer in signers]
+        twice = sorted({case.key_text(key) for key in keys if keys.count(key) > 1})
+        why = f"The key {', '.join(twice)} has signed more than once."
+        values |= {"cause": "duplicate_signature", "duplicate": twice}
+        return case.explained("duplicate_signature", why, "Sign once with each key.", **values)
+    spare = not_needed(case, needed, signers, {key["key"] for entry in entries for key in entry["keys"]})
+    said = "; ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
+    accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
+    why = f"More keys have signed than are needed, and the chain takes none to spare. Needed is {accounts}; not needed is {said}."
+    found = tried(case, trx, holders, next((one for one in spare if not one.places), None))
+    advice = f"Leave out the signature of {', '.join(case.key_text(one.key) for one in spare)}."
+    if found is not None:
+        why, advice = f"{why} That signature is not of this transaction: {found.clause}.", found.what_to_do
+    word = "irrelevant_signature" if found is None else found.cause
+    values["irrelevant"] = [case.key_text(one.key) for one in spare]
+    return case.explained("irrelevant_signature", why, advice, **values, cause=word)
+
+
+# ------------------------------------------------------------------ the facts
+
+
+def signers_of(case: Case, trx: SignedTransaction, holders: Holders) -> list[Signer]:
+    """Return the keys that signed, and whose they are."""
+    keys = case.wire.signers(trx, canonical_rule(case.state))[:SIGNATURES_MAX]
+    pairs = zip(keys, trx.signatures, strict=False)
+    found = []
+    for key, signature in pairs:
+        places = holders.of(key)
+        found.append(Signer(key, signature, places, [] if places else holders.former(key)))
+    return found
+
+
+def signed_by(case: Case, signer: Signer) -> dict[str, Any]:
+    """Return a key that signed as clients see it."""
+    shown: dict[str, Any] = {"key": case.key_text(signer.key), "belongs_to": members_of(signer.places)}
+    return shown | {"belonged_to": members_of(signer.former)} if signer.former else shown
+
+
+def members_of(places: list[Place]) -> list[dict[str, str]]:
+    """Return accounts with their roles as clients see them."""
+    return [{"account": name, "role": role} for name, role in places]
+
+
+def not_needed(case: Case, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
+    """Return the keys without which the others are still enough; `members` are those of the authorities themselves, which stay first."""
+    lookups, kept = authority_lookups(case.state), list(signers)
+    for signer in sorted(signers, key=lambda one: case.key_text(one.key) in members):
+        others = [one for one in kept if one is not signer]
+        try:
+            verify(needed, [one.key for one in others], lookups)
+        except IrrelevantSignature:
+            kept = others
+        except ChainError:
+            continue
+        else:
+            kept = others
+    return [one for one in signers if one not in kept] or signers[-1:]
+
+
+def lack(entry: dict[str, Any] | None) -> str:
+    """Say what is needed and what is reached."""
+    if entry is None:
+        return "The authority that is needed is missing."
+    named = f"the {entry['role']} authority of {entry['account']}" if entry["account"] else "an authority that the operation names"
+    others = " or ".join(STANDING_IN[entry["role"]])
+    or_others = f" (or {others})" if others else ""
+    weights = f"weight {entry['threshold']}, the signatures reach {entry['reached']}"
+    return f"The transaction needs {named}{or_others}: {weights}, {entry['short_by']} too little."
+
+
+def whose(signer: Signer) -> str:
+    """Say whose a key is."""
+    if signer.places:
+        return "the key of " + ", ".join(f"{name} ({role})" for name, role in signer.places[:3])
+    if signer.former:
+        return "a former key of " + ", ".join(f"{name} ({role})" for name, role in signer.former[:3])
+    return "which belongs to no account that is known here"
+
+
+# ------------------------------------------------------------------ the cause
+
+
+def cause_of(case: Case, trx: SignedTransaction, holders: Holders, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
+    """Return what has gone wrong."""
+    if not signers:
+        return Cause("unsigned", "It has no signature.", f"Sign it with the key of {wanted(lacking)}.")
+    for signer in signers:
+        if not signer.places and not signer.former:
+            found = tried(case, trx, holders, signer)
+            if found is not None:
+                return Cause(found.cause, f"{upper(found.clause)}.", found.what_to_do)
+    for signer in signers:
+        own = [place for place in signer.places if place[0] in holders.signers]
+        if own and not (lacking and lacking["reached"]):
+            name, role = own[0]
+            said = f"It was signed with the {role} key of {name}, which doesn't count for this."
+            return Cause("other_role_key", said, f"Sign it with the key of {wanted(lacking)}.")
+    for signer in signers:
+        if signer.former:
+            name, role = signer.former[0]
+            said = f"It was signed with a key that was the {role} key of {name}, and has been replaced."
+            return Cause("replaced_key", said, f"Sign it with the present key of {wanted(lacking)}.")
+    if lacking and lacking["reached"]:
+        to_do = f"Have more keys sign it: {lacking['short_by']} of weight is missing from {wanted(lacking)}."
+        return Cause("too_little_weight", "Some of the signatures count, but not enough of them.", to_do)
+    others = [signer for signer in signers if signer.places]
+    if others:
+        name, role = others[0].places[0]
+        said = f"It was signed with the {role} key of {name}, an account that has no part in this authority."
+        return Cause("other_account", said, f"Sign it with the key of {wanted(lacking)}.")
+    return unknown_key(case, signers, lacking)
+
+
+def unknown_key(case: Case, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
+    """Say that nothing was found."""
+    said = f"It was signed with {case.key_text(signers[0].key)}, which belongs to no account that is known here: "
+    said += "either that is a stranger's key, or something was changed after signing, since a changed transaction leads to another key."
+    if case.budget.is_spent:
+        said += " Not everything could be tried: too many transactions were refused in this moment, or this one is too large."
+    spec = case.spec
+    to_do = f"Compare the bytes that the client signs with condenser_api.get_transaction_hex; check its chain id ({spec.chain_id.hex()}), "
+    to_do += f"its symbols ({spec.coin_symbol}, {spec.debt_symbol}, {spec.vests_symbol}) and the key of {wanted(lacking)}."
+    return Cause(None, said, to_do)
+
+
+def wanted(lacking: dict[str, Any] | None) -> str:
+    """Say whose key is wanted."""
+    if lacking is None or not lacking["account"]:
+        return "the authority that the operation names"
+    return f"{lacking['account']}, role {lacking['role']}"
+
+
+def tried(case: Case, trx: SignedTransaction, holders: Holders, signer: Signer | None) -> Attempt | None:
+    """Return the attempt under which a signature is that of a known key; None when there is none, or the budget is spent."""
+    if signer is None:
+        return None
+    cost = 1 + trx.size // BYTES_FOR_A_TRY
+    for attempt in attempts(case, trx):
+        if not case.budget.take(cost):
+            return None
+        try:
+            key = recover(signer.signature, attempt.digest, Canonical.non_canonical)
+        except ChainError:
+            continue
+        if holders.of(key) or holders.former(key):
+            return attempt
+    return None
+
+
+def upper(text: str) -> str:
+    """Return a clause as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]

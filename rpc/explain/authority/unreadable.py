@@ -1,0 +1,42 @@
+"""Signatures from which no key can be recovered."""
+
+from collections.abc import Callable
+
+from rpc.explain.case import Case, Explanation
+from state.chain.transactions import canonical_rule
+from state.protocol.errors import ChainError
+from state.protocol.keys.signatures import CANONICAL_CONDITION, HEADER_MAX, HEADER_MIN, RECOVER_CONDITION, recover
+
+NO_KEY = "unable to reconstruct public key from signature"
+
+
+def bad_signature(case: Case) -> Explanation:
+    """Explain the first signature that no key can have made."""
+    assert case.trx is not None
+    index, signature = first_bad(case)
+    values = {"signature_index": index, "signature": signature.hex()}
+    if case.error.text == NO_KEY:
+        why = f"signatures[{index}] begins with the byte {signature[0]}; a signature has 65 bytes, and the first one is {HEADER_MIN} to "
+        why += f"{HEADER_MAX}: 31 plus the recovery id."
+        return case.explained("malformed_signature", why, "Send 65 bytes: header, r, s; as 130 hex digits.", **values)
+    if case.error.condition == CANONICAL_CONDITION:
+        why = f"signatures[{index}] is valid but not in the form that the chain takes: of the two values of s it must have the lower one."
+        return case.explained("signature_not_canonical", why, "Sign again until the signature is canonical, as the libraries do.", **values)
+    why = f"signatures[{index}] is no signature at all: no point of the curve belongs to it."
+    return case.explained("signature_not_recoverable", why, "Compare it with what the signer made; it was damaged on the way.", **values)
+
+
+def first_bad(case: Case) -> tuple[int, bytes]:
+    """Return the first bad signature with its index."""
+    assert case.trx is not None
+    rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.trx)
+    for index, signature in enumerate(case.trx.signatures):
+        try:
+            recover(signature, digest, rule)
+        except ChainError:
+            return index, signature
+    return 0, bytes(65)
+
+
+BY_TEXT: dict[str, Callable[[Case], Explanation]] = {NO_KEY: bad_signature}
+BY_CONDITION: dict[str, Callable[[Case], Explanation]] = {CANONICAL_CONDITION: bad_signature, RECOVER_CONDITION: bad_signature}

@@ -1,0 +1,72 @@
+"""How far the keys that signed get in each authority that is needed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rpc.explain.case import Case
+from state.chain.transactions import authority_lookups
+from state.protocol.errors import UnknownKey
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.signing import LIMITS, Lookup
+from state.protocol.operation import Needed
+
+REQUIRED_MAX = 20  # authorities that are shown
+# The roles that stand in for one, by the chain's rules.
+STANDING_IN = {"posting": ("active", "owner"), "active": ("owner",), "owner": (), "other": ()}
+
+
+class Weigher:
+    """Adds up the weights that keys reach; accounts in an authority count by the role that is looked up."""
+
+    def __init__(self, keys: frozenset[bytes], nested: Lookup) -> None:
+        self._keys, self._nested = keys, nested
+        self._looked_up = 0
+
+    def reached(self, authority: Authority, depth: int = 0) -> int:
+        """Return the weight that is reached in an authority."""
+        keys = sum(weight for key, weight in authority.key_auths if key in self._keys)
+        return keys + sum(weight for name, weight in authority.account_auths if self.is_reached(name, depth))
+
+    def is_reached(self, name: str, depth: int) -> bool:
+        """Whether the authority of an account inside of another authority is reached."""
+        if depth >= LIMITS.depth or self._looked_up >= LIMITS.accounts:
+            return False
+        self._looked_up += 1
+        try:
+            authority = self._nested(name)
+        except UnknownKey:
+            return False
+        return self.reached(authority, depth + 1) >= authority.weight_threshold
+
+
+def required(case: Case, needed: Needed, keys: frozenset[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield what is needed of each account, with the weight that the keys reach and what it falls short by."""
+    lookups = authority_lookups(case.state)
+    nested = lookups.posting if needed.posting else lookups.active
+    for role in ("owner", "active", "posting"):
+        for name in sorted(getattr(needed, role))[:REQUIRED_MAX]:
+            row = case.state.account_authorities.by_account.get(name)
+            if row is not None:
+                yield entry(case, name, role, getattr(row, role), Weigher(keys, nested))
+    for authority in needed.other[:REQUIRED_MAX]:
+        yield entry(case, "", "other", authority, Weigher(keys, nested))
+
+
+def entry(case: Case, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
+    """Return what is needed of one authority."""
+    reached = weigher.reached(authority)
+    members: dict[str, Any] = {
+        "account": name or None,
+        "role": role,
+        "threshold": authority.weight_threshold,
+        "reached": reached,
+        "short_by": max(authority.weight_threshold - reached, 0),
+        "keys": [{"key": case.key_text(key), "weight": weight} for key, weight in authority.key_auths],
+    }
+    if authority.account_auths:
+        members["accounts"] = [
+            {"account": inner, "weight": weight, "is_reached": weigher.is_reached(inner, 0)} for inner, weight in authority.account_auths
+        ]
+    if STANDING_IN[role]:
+        members["or_role"] = list(STANDING_IN[role])
+    return members

@@ -1,0 +1,37 @@
+"""Transactions that their payer can't afford: resource credits, voting mana."""
+
+from typing import Any
+
+from rpc.explain.case import Case, Explanation, moment, span
+from state.effects.balances import vests_to_coin
+from state.plugins.rc.plugin import RC
+from state.plugins.rc.rows import REGENERATION_SECONDS, maximum_rc
+from state.protocol.values.asset import COIN, VESTS
+
+NEVER = "Power up {vests} or more (about {price}), or have VESTS delegated: resource credits follow from VESTS."
+
+
+def too_few_credits(case: Case) -> Explanation:
+    """Explain a payer with too few resource credits: what it costs, what there is, and when there will be enough."""
+    values = case.error.values
+    name, needed, current = values["account"], values["rc_needed"], values["rc_current"]
+    assert isinstance(name, str)
+    assert isinstance(needed, int)
+    assert isinstance(current, int)
+    state = case.state
+    row, account = RC.of(state).accounts.by_account.get(name), state.accounts.by_name.get(name)
+    most = 0 if row is None or account is None else maximum_rc(account, row.adjustment)
+    missing = needed - current
+    why = f"The transaction costs {needed:,} resource credits, and {name}, who pays for it, has {current:,}: {missing:,} are missing."
+    facts: dict[str, Any] = {"account": name, "needed": needed, "current": current, "missing": missing, "maximum": most}
+    if needed > most:
+        vests = needed - most
+        why += f" The most that {name} can have is {most:,}, so waiting doesn't help."
+        to_do = NEVER.format(vests=case.asset_text(vests, VESTS), price=case.asset_text(vests_to_coin(state, vests) + 1, COIN))
+        facts |= {"seconds_to_wait": None, "enough_at": None, "cause": "maximum_too_small"}
+        return case.explained("too_few_resource_credits", why, to_do, **facts)
+    seconds = -(-missing * REGENERATION_SECONDS // most)
+    at = moment(state.head_time + seconds)
+    why += f" They come back with time, from none to {most:,} in five days: in {span(seconds)}, at {at}, there will be enough."
+    to_do = case.spec.spell(f"Send it again after {at}, or power up COIN.")
+    return case.explained("too_few_resource_credits", why, to_do, **facts, seconds_to_wait=seconds, enough_at=at, cause="wait")

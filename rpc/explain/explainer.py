@@ -1,0 +1,61 @@
+"""Explains refusals for the service, and keeps the last ones. A bug in explaining is logged and costs the explanation, never the reply."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rpc.explain.budget import Budget, Purse
+from rpc.explain.case import Case, Explanation, KnownChains, no_chains
+from rpc.explain.refused import RefusedTransactions
+from rpc.log import Log
+from state.chain.chain import Chain
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedTransaction
+
+Clock = Callable[[], float]
+RefusedListener = Callable[[SignedTransaction | None, ChainError, Explanation | None], None]
+
+_log = Log("explain")
+
+
+class Explainer:
+    """Explains why transactions are refused on one chain; `clock` gives seconds since 1970.
+
+    `on_refused` is called with each transaction that was refused to a client, its error and its explanation.
+    """
+
+    def __init__(self, chain: Chain, clock: Clock, known_chains: KnownChains = no_chains) -> None:
+        self.refused = RefusedTransactions(chain.state.wire)
+        self.on_refused: list[RefusedListener] = []
+        self._chain, self._clock, self._known_chains = chain, clock, known_chains
+        self._purse = Purse()
+
+    def refuse(self, trx: SignedTransaction | None, error: ChainError, *, given: Any = None, is_legacy: bool = False) -> Explanation | None:
+        """Return why a broadcast transaction was refused, and keep it; None when explaining itself has failed, which is logged.
+
+        `given` is the JSON that couldn't be read as a transaction.
+        """
+        now = self._clock()
+        try:
+            explanation = self.explain(trx, error, self._purse.budget(int(now * 1000)), given=given, is_legacy=is_legacy)
+            head = self._chain.state.props.head_block_number
+            self.refused.add(int(now), head, trx, given, error, explanation)
+            for listener in self.on_refused:
+                listener(trx, error, explanation)
+        except Exception as bug:
+            _log.error("a refusal could not be kept", refusal=str(error)[:200], exc_info=bug)
+            return None
+        return explanation
+
+    def explain(
+        self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
+    ) -> Explanation | None:
+        """Return why a transaction is refused; None when explaining itself has failed, which is logged."""
+        case = Case(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
+        try:
+            # Imported when it is needed first: it is most of this package, and no start should wait for it.
+            from rpc.explain.explain import explain
+
+            return explain(case)
+        except Exception as bug:
+            _log.error("a refusal could not be explained", refusal=str(error)[:200], exc_info=bug)
+            return None

@@ -1,0 +1,73 @@
+"""Balances that don't suffice: what there is, what is needed, and what is missing."""
+
+from rpc.explain.case import Case, Explanation
+from state.operations.transfers import TransferFromSavings
+from state.operations.vesting import WithdrawVesting
+from state.protocol.operation import Operation
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+
+NEW_ACCOUNT = "Insufficient balance to create account."
+SAVINGS = "_db.get_savings_balance( from, op.amount.symbol ) >= op.amount"
+POWER_DOWN = "account.vesting_shares - account.delegated_vesting_shares >= o.vesting_shares"
+
+
+def balance(case: Case) -> Explanation:
+    """Explain a liquid balance that is smaller than what is taken from it."""
+    values = case.error.values
+    needed, current = values["r"], values["a"]
+    assert isinstance(needed, Asset)
+    assert isinstance(current, Asset)
+    return lacking(case, str(values["acc"]), "balance", -needed.amount, current.amount, current.symbol)
+
+
+def delegation(case: Case) -> Explanation:
+    """Explain VESTS that can't be lent, because they are lent, powered down, or used by votes."""
+    values = case.error.values
+    needed, current = values["r"], values["a"]
+    assert isinstance(needed, Asset)
+    assert isinstance(current, Asset)
+    where = "VESTS that are neither delegated, powered down, nor used up by votes"
+    return lacking(case, str(values["acc"]), where, needed.amount, current.amount, VESTS)
+
+
+def savings(case: Case) -> Explanation:
+    """Explain savings that are smaller than what is taken from them."""
+    operation = case.operation
+    assert isinstance(operation, TransferFromSavings)
+    account, symbol = case.state.account(operation.from_), operation.amount.symbol
+    current = account.savings_balance if symbol == COIN else account.savings_sbd_balance if symbol == SBD else 0
+    return lacking(case, account.name, "savings", operation.amount.amount, current, symbol)
+
+
+def power_down(case: Case) -> Explanation:
+    """Explain a power-down of more VESTS than are free."""
+    operation = case.operation
+    assert isinstance(operation, WithdrawVesting)
+    account = case.state.account(operation.account)
+    free = account.vesting_shares - account.delegated_vesting_shares
+    return lacking(case, account.name, "VESTS that are not delegated", operation.vesting_shares.amount, free, VESTS)
+
+
+def creation_fee(case: Case) -> Explanation:
+    """Explain a creator that can't pay the fee for a new account."""
+    operation = case.operation
+    assert operation is not None
+    account = case.state.account(getattr(operation, "creator", ""))
+    fee: Asset = getattr(operation, "fee", Asset())
+    return lacking(case, account.name, "balance", fee.amount, account.balance, COIN)
+
+
+def lacking(case: Case, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
+    """Say what is needed, what there is, and what is missing."""
+    text, missing = case.asset_text, needed - current
+    # More than 64 bits hold can be missing, where an amount is the largest one.
+    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, whose {where}: {text(current, symbol)}; "
+    why += f"{text(missing, symbol)} too little."
+    to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."
+    facts = {"have": text(current, symbol), "need": text(needed, symbol), "missing": text(missing, symbol)}
+    return case.explained("insufficient_funds", why, to_do, account=name, where=where, **facts)
+
+
+def does(case: Case, operation: Operation | None) -> str:
+    """Return the operation as the subject of a sentence."""
+    return "The transaction" if operation is None else f"Operation {case.error.operation} ({case.name_of(operation)})"

@@ -1,0 +1,43 @@
+"""`unknown key`: which object wasn't found."""
+
+from rpc.explain.case import Case, Explanation
+from state.protocol.errors import UnknownKey
+
+# What a key stands for, by the fields of the index that was asked.
+KINDS: dict[tuple[str, ...], str] = {
+    ("seller", "orderid"): "order",
+    ("from_", "escrow_id"): "escrow",
+    ("from_", "request_id"): "savings request",
+    ("name",): "account",
+    ("author", "permlink"): "post",
+    ("symbol",): "token",
+}
+ADVICE = {
+    "account": "Check the spelling of the name, and that the account exists on this chain; names have lower-case letters.",
+    "witness": "Only accounts that have sent witness_update are witnesses; see condenser_api.get_witness_by_account.",
+    "post": "Check author and permlink, without an @; the post must exist on this chain, and not have been deleted.",
+    "order": "The order may have been filled, cancelled, or have expired; see condenser_api.get_open_orders.",
+    "escrow": "The escrow may have ended; see condenser_api.get_escrow.",
+    "savings request": "The request may have been paid or cancelled; see condenser_api.get_savings_withdraw_from.",
+    "authority": "That account exists without an authority, so nobody can act for it.",
+    "metadata": "That account was made at genesis without metadata, which the rules don't add.",
+}
+OTHERWISE = "Check the names and numbers in the operation."
+
+
+def unknown_object(case: Case) -> Explanation:
+    """Explain which object wasn't found."""
+    error = case.error
+    assert isinstance(error, UnknownKey)
+    kind = error.kind or KINDS.get(error.fields, "")
+    key = [part for part in error.key if isinstance(part, (str, int))]
+    if kind == "authority" and case.state.accounts.by_name.get(str(error.key[0])) is None:
+        kind = "account"
+    where = f" that operation {error.operation} ({case.name_of(case.operation)}) names" if case.operation is not None else ""
+    named = "/".join(str(part) for part in key) or "without a name"
+    if kind:
+        why = f"There is no {kind} {named!r} on this chain{where}." if key else f"There is no such {kind} on this chain{where}."
+    else:
+        why = f"There is no object with {', '.join(error.fields) or 'the key'} {named}{where}."
+    rule = f"unknown_{kind.replace(' ', '_')}" if kind else "unknown_object"
+    return case.explained(rule, why, ADVICE.get(kind, OTHERWISE), kind=kind or None, key=key)

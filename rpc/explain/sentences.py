@@ -1,0 +1,113 @@
+"""How a declared refusal is explained (`table` declares them): its sentences, and the functions that find further values for them.
+
+In a sentence `{name}` stands for a value of the refusal, a field of the operation, or one of the further values of the entry.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from rpc.explain.case import Case, Explanation, moment
+from rpc.explain.values import fields_of_operation, filled
+from state.protocol.constants import (
+    COIN_MIN_REPLY_INTERVAL_HF20,
+    COIN_MIN_ROOT_COMMENT_INTERVAL,
+    COIN_MIN_VOTE_INTERVAL_SEC,
+    COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT,
+)
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+
+Further = Callable[[Case, Any], dict[str, Any]]
+
+
+def nothing_further(case: Case, operation: Any) -> dict[str, Any]:
+    """Return no further values."""
+    return {}
+
+
+class Sentence(Struct, frozen=True):
+    """What is said of a refusal: the rule's name, why, what to do, and a function to further values for both."""
+
+    rule: str
+    why: str
+    what_to_do: str
+    further: Further = nothing_further
+
+
+def explain_by(sentence: Sentence, case: Case) -> Explanation:
+    """Return the explanation of a declared refusal."""
+    values = case.error.values | sentence.further(case, case.operation)
+    texts = fields_of_operation(case) | {name: case.shown(value) for name, value in values.items()}
+    why, to_do = case.spec.spell(sentence.why), case.spec.spell(sentence.what_to_do)
+    fields = {} if case.operation is None else {"fields": fields_of_operation(case)}
+    return case.explained(sentence.rule, filled(why, texts), filled(to_do, texts), **values | fields)
+
+
+# ------------------------------------------------------------------ further values
+
+
+def next_vote(case: Case, operation: Any) -> dict[str, Any]:
+    """When the voter may vote again."""
+    last = case.state.account(operation.voter).last_vote_time
+    return {"last": moment(last), "again_at": moment(last + COIN_MIN_VOTE_INTERVAL_SEC), "head_block_time": moment(case.state.head_time)}
+
+
+def next_post(case: Case, operation: Any) -> dict[str, Any]:
+    """When the author may publish again."""
+    author = case.state.account(operation.author)
+    if operation.parent_author:
+        last, again = author.last_post, author.last_post + COIN_MIN_REPLY_INTERVAL_HF20
+    else:
+        last, again = author.last_root_post, author.last_root_post + COIN_MIN_ROOT_COMMENT_INTERVAL + 1
+    return {"last": moment(last), "again_at": moment(again), "head_block_time": moment(case.state.head_time)}
+
+
+def present_vote(case: Case, operation: Any) -> dict[str, Any]:
+    """The account's witness votes and its proxy."""
+    account = case.state.account(operation.account)
+    return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
+
+
+def size_limit(case: Case, operation: Any) -> dict[str, Any]:
+    """The size of the transaction, and the largest one."""
+    assert case.trx is not None
+    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - 256}
+
+
+def head_time(case: Case, operation: Any) -> dict[str, Any]:
+    """The time of the head block, and that of an expiration."""
+    return {"head_block_time": moment(case.state.head_time), "expires": moment(getattr(operation, "expiration", 0))}
+
+
+def mixed_roles(case: Case, operation: Any) -> dict[str, Any]:
+    """The operations of the transaction."""
+    assert case.trx is not None
+    return {"operations": [case.name_of(one) for one in case.trx.operations]}
+
+
+def earned(case: Case, operation: Any) -> dict[str, Any]:
+    """What waits to be claimed."""
+    account = case.state.account(operation.account)
+    return {
+        "liquid_earned": Asset(account.reward_coin_balance, COIN),
+        "sbd_earned": Asset(account.reward_sbd_balance, SBD),
+        "vests_earned": Asset(account.reward_vesting_balance, VESTS),
+    }
+
+
+def fee(case: Case, operation: Any) -> dict[str, Any]:
+    """The fee for a new account."""
+    return {"required": case.asset_text(case.state.schedule.median_props.account_creation_fee, COIN)}
+
+
+def open_requests(case: Case, operation: Any) -> dict[str, Any]:
+    """How many requests for savings wait, and how many may."""
+    account = case.state.account(operation.from_)
+    return {"requests": account.savings_withdraw_requests, "requests_max": COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
+
+
+def powering_down(case: Case, operation: Any) -> dict[str, Any]:
+    """What an account is powering down each week."""
+    account = case.state.account(operation.account)
+    return {"present_rate": Asset(account.vesting_withdraw_rate, VESTS)}

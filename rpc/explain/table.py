@@ -1,0 +1,265 @@
+"""The refusals that newcomers meet most, each with a name, a sentence and advice: by the text of the rule, or by its condition."""
+
+from rpc.explain.sentences import (
+    Sentence,
+    earned,
+    fee,
+    head_time,
+    mixed_roles,
+    next_post,
+    next_vote,
+    open_requests,
+    powering_down,
+    present_vote,
+    size_limit,
+)
+
+WAIT = "Wait until {again_at} (the head block's time is {head_block_time}), then send it again."
+MIXED = Sentence(
+    "mixed_authorities",
+    "The transaction holds operations that need the posting authority and operations that need another one: {operations}.",
+    "Send them in two transactions, each signed with its own key.",
+    mixed_roles,
+)
+TOO_LARGE = Sentence(
+    "transaction_too_large",
+    "The transaction has {size} bytes, and at most {size_max} are taken.",
+    "Split it, or shorten its texts.",
+    size_limit,
+)
+FEE = Sentence(
+    "wrong_account_creation_fee",
+    "The fee is {fee}; the chain asks for exactly {required}.",
+    "Set fee to {required} (condenser_api.get_chain_properties, account_creation_fee).",
+    fee,
+)
+KEY_IN_MEMO = "The memo holds a private key of the sender, or the password that its keys were made from; memos are public for good."
+
+TEXTS: dict[str, Sentence] = {
+    # transactions
+    "A transaction must have at least one operation": Sentence(
+        "no_operations", "The transaction has no operation.", "Put at least one operation into it."
+    ),
+    "too many transactions wait for a block: ${n}": Sentence(
+        "too_many_pending", "{n} transactions wait for a block, and no more are taken.", "Send it again after the next blocks."
+    ),
+    "The node is busy, ${n} requests wait already": Sentence(
+        "node_busy", "{n} requests wait for the chain already.", "Send it again a moment later."
+    ),
+    "${n} calls wait for transactions already": Sentence(
+        "too_many_waiting", "{n} calls wait for their transactions.", "Use broadcast_transaction, which doesn't wait."
+    ),
+    "Tried to execute transaction with no resource user": Sentence(
+        "nobody_pays", "No account pays for the transaction: no operation needs an account's authority.", "Add an operation that needs one."
+    ),
+    "Error when pushing TX:\nReason: TX has been rejected.": Sentence(
+        "account_locked", "The acting account may not act any more: the chain's rules have locked it.", "Use another account."
+    ),
+    # names, texts
+    "Account name ${n} is invalid": Sentence(
+        "invalid_account_name",
+        "{n} can't be the name of an account.",
+        "Use 3 to 16 lower-case letters, digits and hyphens, in parts divided by dots; each part has 3 characters at least, begins with a "
+        "letter and ends with a letter or digit. Write it without an @.",
+    ),
+    "Memo is too large": Sentence("memo_too_long", "The memo has more than 2047 bytes.", "Shorten it."),
+    "JSON Metadata not valid JSON": Sentence(
+        "invalid_json", "A field that must hold JSON doesn't: see its value.", "Write it with a JSON library, with nothing after its end."
+    ),
+    "Permlink is not a valid size.": Sentence(
+        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes; '{permlink}' hasn't.", "Choose another permlink."
+    ),
+    "Invalid permlink character: ${s}": Sentence(
+        "invalid_permlink",
+        "The permlink {permlink} holds {s}, which it may not.",
+        "Use lower-case letters, digits and hyphens only.",
+    ),
+    "custom_binary_operation is deprecated": Sentence(
+        "operation_retired", "The chain doesn't take custom_binary any more.", "Use custom_json or custom."
+    ),
+    # transfers
+    "Cannot transfer a negative amount (aka: stealing)": Sentence(
+        "amount_not_positive", "The amount {amount} is not above zero.", "Send an amount above zero."
+    ),
+    "Must transfer a nonzero amount": Sentence(
+        "amount_not_positive", "The amount {amount} is not above zero.", "Send an amount above zero."
+    ),
+    "Transfer of vesting is not allowed.": Sentence(
+        "vests_not_transferable", "VESTS can't be transferred.", "Transfer COIN or SBD; or power down (withdraw_vesting) first."
+    ),
+    "Can only transfer SBD to ${s}": Sentence("sbd_only", "{s} takes SBD only, not {amount}.", "Send SBD."),
+    "Account has reached limit for pending withdraw requests.": Sentence(
+        "too_many_savings_requests",
+        "{from} has {requests} requests for savings that wait; more than {requests_max} are not taken.",
+        "Wait until some are paid (three days after each), or cancel some with cancel_transfer_from_savings.",
+        open_requests,
+    ),
+    # votes and posts
+    "Can only vote once every 3 seconds.": Sentence(
+        "voting_too_fast", "{voter} has voted at {last}; votes must be 3 seconds apart.", WAIT, next_vote
+    ),
+    "Your current vote on this comment is identical to this vote.": Sentence(
+        "same_vote", "{voter} has voted for {author}/{permlink} with the weight {weight} already.", "Use another weight, or leave it so."
+    ),
+    "Vote weight cannot be 0.": Sentence(
+        "vote_without_weight",
+        "The weight of a first vote can't be 0.",
+        "Use -10000 to 10000, in hundredths of a percent; 0 takes a vote back.",
+    ),
+    "Voter has used the maximum number of vote changes on this comment.": Sentence(
+        "too_many_vote_changes", "{voter} has changed its vote on {author}/{permlink} as often as is allowed.", "Leave the vote as it is."
+    ),
+    "Account does not have enough mana to vote.": Sentence(
+        "no_voting_mana",
+        "{voter} has no voting mana for a vote of this weight.",
+        "Wait: mana comes back in five days; or vote with less weight.",
+    ),
+    "Voting weight is too small, please accumulate more voting power or coin power.": Sentence(
+        "vote_is_dust", "The vote of {voter} would count less than the chain counts.", "Power up COIN, or vote with more weight."
+    ),
+    "Voter has declined their voting rights.": Sentence(
+        "voting_declined", "{voter} has declined its voting rights.", "It can't vote any more; use another account."
+    ),
+    "You may only post once every 5 minutes.": Sentence(
+        "posting_too_fast", "{author} has posted at {last}; posts must be more than 5 minutes apart.", WAIT, next_post
+    ),
+    "You may only comment once every 3 seconds.": Sentence(
+        "commenting_too_fast", "{author} has published at {last}; replies must be 3 seconds apart.", WAIT, next_post
+    ),
+    "Can only perform one comment edit per block.": Sentence(
+        "editing_too_fast", "{author} has edited a post in this block already.", "Send it again after the next block."
+    ),
+    "The permlink of a comment cannot change.": Sentence(
+        "parent_is_fixed",
+        "The post {author}/{permlink} has another parent_permlink than {parent_permlink}.",
+        "Edit it with the one that it was published with.",
+    ),
+    "The parent of a comment cannot change.": Sentence(
+        "parent_is_fixed",
+        "The post {author}/{permlink} has another parent than {parent_author}.",
+        "Edit it with the one that it was published with.",
+    ),
+    "Cannot delete a comment with replies.": Sentence(
+        "post_has_replies", "{author}/{permlink} has replies, so it can't be deleted.", "Empty it by an edit instead."
+    ),
+    "Cannot delete a comment with net positive votes.": Sentence(
+        "post_has_votes", "{author}/{permlink} has votes, so it can't be deleted.", "Empty it by an edit instead."
+    ),
+    "The parent comment has disabled replies.": Sentence(
+        "replies_disabled", "The root of this discussion takes no replies.", "Reply elsewhere."
+    ),
+    "Votes are not allowed on the comment.": Sentence(
+        "votes_disabled", "The author of {author}/{permlink} takes no votes on it.", "Vote elsewhere."
+    ),
+    "Comment is nested ${x} posts deep, maximum depth is ${y}.": Sentence(
+        "nested_too_deep", "The parent is nested {x} deep; the limit is {y}.", "Reply to a post further up."
+    ),
+    "Cannot specify more than 8 beneficiaries.": Sentence(
+        "too_many_beneficiaries", "This node takes 8 beneficiaries at most.", "Name fewer beneficiaries."
+    ),
+    "Benficiaries must be specified in sorted order (account ascending)": Sentence(
+        "beneficiaries_not_sorted", "The beneficiaries must be in ascending order of their names, each once.", "Sort them by name."
+    ),
+    "Account ${a} already submitted ${n} custom json operation(s) this block.": Sentence(
+        "too_many_custom_operations",
+        "{a} has sent {n} custom operations since the last block; this node takes no more.",
+        "Send it again after the next block.",
+    ),
+    # rewards, power
+    "Must claim something.": Sentence(
+        "nothing_to_claim",
+        "The operation claims nothing: all its amounts are 0.",
+        "Name what has been earned: {liquid_earned}, {sbd_earned}, {vests_earned}.",
+        earned,
+    ),
+    "This operation would not change the vesting withdraw rate.": Sentence(
+        "power_down_unchanged", "{account} powers down {present_rate} a week already.", "Name other VESTS; 0 ends it.", powering_down
+    ),
+    "Account must delegate a minimum of ${v}": Sentence(
+        "delegation_too_small", "{vesting_shares} is too little: the first delegation must be {v} at least.", "Delegate {v} or more."
+    ),
+    "You cannot delegate VESTS to yourself": Sentence(
+        "delegation_to_oneself", "{delegator} can't delegate to itself.", "Name another account."
+    ),
+    # accounts
+    "Must pay the exact account creation fee. paid: ${p} fee: ${f}": FEE,
+    "Cannot pay more than account creation fee. paid: ${p} fee: ${f}": FEE,
+    "${creator} has no claimed accounts to create": Sentence(
+        "no_claimed_accounts",
+        "{creator} has claimed no account that it could create now.",
+        "Send claim_account first, or pay a fee with account_create.",
+    ),
+    "New ${ac} authority on account ${aa} references non-existing account ${aref}": Sentence(
+        "unknown_account_in_authority",
+        "The {ac} authority for {aa} names {aref}, and there is no such account.",
+        "Create it first, or leave it out.",
+    ),
+    "Authority membership exceeded. Max: ${max} Current: ${n}": Sentence(
+        "authority_too_large", "An authority may have {max} keys and accounts, this one has {n}.", "Name fewer."
+    ),
+    # witnesses
+    "Vote currently exists, user must indicate a desire to reject witness.": Sentence(
+        "witness_vote_exists",
+        "{account} votes for {witness} already.",
+        "Nothing has to be done; set approve to false to take the vote back.",
+    ),
+    "Vote doesn't exist, user must indicate a desire to approve witness.": Sentence(
+        "no_witness_vote", "{account} doesn't vote for {witness}, so there is nothing to take back.", "Set approve to true to vote."
+    ),
+    "Account has voted for too many witnesses.": Sentence(
+        "too_many_witness_votes", "{account} votes for {votes} witnesses, as many as are allowed.", "Take a vote back first.", present_vote
+    ),
+    "A proxy is currently set, please clear the proxy before voting for a witness.": Sentence(
+        "proxy_votes",
+        "{present_proxy} votes for {account}, which can't vote itself then.",
+        "Send account_witness_proxy with an empty proxy first.",
+        present_vote,
+    ),
+    "Proxy must change.": Sentence(
+        "same_proxy",
+        "The proxy of {account} is {present_proxy} already.",
+        "Nothing has to be done, or name another proxy.",
+        present_vote,
+    ),
+    # the market
+    "Limit order has to expire after head block time.": Sentence(
+        "order_expired",
+        "The order would end at {expires}, and the head block's time is {head_block_time}.",
+        "Set a later expiration, in UTC.",
+        head_time,
+    ),
+    "Limit Order Expiration must not be more than 28 days in the future": Sentence(
+        "order_lasts_too_long",
+        "The order would end at {expires}, more than 28 days after {head_block_time}.",
+        "Set an earlier expiration.",
+        head_time,
+    ),
+    "Cancelling order because it was not filled.": Sentence(
+        "order_not_filled",
+        "The order must be filled at once (fill_or_kill), and there are not enough offers at its price.",
+        "Set fill_or_kill to false, or offer more; see condenser_api.get_order_book.",
+    ),
+    "Can only convert SBD to COIN": Sentence("sbd_only", "Only SBD can be converted, not {amount}.", "Name an amount in SBD."),
+    "Cannot convert SBD because there is no price feed.": Sentence(
+        "no_price_feed", "The chain has no price feed.", "Have witnesses publish one (feed_publish), and wait until it is taken."
+    ),
+}
+
+CONDITIONS: dict[str, Sentence] = {
+    "fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)": TOO_LARGE,
+    "required_active.size() == 0": MIXED,
+    "required_owner.size() == 0": MIXED,
+    "required_other.size() == 0": MIXED,
+    "!check_max_block_age( args.max_block_age )": Sentence(
+        "head_too_old",
+        "The head block is older than max_block_age allows: its time is {head_block_time}.",
+        "Raise max_block_age, or wait for blocks.",
+        head_time,
+    ),
+}
+
+# Refusals whose text begins so; the rest of it names what differs.
+BEGINNINGS: dict[str, Sentence] = {
+    "Detected private ": Sentence("private_key_in_memo", KEY_IN_MEMO, "Write another memo, and change the keys that this one belongs to."),
+    "fc::raw::pack_size(trx) <= ": TOO_LARGE,
+}

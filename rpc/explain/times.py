@@ -1,0 +1,120 @@
+"""Transactions that have expired, that expire too late, or that refer to a block that isn't there."""
+
+from typing import Any
+
+from rpc.explain.case import Case, Explanation, moment, span
+from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
+from state.protocol.transaction import block_number
+
+HALF_HOUR = 1800
+OFFSET_MAX = 28  # half hours: no time zone is further from UTC
+ODD_ZONES = (7, 9, 11, 13, 19, 21)  # half hours of the zones that are not whole hours from UTC
+AHEAD_MIN, AHEAD_MAX = 10, 900  # seconds: how far ahead clients set expirations
+BLOCKS_SEARCHED_MAX = 2000  # the newest blocks among which the one of a prefix is looked for
+CLOCKS_APART = 60  # seconds between the chain's time and the node's clock that are worth a word
+WORD16 = 2**16
+
+
+def wrong_time(case: Case) -> Explanation:
+    """Explain an expiration that has passed or lies too far ahead."""
+    assert case.trx is not None
+    given = int(case.trx.expiration)
+    now = time_of_refusal(case)
+    too_far = "max_til_exp" in case.error.values
+    values: dict[str, Any] = {
+        "expiration": moment(given),
+        "head_block_time": moment(now),
+        "seconds_apart": given - now,
+        "seconds_ahead_max": COIN_MAX_TIME_UNTIL_EXPIRATION,
+        "node_time": moment(case.now),
+    }
+    if too_far:
+        latest = moment(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
+        why = f"The transaction expires at {moment(given)}, {span(given - now)} after the head block's time {moment(now)}; at most "
+        why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} are allowed."
+        to_do = f"Set an expiration up to {latest}, counted from the head block's time."
+    else:
+        why = f"The transaction expired at {moment(given)}; the head block's time is {moment(now)}, {span(now - given)} later."
+        to_do = "Count the expiration from the head block's time (get_dynamic_global_properties, `time`), sign and send it at once."
+    offset = local_offset(given - now)
+    if offset:
+        why += f" That is about {span(offset)} off, as if it was written in local time."
+        to_do = f"Write the expiration in UTC. {to_do}"
+    elif abs(case.now - now) > CLOCKS_APART:
+        why += f" The chain's time is not the clock's: the clock of the node shows {moment(case.now)}."
+    values["cause"] = "local_time" if offset else None
+    return case.explained("expiration_too_far" if too_far else "expired", why, to_do, **values)
+
+
+def time_of_refusal(case: Case) -> int:
+    """Return the time that the expiration was compared with."""
+    now = case.error.values.get("now")
+    return now if isinstance(now, int) else case.state.head_time
+
+
+def local_offset(seconds: int) -> int:
+    """Return the offset of a time zone that would explain this distance from the present, 0 for none.
+
+    Clients set expirations up to some minutes ahead.
+    """
+    halves = (seconds - AHEAD_MIN) // HALF_HOUR
+    is_zone = halves % 2 == 0 or abs(halves) in ODD_ZONES
+    is_near = AHEAD_MIN <= seconds - halves * HALF_HOUR <= AHEAD_MAX
+    return halves * HALF_HOUR if 2 <= abs(halves) <= OFFSET_MAX and is_zone and is_near else 0
+
+
+# ------------------------------------------------------------------ reference blocks
+
+
+def wrong_reference(case: Case) -> Explanation:
+    """Explain a reference block that isn't the one of this chain."""
+    assert case.trx is not None
+    number, prefix = case.trx.ref_block_num, case.trx.ref_block_prefix
+    summary = case.state.block_summaries.by_slot.get(number)
+    own_id = None if summary is None else summary.block_id
+    own = None if own_id is None else block_number(own_id)
+    head = case.state.props.head_block_number
+    values: dict[str, Any] = {
+        "ref_block_num": number,
+        "ref_block_prefix": prefix,
+        "head_block_number": head,
+        "block": None if own_id is None else {"number": own, "id": own_id.hex(), "prefix": prefix_of(own_id)},
+    }
+    if own_id is None:
+        why = f"The transaction refers to block {number} with the prefix {prefix}, and this chain "
+        why += f"has no block of that number yet: its head is {head}." if number > head else "takes no reference before its last hardfork."
+    else:
+        why = f"The transaction refers to block {own} by the prefix {prefix}; on this chain that block has the prefix {prefix_of(own_id)}."
+    cause, meant, said = meaning(case, number, prefix)
+    values |= {"cause": cause, "prefix_belongs_to": meant}
+    to_do = "Take ref_block_num and ref_block_prefix from one block of this chain: the number's last 16 bits, and the bytes 4 to 7 of its "
+    to_do += f"id as a little-endian number; for the head now {head % WORD16} and {prefix_of(case.state.props.head_block_id)}."
+    return case.explained("wrong_reference_block", f"{why} {said}", to_do, **values)
+
+
+def prefix_of(block_id: bytes) -> int:
+    """Return the prefix of a block's id as transactions hold it."""
+    return int.from_bytes(block_id[4:8], "little")
+
+
+def meaning(case: Case, number: int, prefix: int) -> tuple[str | None, dict[str, Any] | None, str]:
+    """Return what a prefix belongs to: a stable word, the block, and a sentence."""
+    turned = int.from_bytes(prefix.to_bytes(4, "little"), "big")
+    head = case.state.props.head_block_number
+    for back in range(min(head, BLOCKS_SEARCHED_MAX)):
+        row = case.state.block_summaries.by_slot.get((head - back) % WORD16)
+        if row is None:
+            continue
+        found = {"number": block_number(row.block_id), "id": row.block_id.hex()}
+        if prefix_of(row.block_id) == prefix:
+            return "other_block_number", found, f"The prefix is that of block {found['number']}: number and prefix must be of one block."
+        if prefix_of(row.block_id) == turned:
+            said = f"The prefix is that of block {found['number']} with its bytes in reverse order: read them as a little-endian number."
+            return "byte_order", found, said
+    for block_id in case.chain.forks.ids_aside():
+        if prefix_of(block_id) == prefix:
+            found = {"number": block_number(block_id), "id": block_id.hex()}
+            said = f"The prefix is that of block {found['number']} of another fork, which is not the main one, or was undone."
+            return "other_fork", found, said
+    said = "No block that is known here has that prefix: it is from another chain, from one that was started anew since, or damaged."
+    return None, None, said

@@ -1,0 +1,66 @@
+"""Values for sentences: the fields of the refused operation, and what a condition of the reference asks of them."""
+
+import re
+from typing import Any
+
+from rpc.explain.case import Case
+from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.kinds import Seconds, as_it_is
+from state.protocol.values.text import time_text
+
+CONDITION_MAX = 300  # characters of a condition that is put in words
+OWNERS = re.compile(r"\b(?:_db|db\(\)|o|op|this|value)\s*(?:\.|->)\s*")
+PLACES = re.compile(r"\{(\w+)\}")
+# Conditions of the reference, in the order in which their forms are tried, and what they ask.
+FORMS: tuple[tuple[str, str], ...] = (
+    (r"(\S+)\.(?:size|length)\(\) > 0", r"{0} must not be empty"),
+    (r"(\S+)\.empty\(\) == false", r"{0} must not be empty"),
+    (r"!(\S+)\.empty\(\)", r"{0} must not be empty"),
+    (r"(\S+)\.(?:size|length)\(\) (<=|<|>=|>|==) (\S+)", r"the length of {0} must be {1} {2}"),
+    (r"(\S+)\.amount > (?:share_type\()?0\)?", r"the amount of {0} must be greater than zero"),
+    (r"!?has_hardfork\( (\S+) \)", r"it depends on the hardfork {0}"),
+    (r"is_asset_type\( (\S+), (\S+)_SYMBOL \)", r"{0} must be in {1}"),
+    (r"is_valid_account_name\( (\S+) \)", r"{0} must be a valid account name"),
+    (r"fc::is_utf8\( ?(\S+?) ?\)", r"{0} must be text in UTF-8"),
+    (r"fc::json::is_valid\( ?(\S+?) ?\)", r"{0} must be JSON"),
+    (r"([^<>=!&|]+) (<=|<|>=|>|==|!=) ([^<>=!&|]+)", r"{0} must be {1} {2}"),
+    (r"([\w.]+)", r"{0} must be true"),
+    (r"!([\w.]+)", r"{0} must be false"),
+)
+SIGNS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "greater than", "==": "equal to", "!=": "other than"}
+
+
+def fields_of_operation(case: Case) -> dict[str, Any]:
+    """Return the fields of the refused operation as people write them, by the names that clients know; nothing without an operation."""
+    operation = case.operation
+    if operation is None:
+        return {}
+    found = {}
+    for field in wire_fields(type(operation)):
+        value = getattr(operation, field.name)
+        dump = case.wire.codecs.dumper(field.kind, True) or as_it_is
+        shown = None if value is None else time_text(value) if isinstance(field.kind, Seconds) else dump(value)
+        found[case.spec.spell(field.json)] = case.shown(shown)
+    return found
+
+
+def filled(text: str, values: dict[str, Any]) -> str:
+    """Replace each `{name}` of a sentence by its value; lists are joined."""
+
+    def value(match: re.Match[str]) -> str:
+        found = values.get(match[1], "")
+        return ", ".join(str(one) for one in found) if isinstance(found, list) else str(found)
+
+    return PLACES.sub(value, text)
+
+
+def in_words(condition: str) -> str:
+    """Return what a condition asks, in words; "" where its form is not one of those that are known."""
+    bare = OWNERS.sub("", condition.strip())
+    if not bare or bare == "false" or len(bare) > CONDITION_MAX:
+        return ""
+    for form, words in FORMS:
+        match = re.fullmatch(form, bare)
+        if match is not None:
+            return words.format(*[SIGNS.get(part, part.strip()) for part in match.groups()])
+    return ""

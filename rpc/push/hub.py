@@ -1,0 +1,309 @@
+"""Watches the chain while anybody listens, and gives what happens to all subscribers and streams. It knows neither sockets nor HTTP.
+
+Without a subscription and a stream it is attached to nothing, and costs nothing. Each JSON text is made once, however many listen, and
+within the chain's turn; sending it is for the tasks of the connections.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import trio
+
+from rpc.explain.case import Explanation
+from rpc.log import Log
+from rpc.push.operations import Collector, impacted
+from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
+from rpc.push.stream import BlockStream
+from rpc.records.blocks import block_json
+from rpc.records.history import AppliedOperationRecord
+from rpc.service.arguments import APPBASE
+from rpc.service.envelope import encoded
+from rpc.service.show import Show
+from state.chain.chain import Chain, Move
+from state.plugins.account_history import OperationRecord
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.values.integers import WORD32
+from state.protocol.values.text import time_text
+from state.tables import State
+
+# Thousands of blocks can become irreversible at once; then the rest is told of with the next moves.
+IRREVERSIBLE_AT_ONCE_MAX = 100
+# All notices that wait, in bytes; the text of one that waits in many queues counts once.
+HELD_SIZE_MAX = 128_000_000
+# The JSON of the newest blocks is kept: whoever hasn't read them yet shares it.
+TEXTS_KEPT_MAX = 64
+TEXTS_KEPT_SIZE_MAX = 16_000_000
+
+STOPPING = "the node is stopping"
+BROKEN = "the node could not make a notice; its log says why"
+
+_OF_OPERATIONS = (Kind.operations,)
+_OF_TRANSACTIONS = (Kind.transactions, Kind.pending)
+_log = Log("push")
+
+
+class Hub:
+    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970."""
+
+    def __init__(self, chain: Chain, clock: Callable[[], int]) -> None:
+        self._chain, self._clock = chain, clock
+        self._wire = chain.state.wire
+        self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
+        self._subscriptions: dict[Kind, dict[Subscription, None]] = {kind: {} for kind in Kind}
+        # Subscriptions of operations by each account that they name, and those that name none.
+        self._by_account: dict[str, dict[Subscription, None]] = {}
+        self._of_all_accounts: dict[Subscription, None] = {}
+        self._streams: set[BlockStream] = set()
+        self._collector = Collector(chain.state)
+        self._is_watching = False
+        self._irreversible = 0
+        self._news = trio.Event()
+        self._texts: dict[bytes, bytes] = {}
+        self._texts_size = 0
+        self.held_size = 0
+
+    @property
+    def count(self) -> int:
+        """The number of subscriptions."""
+        return sum(map(len, self._subscriptions.values()))
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next block will have."""
+        return self._last() + 1
+
+    # -------------------------------------------------------------- who listens
+
+    def session(self, take: Callable[[], bool], give_back: Callable[[], None]) -> Session:
+        """Return the session of a new WebSocket."""
+        return Session(self, take, give_back)
+
+    def add(self, subscription: Subscription) -> None:
+        """Begin to give notices to a subscription."""
+        kind = subscription.kind
+        before = self._counts()
+        self._subscriptions[kind][subscription] = None
+        if kind is Kind.operations:
+            for subscriptions in self._places(subscription):
+                subscriptions[subscription] = None
+        self._attach(before)
+
+    def remove(self, subscription: Subscription) -> None:
+        """Give it none any more."""
+        kind = subscription.kind
+        before = self._counts()
+        del self._subscriptions[kind][subscription]
+        if kind is Kind.operations:
+            for subscriptions in self._places(subscription):
+                del subscriptions[subscription]
+            for name in subscription.filter.accounts:
+                if not self._by_account[name]:
+                    del self._by_account[name]
+        self._attach(before)
+
+    def _places(self, subscription: Subscription) -> list[dict[Subscription, None]]:
+        """Return where a subscription of operations is looked for."""
+        accounts = subscription.filter.accounts
+        return [self._by_account.setdefault(name, {}) for name in accounts] if accounts else [self._of_all_accounts]
+
+    @contextmanager
+    def stream(self, first: int, *, irreversible: bool) -> Iterator[BlockStream]:
+        """Open a stream of blocks from a number on, of irreversible ones only if wished."""
+        stream = BlockStream(first, self._last_irreversible if irreversible else self._last, self._line)
+        before = self._counts()
+        self._streams.add(stream)
+        self._attach(before)
+        try:
+            yield stream
+        finally:
+            before = self._counts()
+            self._streams.discard(stream)
+            self._attach(before)
+
+    async def news(self) -> None:
+        """Wait until the head has moved, or the node ends."""
+        await self._news.wait()
+
+    def close(self) -> None:
+        """End all streams: the node is stopping."""
+        for stream in self._streams:
+            stream.end(STOPPING)
+        self._wake()
+
+    # -------------------------------------------------------------- attaching to the chain
+
+    def _counts(self) -> tuple[bool, bool, bool]:
+        """Return whether anybody listens at all, to operations, and to transactions."""
+        subscriptions = self._subscriptions
+        return (
+            bool(self._streams) or any(subscriptions.values()),
+            any(subscriptions[kind] for kind in _OF_OPERATIONS),
+            any(subscriptions[kind] for kind in _OF_TRANSACTIONS),
+        )
+
+    def _attach(self, before: tuple[bool, bool, bool]) -> None:
+        """Attach to what is listened to now, and was not before, and detach from the rest."""
+        listeners, moved = self._chain.state.listeners, self._chain.on_moved
+        was_any, was_operations, was_transactions = before
+        is_any, is_operations, is_transactions = self._counts()
+        if is_any and not was_any:
+            self._irreversible = self._chain.irreversible
+            moved.append(self._moved)
+        elif was_any and not is_any:
+            moved.remove(self._moved)
+            self._texts.clear()
+            self._texts_size = 0
+        if is_operations and not was_operations:
+            self._collector.attach()
+        elif was_operations and not is_operations:
+            self._collector.detach()
+        if is_transactions and not was_transactions:
+            # The last listener: nothing refuses the transaction after it.
+            listeners.after_transaction.append(self._accepted)
+        elif was_transactions and not is_transactions:
+            listeners.after_transaction.remove(self._accepted)
+
+    # -------------------------------------------------------------- what happens
+
+    def _moved(self, move: Move) -> None:
+        """Tell of a move of the head. A bug here must not look like a refusal of the block."""
+        try:
+            if move.popped:
+                for stream in self._streams:
+                    stream.undo(move.popped[-1].number)
+            self._tell(move)
+        except Exception:
+            _log.exception("a notice could not be made")
+            for session in {subscription.session for subscriptions in self._subscriptions.values() for subscription in subscriptions}:
+                session.let_go(BROKEN)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake the streams that wait."""
+        if self._streams:
+            self._news.set()
+            self._news = trio.Event()
+
+    def _tell(self, move: Move) -> None:
+        subscriptions = self._subscriptions
+        operations = self._collector.take()
+        if move.popped and (subscriptions[Kind.blocks] or subscriptions[Kind.operations]):
+            # One notice for all of them: a return to an earlier moment can undo a whole chain.
+            undone = _undone(move.popped[-1].number, move.popped[0].number)
+            self._give((*subscriptions[Kind.blocks], *subscriptions[Kind.operations]), undone)
+        for block in move.applied:
+            if subscriptions[Kind.headers]:
+                header = self._wire.header_to_json(block, legacy=True) | {"witness_signature": block.witness_signature.hex()}
+                self._give(subscriptions[Kind.headers], Shared(b"", encoded(header)))
+            if subscriptions[Kind.blocks]:
+                self._give(subscriptions[Kind.blocks], self._shared(block))
+            for record in operations.get(block.number, ()):
+                self._tell_operation(record)
+        self._tell_irreversible()
+
+    def _tell_operation(self, record: OperationRecord) -> None:
+        cls = type(record.operation)
+        # A dict, since an operation can touch several accounts of one subscription.
+        asked = dict(self._of_all_accounts)
+        if self._by_account:
+            for name in impacted(self._chain.state, record.operation):
+                asked.update(self._by_account.get(name, {}))
+        wanted = [subscription for subscription in asked if not subscription.filter.classes or cls in subscription.filter.classes]
+        if wanted:
+            self._give(wanted, Shared(b"operation", encoded(self._show_operation(record))))
+
+    def _tell_irreversible(self) -> None:
+        before = self._irreversible
+        now = min(self._chain.irreversible, before + IRREVERSIBLE_AT_ONCE_MAX)
+        self._irreversible = now
+        wanted = self._subscriptions[Kind.irreversible_blocks]
+        if not wanted:
+            return
+        if now < before:
+            self._give(wanted, _undone(now + 1, before))
+        for number in range(before + 1, now + 1):
+            block = self._chain.block_by_number(number)
+            assert block is not None
+            self._give(wanted, self._shared(block))
+
+    def _accepted(self, state: State, trx: SignedTransaction) -> None:
+        """Tell of a transaction that has just been applied, if it was pushed and not applied again."""
+        if not state.is_pushing:
+            return
+        try:
+            if self._subscriptions[Kind.transactions]:
+                shown = self._wire.transaction_to_json(trx) | {"transaction_id": trx.id.hex()}
+                self._give(self._subscriptions[Kind.transactions], Shared(b"transaction", encoded(shown)))
+            if self._subscriptions[Kind.pending]:
+                self._give(self._subscriptions[Kind.pending], Shared(b"", encoded(self._wire.transaction_to_json(trx, legacy=True))))
+        except Exception:
+            _log.exception("a notice could not be made")
+
+    def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
+        """Tell of a client's transaction that was refused; None for one that can't be read."""
+        if not self._subscriptions[Kind.refusals]:
+            return
+        refusal = {
+            "time": time_text(self._clock() // 1000 % WORD32),
+            "head_block_number": self._chain.state.props.head_block_number,
+            "id": None if trx is None else trx.id.hex(),
+            "transaction": None if trx is None else self._wire.transaction_to_json(trx),
+            "message": error.message(self._wire.spec.spell),
+            "explain": explanation,
+        }
+        self._give(self._subscriptions[Kind.refusals], Shared(b"refusal", encoded(refusal)))
+
+    # -------------------------------------------------------------- texts
+
+    def _give(self, subscriptions: Iterable[Subscription], shared: Shared) -> None:
+        # A list, since a session that is let go may end subscriptions.
+        for subscription in list(subscriptions):
+            subscription.session.put(subscription, shared)
+        while self.held_size > HELD_SIZE_MAX:
+            sessions = {subscription.session for each in self._subscriptions.values() for subscription in each}
+            max(sessions, key=lambda session: session.size).let_go(FULL)
+
+    def hold(self, shared: Shared) -> None:
+        """Count a queue that holds a text."""
+        self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
+        shared.holders += 1
+
+    def drop(self, shared: Shared) -> None:
+        """Count a queue that holds it no more."""
+        shared.holders -= 1
+        self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
+
+    def _last(self) -> int:
+        return self._chain.state.props.head_block_number
+
+    def _last_irreversible(self) -> int:
+        return self._chain.irreversible
+
+    def _shared(self, block: SignedBlock) -> Shared:
+        return Shared(b"block", self._text(block))
+
+    def _line(self, number: int) -> bytes | None:
+        """Return the line of a block for a stream; None for one that the node doesn't have."""
+        block = self._chain.block_by_number(number)
+        return None if block is None else self._text(block) + b"\n"
+
+    def _text(self, block: SignedBlock) -> bytes:
+        """Return the JSON of a block; that of a new one is made once for all."""
+        text = self._texts.get(block.id)
+        if text is None:
+            text = encoded({"block_num": block.number, **block_json(self._wire, block, legacy=False)})
+            if block.number > self._last() - TEXTS_KEPT_MAX:
+                self._keep(block.id, text)
+        return text
+
+    def _keep(self, block_id: bytes, text: bytes) -> None:
+        self._texts[block_id] = text
+        self._texts_size += len(text)
+        while len(self._texts) > TEXTS_KEPT_MAX or self._texts_size > TEXTS_KEPT_SIZE_MAX:
+            oldest = next(iter(self._texts))
+            self._texts_size -= len(self._texts.pop(oldest))
+
+
+def _undone(first: int, last: int) -> Shared:
+    return Shared(b"undone", encoded({"first": first, "last": last}))

@@ -1,0 +1,68 @@
+"""The operations of the blocks that are being applied, virtual ones included, for the subscribers of operations. It knows no subscriber."""
+
+from state.plugins.account_history import OF_TREASURY, OperationRecord
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedBlock
+from state.protocol.virtual import ProposalPay
+from state.tables import State
+
+
+class Collector:
+    """Collects the operations of each block between `attach` and `detach`, until `take` is called after the move of the head.
+
+    Operations are also called out while pending transactions are applied again and while a block is assembled; those are left out. A block
+    that is refused, or applied again when a fork switch fails, leaves operations that nobody takes: they go with the next block
+    of their number, or with the next move.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._blocks: dict[int, list[OperationRecord]] = {}
+        self._number = 0  # of the block that is being applied; 0 between blocks
+
+    def attach(self) -> None:
+        """Begin to collect."""
+        listeners = self._state.listeners
+        listeners.before_block.append(self._begin)
+        listeners.after_block.append(self._end)
+        # The first listener, since one that refuses ends the round of calls.
+        listeners.watch_operations(self._note)
+
+    def detach(self) -> None:
+        """Collect nothing any more."""
+        listeners = self._state.listeners
+        listeners.before_block.remove(self._begin)
+        listeners.after_block.remove(self._end)
+        listeners.unwatch_operations(self._note)
+        self._blocks.clear()
+        self._number = 0
+
+    def take(self) -> dict[int, list[OperationRecord]]:
+        """Return what was collected since the last call, by the numbers of blocks."""
+        taken, self._blocks = self._blocks, {}
+        return taken
+
+    def _begin(self, state: State, block: SignedBlock) -> None:
+        for number in [number for number in self._blocks if number >= block.number]:
+            del self._blocks[number]
+        self._number = block.number
+        self._blocks[block.number] = []
+
+    def _end(self, state: State, block: SignedBlock) -> None:
+        self._number = 0
+
+    def _note(self, state: State, operation: Operation) -> None:
+        here = state.here
+        # After a block that was refused the coordinates are those of the head again.
+        if not self._number or here.block != self._number:
+            return
+        virtual_op = here.virtual_op if operation.VIRTUAL else 0
+        record = OperationRecord(here.trx_id, here.block, here.trx_in_block, here.op_in_trx, virtual_op, state.props.time, operation)
+        self._blocks[self._number].append(record)
+
+
+def impacted(state: State, operation: Operation) -> set[str]:
+    """Return the accounts that an operation touches, the treasury by the name that it has on this chain."""
+    if not isinstance(operation, OF_TREASURY):
+        return operation.impacted()
+    return {state.spec.treasury, operation.receiver} if isinstance(operation, ProposalPay) else {state.spec.treasury}

@@ -1,0 +1,56 @@
+"""A stream of blocks for one reader, as JSON lines, read from the chain as fast as the reader takes them: nothing waits for a slow one.
+It knows no HTTP.
+"""
+
+from collections.abc import Callable
+
+from rpc.service.envelope import encoded
+
+# What is read for one piece before others have their turn: so many bytes, or so many blocks.
+PIECE_SIZE = 1 << 16
+PIECE_BLOCKS_MAX = 16
+
+
+class BlockStream:
+    """The blocks of the main branch from a number on.
+
+    `last` returns the number of the last block that may be read, `line` the line of a block, None for one that the node doesn't have.
+    """
+
+    def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None]) -> None:
+        self._first, self._next = first, first
+        self._last, self._line = last, line
+        self._undone: tuple[int, int] | None = None
+        self.ended = ""  # why it has ended
+
+    def undo(self, first: int) -> None:
+        """Note that blocks from a number on are no longer on the main branch: those that were read are told of, and read anew."""
+        first = max(first, self._first)
+        if first < self._next:
+            self._undone = (first, self._next - 1) if self._undone is None else (first, self._undone[1])
+            self._next = first
+
+    def end(self, reason: str) -> None:
+        """End the stream: its last line says why."""
+        self.ended = self.ended or reason
+
+    def piece(self) -> bytes:
+        """Return the next lines, b"" when there are none for now."""
+        lines, size = [], 0
+        if self._undone is not None:
+            first, last = self._undone
+            lines.append(encoded({"undone": {"first": first, "last": last}}) + b"\n")
+            self._undone = None
+        while not self.ended and self._next <= self._last() and size < PIECE_SIZE and len(lines) < PIECE_BLOCKS_MAX:
+            line = self._line(self._next)
+            if line is None:
+                self.end(f"the node doesn't have block {self._next}")
+                break
+            lines.append(line)
+            size += len(line)
+            self._next += 1
+        return b"".join(lines)
+
+    def last_line(self) -> bytes:
+        """Return the line that says why the stream has ended."""
+        return encoded({"error": self.ended}) + b"\n"

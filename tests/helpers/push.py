@@ -1,0 +1,198 @@
+"""A chain `dev` behind real sockets, with notices and streams, and the clients that listen there."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import trio
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessage
+
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.processor import Processor
+from rpc.explain.explainer import Explainer
+from rpc.push.hub import Hub
+from rpc.push.session import Session
+from rpc.service.envelope import Service
+from rpc.service.method import METHODS
+from rpc.service.transport.asgi import PageReply, serve
+from state.chain.chain import Chain
+from state.protocol.transaction import SignedBlock
+from tests.helpers.called import watched
+from tests.helpers.nodes import START, dev_chain, make_block, trio_clock
+
+START_MILLISECONDS = START * 1000
+
+
+class Pushing:
+    """A chain with its hub and its service."""
+
+    def __init__(self) -> None:
+        self.chain: Chain = dev_chain()
+        self.hub = Hub(self.chain, trio_clock)
+        self.processor = Processor(self.chain, clock=ChainClock(trio_clock))
+        explainer = Explainer(self.chain, trio.current_time)
+        explainer.on_refused.append(self.hub.refused)
+        self.service = Service(
+            watched(METHODS.values()),
+            wire=self.chain.state.wire,
+            plugins=(),
+            state=self.chain.state,
+            chain=self.chain,
+            processor=self.processor,
+            driver=Driver(self.chain, ChainClock(trio_clock)),
+            explainer=explainer,
+        )
+        self.port = 0
+
+    def make(self, count: int = 1) -> list[SignedBlock]:
+        """Make blocks."""
+        return [make_block(self.chain) for _ in range(count)]
+
+    def switch(self, behind: int) -> list[SignedBlock]:
+        """Switch to a branch that replaces the last `behind` blocks by one more; returns its blocks."""
+        other = dev_chain()
+        head = self.chain.state.props.head_block_number
+        for number in range(1, head - behind + 1):
+            block = self.chain.block_by_number(number)
+            assert block is not None
+            other.push_block(block)
+        branch = [make_block(other, missed=1 if not i else 0) for i in range(behind + 1)]
+        for block in branch:
+            self.chain.push_block(block)
+        assert self.chain.state.props.head_block_id == branch[-1].id
+        return branch
+
+    def session(self) -> Session:
+        """A session without a socket."""
+        return self.hub.session(lambda: True, lambda: None)
+
+    def call(self, session: Session | None, method: str, params: Any) -> Any:
+        """The answer to a call in a session."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        reply = self.service.answer(json.dumps(request).encode(), True, "", session)
+        assert isinstance(reply, bytes)
+        return json.loads(reply)
+
+
+@asynccontextmanager
+async def pushing(**options: Any) -> AsyncIterator[Pushing]:
+    """A chain behind a real server."""
+    world = Pushing()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.processor.run)
+        pages = {"/health": lambda: PageReply(b"{}")}
+        start = partial(serve, world.service, "127.0.0.1", 0, pages=pages, push=world.hub, **options)
+        addresses: list[str] = await nursery.start(start)
+        world.port = int(addresses[0].rpartition(":")[2])
+        with trio.fail_after(60):
+            yield world
+        nursery.cancel_scope.cancel()
+
+
+async def notices(session: Session, count: int) -> list[dict[str, Any]]:
+    """The params of the next notices of a session without a socket."""
+    out = []
+    for _ in range(count):
+        with trio.fail_after(5):
+            notice = await session.next()
+        assert notice is not None
+        out.append(json.loads(notice)["params"])
+    return out
+
+
+class Client:
+    """The client's end of a WebSocket."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream, self.protocol = stream, WSConnection(ConnectionType.CLIENT)
+        self.text = ""
+
+    async def send(self, method: str, params: Any, *, request_id: int = 1) -> None:
+        """Send a request."""
+        request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        await self.stream.send_all(self.protocol.send(TextMessage(json.dumps(request))))
+
+    async def call(self, method: str, params: Any) -> Any:
+        """Send a request; the next message is the answer."""
+        await self.send(method, params)
+        return await self.receive()
+
+    async def receive(self) -> Any:
+        """The next message as JSON, or what happened instead."""
+        while True:
+            for event in self.protocol.events():
+                if not isinstance(event, TextMessage):
+                    return event
+                self.text += event.data
+                if event.message_finished:
+                    whole, self.text = self.text, ""
+                    return json.loads(whole)
+            data = await self.stream.receive_some(65536)
+            self.protocol.receive_data(bytes(data) or None)
+
+    async def until_closed(self) -> CloseConnection:
+        """Read everything up to the end, and return how it ended."""
+        while not isinstance(message := await self.receive(), CloseConnection):
+            pass
+        return message
+
+
+@asynccontextmanager
+async def websocket(port: int) -> AsyncIterator[Client]:
+    """An open WebSocket."""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        client = Client(stream)
+        await stream.send_all(client.protocol.send(Request(host=f"127.0.0.1:{port}", target="/")))
+        assert isinstance(await client.receive(), AcceptConnection)
+        yield client
+
+
+class Lines:
+    """The lines of a stream, over HTTP/1.1."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream = stream
+        self._data = b""
+        self.head = b""
+
+    async def begin(self, query: str) -> None:
+        """Send the request, and receive the head of the answer."""
+        await self.stream.send_all(f"GET /stream/blocks{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        while b"\r\n\r\n" not in self._data:
+            self._data += await self._more()
+        self.head, _, self._data = self._data.partition(b"\r\n\r\n")
+
+    async def next(self) -> Any:
+        """The next line as JSON, or None at the end. Each piece of HTTP holds whole lines."""
+        while True:
+            line, is_whole, rest = self._data.partition(b"\n")
+            if is_whole:
+                self._data = rest
+                if line.startswith(b"{"):
+                    return json.loads(line)
+                if line == b"0\r":
+                    return None
+            else:
+                self._data += await self._more()
+
+    async def some(self, count: int) -> list[Any]:
+        """The next lines."""
+        return [await self.next() for _ in range(count)]
+
+    async def _more(self) -> bytes:
+        data = bytes(await self.stream.receive_some(65536))
+        assert data, "the connection ended in the middle of a line"
+        return data
+
+
+@asynccontextmanager
+async def lines(port: int, query: str = "") -> AsyncIterator[Lines]:
+    """An open stream of blocks."""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        opened = Lines(stream)
+        await opened.begin(query)
+        yield opened

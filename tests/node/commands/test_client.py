@@ -1,0 +1,86 @@
+"""The HTTP client of the commands: results, refusals with what they say, and clear words for everything that is no node."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from node.commands import client as module
+from node.commands.client import Client, NoNode, RefusedCall, Unreachable, parts_of
+from node.failures import NodeError
+from tests.helpers.answering import Answering, answering
+
+
+@pytest.fixture
+def server() -> Iterator[Answering]:
+    with answering() as running:
+        yield running
+
+
+def test_results_come_over_one_connection(server: Answering) -> None:
+    server.results = {"a.b": lambda params: params, "a.c": None}
+    client = Client(server.url)
+    assert client.call("a.b", [1, "x"]) == [1, "x"]
+    assert client.call("a.c") is None
+    assert [method for method, _ in server.calls] == ["a.b", "a.c"]
+    client.close()
+
+
+def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
+    server.errors = {
+        "a.b": {"code": -32000, "message": "no", "data": {"explain": {"why": "because"}, "hint": "do this"}},
+        "a.c": {"code": -32601, "message": "Could not find API a", "data": "text"},
+    }
+    client = Client(server.url)
+    with pytest.raises(RefusedCall, match=r"a\.b is refused: no") as refused:
+        client.call("a.b")
+    assert refused.value.explanation == {"why": "because"}
+    assert refused.value.hint == "do this"
+    assert not refused.value.is_unknown_method
+    with pytest.raises(RefusedCall) as refused:
+        client.call("a.c")
+    assert refused.value.is_unknown_method
+    assert refused.value.explanation == {}
+    assert refused.value.hint == ""
+    client.close()
+
+
+@pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe"])
+def test_another_program_is_no_node(server: Answering, raw: bytes) -> None:
+    server.raw = raw
+    with pytest.raises(NoNode, match="answers, but not as a node of this chain family"):
+        Client(server.url).call("a.b")
+
+
+def test_a_reply_has_a_bound(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REPLY_BYTES_MAX", 100)
+    server.results = {"a.b": "x" * 100}
+    with pytest.raises(NoNode, match="answers with more than"):
+        Client(server.url).call("a.b")
+
+
+def test_nobody_answers() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(Unreachable, match=r"no node answers at .*Connection refused.*Start one with bin/coind run.*--url"):
+            Client(url).call("a.b")
+    with pytest.raises(Unreachable, match=r"no node answers at http://nowhere\.invalid:1"):
+        Client("http://nowhere.invalid:1").call("a.b")
+
+
+def test_who_keeps_silent_is_left() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreachable, match="gives no answer within"):
+        Client(f"127.0.0.1:{silent.getsockname()[1]}").call("a.b", seconds_max=0.1)
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:99999", "http://x:0", "ht tp://x", "http://x/\n", "http://[x"])
+def test_what_is_no_address_is_named(url: str) -> None:
+    with pytest.raises(NodeError, match="is no address of a node; expected one like"):
+        parts_of(url)
+
+
+def test_addresses() -> None:
+    assert parts_of("localhost:8090").hostname == "localhost"
+    assert parts_of("https://api.example.org/rpc?x=1").path == "/rpc"
+    assert parts_of("http://[::1]:8090").port == 8090

@@ -1,0 +1,197 @@
+"""The options of `run` and `replay`: what they become in the settings of the node, alone, together and from a file, and what is refused."""
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.commands import running
+from node.commands.app import app, main
+from node.commands.running import Common, Run, seconds_of
+from node.driving.modes import BlockMode, block_mode
+from node.failures import NodeError
+from node.node import Address, Settings
+from tests.conftest import ROOT
+from tests.helpers.nodes import DEV
+
+Started = Callable[..., Settings]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    """The settings that a command line starts a node with."""
+    found: list[Settings] = []
+
+    def run(settings: Settings, *_others: Any, **_more: Any) -> int:
+        found.append(settings)
+        return 0
+
+    monkeypatch.setattr(running, "configure_logs", lambda *_options, **_more: None)
+    monkeypatch.setattr(running, "run", run)
+    monkeypatch.setattr(running, "replay_file", run)
+
+    def start(*words: str | Path) -> Settings:
+        assert app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False) == 0
+        return found.pop()
+
+    return start
+
+
+def refused(*words: str | Path) -> str:
+    """What the user is told of a command line that is refused."""
+    with pytest.raises(NodeError) as told:
+        app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False)
+    return str(told.value)
+
+
+# ------------------------------------------------------------------ options
+
+
+def test_without_options_the_settings_are_the_defaults(started: Started) -> None:
+    settings = started("run")
+    assert (settings.http, settings.blocks, settings.time, settings.leap) == (Address("127.0.0.1", 8090), BlockMode(), None, "missed")
+    assert (settings.witnesses, settings.accounts, settings.is_producing, settings.spec.name) == (1, None, True, "dev")
+
+
+def test_blocks_and_time(started: Started) -> None:
+    settings = started("run", "--blocks", "mixed:2.5", "--time", "2026-03-01T12:00:00", "--leap", "produced", "--witnesses", "21")
+    assert (settings.blocks, settings.leap, settings.witnesses) == (BlockMode("mixed", 2.5), "produced", 21)
+    assert settings.time == 1_772_366_400
+    assert started("run", "--accounts", "0").accounts == 0
+
+
+def test_a_port_replaces_that_of_the_address(started: Started) -> None:
+    assert started("run", "--port", "9000").http == Address("127.0.0.1", 9000)
+    assert started("run", "--http", "[::1]:8090", "--port", "0").http == Address("::1", 0)
+
+
+def test_both_commands_have_the_shared_options(started: Started) -> None:
+    words = ("--chain", "testnet", "--cors", "http://x", "--http2", "--allow-debug", "--check-invariants", "7", "--show-keys")
+    for command in (("run",), ("replay", "file", "--serve", "127.0.0.1:0")):
+        settings = started(*command, *words)
+        assert (settings.spec.name, settings.origins, settings.check_invariants) == ("testnet", ("http://x",), 7)
+        assert settings.is_http2
+        assert settings.is_debug_allowed
+        assert settings.announcer.shows_keys
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("interval", BlockMode("interval", 3)),
+        ("interval:1", BlockMode("interval", 1)),
+        ("interval:0.25", BlockMode("interval", 0.25)),
+        ("instant", BlockMode("instant", 0)),
+        ("manual", BlockMode("manual", 0)),
+        ("mixed:5", BlockMode("mixed", 5)),
+    ],
+)
+def test_a_mode_is_read_and_written_as_the_same_text(text: str, mode: BlockMode) -> None:
+    assert block_mode(text) == mode
+    assert str(mode) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "mixed", "mixed:0", "interval:", "interval:-1", "interval:٣", "instant:1", "interval:99999", "instant\n"]
+)
+def test_other_modes_are_refused(text: str) -> None:
+    with pytest.raises(NodeError, match="expected interval, interval:SECONDS, instant, manual or mixed:SECONDS"):
+        block_mode(text)
+
+
+def test_times() -> None:
+    for text in ("2026-03-01T12:00:00", "2026-03-01 12:00:00", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "1772366400"):
+        assert seconds_of(text, DEV) == 1_772_366_400
+    for text in ("", "soon", "2026-13-01", "-5", "٣"):
+        with pytest.raises(NodeError, match="is no time; expected"):
+            seconds_of(text, DEV)
+    for text in ("2025-12-31T23:59:59", "4294967296", "9" * 5000):
+        with pytest.raises(NodeError, match="out of range; expected a time from 2026-01-01T00:00:00, the genesis of dev"):
+            seconds_of(text, DEV)
+
+
+def test_options_that_contradict_each_other_are_refused() -> None:
+    assert "contradict" in refused("run", "--quiet", "--verbose")
+    assert "--log-level and --quiet" in refused("run", "--quiet", "--log-level", "info")
+
+
+# ------------------------------------------------------------------ a file of options
+
+
+def test_a_file_takes_every_option_of_run(started: Started, tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    text = (ROOT / "docs/options.toml").read_text()
+    file.write_text(re.sub("^# ?(?=[a-z0-9-]+ = )", "", text, flags=re.MULTILINE))
+    named = {each.name.replace("_", "-") for declared in (Common, Run) for each in fields(declared)} - {"config"}
+    assert set(tomllib.loads(file.read_text())) == named, "docs/options.toml has another list of options"
+    settings = started("run", "--config", file, "--log-level", "info")
+    assert (settings.blocks, settings.witnesses, settings.is_debug_allowed) == (BlockMode("mixed", 3), 21, False)
+
+
+def test_the_command_line_counts_more_than_the_file(started: Started, tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text('port = 9000\nproduce = false\nenable = ["tags"]\nhttp2 = true\nchain = "testnet"\nsnapshot-every = 5\n')
+    settings = started("run", "--config", file)
+    assert (settings.http, settings.is_producing, settings.is_http2) == (Address("127.0.0.1", 9000), False, True)
+    assert (settings.spec.name, settings.snapshot_every) == ("testnet", 5)
+    assert "tags" in settings.plugins
+    settings = started("run", "--port", "9001", "--config", file, "--produce", "--chain", "dev")
+    assert (settings.http, settings.is_producing, settings.spec.name) == (Address("127.0.0.1", 9001), True, "dev")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ports = 1", "ports: unknown key; expected one of accounts, allow-debug, blocks"),
+        ('config = "x"', "config: unknown key"),
+        ("snapshot_every = 1", "snapshot_every: unknown key"),
+        ('port = "9000"', "port: expected a whole number, got '9000'"),
+        ("port = true", "port: expected a whole number"),
+        ("port = 1.5", "port: expected a whole number"),
+        ("chain = 1", "chain: expected text"),
+        ("http2 = 1", "http2: expected true or false"),
+        ('produce = "no"', "produce: expected true or false"),
+        ('cors = "off"', "cors: expected a list of texts"),
+        ("enable = [1]", "enable: expected a list of texts"),
+        ("[run]\nport = 1", "run: unknown key"),
+        ("port = ", "expected TOML"),
+        ("x = " + "[" * 5000, "expected TOML"),
+    ],
+)
+def test_what_a_file_may_not_say_is_refused_by_its_key(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text(text)
+    assert refused("run", "--config", file).startswith(f"--config {file}: ")
+    assert said in refused("run", "--config", file)
+
+
+def test_a_value_of_a_file_is_checked_as_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "options.toml"
+    for text, said in (('leap = "often"', "leap"), ("port = 70000", "port"), ("witnesses = 0", "witnesses")):
+        file.write_text(text)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("sys.argv", ["coind", "run", "--config", str(file)])
+            assert main() == 2
+        assert said in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    assert "No such file" in refused("run", "--config", tmp_path / "nothing")
+    (tmp_path / "large").write_bytes(b"#" * (1 << 20) + b"\n")
+    assert "larger than" in refused("run", "--config", tmp_path / "large")
+    (tmp_path / "latin").write_bytes(b'chain = "\xe9"')
+    assert "UTF-8" in refused("run", "--config", tmp_path / "latin")
+
+
+# ------------------------------------------------------------------ the program itself
+
+
+def test_the_shells_are_given_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert app(["completion", shell], result_action="return_value") == 0
+        script = capsys.readouterr().out
+        assert "coind" in script

@@ -1,0 +1,146 @@
+"""What a started node says: lines that work as they stand, keys that stay whole on a narrow terminal, and the file for programs."""
+
+import io
+import json
+import os
+import re
+import types
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from node.banner import WIDTH_MAX, Announcer
+from node.failures import NodeError
+from node.specs import load_spec, spec_names
+from state.protocol.keys.keys import derive_secret, wif_from_secret
+from state.protocol.spec import ChainSpec
+from tests.conftest import ROOT
+from tests.helpers.nodes import DEV
+
+ADDRESS = "http://127.0.0.1:8090"
+
+
+class Screen(io.StringIO):
+    """A terminal to write on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def banner(spec: ChainSpec = DEV, out: io.StringIO | None = None, **options: Any) -> str:
+    """What the banner says on a terminal, without its colours."""
+    out = out or Screen()
+    Announcer(**options).announce(spec, [ADDRESS], "interval", out)
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+
+
+def part(text: str, title: str) -> str:
+    """The lines below a title."""
+    return text.partition(f"\n{title}\n")[2].partition("\n\n")[0]
+
+
+def test_no_line_is_wider_than_a_terminal() -> None:
+    for name in spec_names():
+        for shows_keys in (False, True):
+            assert max(map(len, banner(load_spec(name), shows_keys=shows_keys).splitlines())) <= WIDTH_MAX, name
+
+
+def test_the_line_for_curl_is_a_call() -> None:
+    found = re.fullmatch(r"curl (\S+) -d '(\{.*\})'", part(banner(), "curl"))
+    assert found
+    assert "http://" + found[1] == ADDRESS
+    assert json.loads(found[2])["method"] == "jsonrpc.get_methods"
+
+
+def test_the_lines_for_beem_are_those_of_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    documented = (ROOT / "docs/clients.md").read_text().partition("DEV = ")[2].partition("\non_dev")[0]
+    given: dict[str, Any] = {}
+    beem = types.ModuleType("beem")
+    beem.Steem = lambda **options: given.update(options)  # type: ignore[attr-defined]
+    monkeypatch.setitem(__import__("sys").modules, "beem", beem)
+    exec(part(banner(), "beem"), {})
+    assert given["node"] == ADDRESS
+    assert given["custom_chains"] == {"COIN": eval(documented)}
+    assert given["keys"] == [wif_from_secret(derive_secret("alice", "active", "dev"))]
+
+
+def test_the_lines_for_dsteem_name_the_chain_and_what_it_refuses() -> None:
+    lines = part(banner(), "dsteem")
+    assert f'new dsteem.Client("{ADDRESS}", {{' in lines
+    assert f'chainId: "{DEV.chain_id.hex()}"' in lines
+    assert 'addressPrefix: "TST"' in lines
+    assert "refuses amounts in COIN" in lines
+    assert "refuses" not in part(banner(load_spec("steem-testnet")), "dsteem")
+
+
+def test_all_keys_of_funded_accounts_are_shown_on_request() -> None:
+    for role in ("owner", "active", "posting", "memo"):
+        key = wif_from_secret(derive_secret("judy", role, "dev"))
+        assert (key in banner()) == (role == "active")
+        assert re.search(rf"^  judy +{role} +{key}$", banner(shows_keys=True), re.MULTILINE)
+        assert f"key judy {role}: {key}\n" in banner(out=io.StringIO(), shows_keys=True)
+
+
+def test_of_many_accounts_only_some_are_shown() -> None:
+    first = DEV.genesis.accounts[0]
+    accounts = tuple(msgspec.structs.replace(first, name=f"user{i}", coin=i) for i in range(25))
+    spec = msgspec.structs.replace(DEV, genesis=msgspec.structs.replace(DEV.genesis, accounts=accounts))
+    text = banner(spec)
+    assert "user9 " in text
+    assert "user10" not in text
+    assert "and 15 more; --show-keys" in text
+    assert "user24" in banner(spec, shows_keys=True)
+
+
+def test_modes_in_words() -> None:
+    said = {}
+    for mode in ("interval", "interval:0.5", "instant", "manual", "mixed:5", ""):
+        out = io.StringIO()
+        Announcer().announce(DEV, [ADDRESS], mode, out)
+        said[mode] = re.findall("^blocks: (.*)$", out.getvalue(), re.MULTILINE)[0]
+    assert said == {
+        "interval": "produced every 3 s",
+        "interval:0.5": "produced every 0.5 s",
+        "instant": "produced at once, one for each transaction",
+        "manual": "produced when asked: coind dev mine",
+        "mixed:5": "produced at once with each transaction, and every 5 s",
+        "": "none produced",
+    }
+
+
+def test_quiet_prints_nothing() -> None:
+    assert banner(is_quiet=True) == ""
+
+
+# ------------------------------------------------------------------ the file
+
+
+def test_the_file_is_there_as_long_as_the_node(tmp_path: Path) -> None:
+    path = tmp_path / "ready.json"
+    path.write_text("of a node that was killed")
+    announcer = Announcer(ready_file=path, is_quiet=True)
+    with announcer:
+        assert not path.exists()
+        announcer.announce(DEV, [ADDRESS], "interval")
+        said = json.loads(path.read_text())
+        assert said == {"address": ADDRESS, "chain": "dev", "chain_id": DEV.chain_id.hex(), "pid": os.getpid()}
+        assert list(tmp_path.iterdir()) == [path]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ['{"pid": 1}', "{}", "[]", "x", "5"])
+def test_the_file_of_another_node_stays(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ready.json"
+    with Announcer(ready_file=path):
+        path.write_text(text)
+    assert path.read_text() == text
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    announcer = Announcer(ready_file=tmp_path / "nothing" / "ready.json", is_quiet=True)
+    with announcer, pytest.raises(NodeError, match=r"--ready-file .*No such file"):
+        announcer.announce(DEV, [ADDRESS], "interval")
+    with pytest.raises(NodeError, match="--ready-file"), Announcer(ready_file=tmp_path):
+        pass

@@ -1,0 +1,65 @@
+"""dev_api.subscribe and unsubscribe: kinds, filters, what is refused, and that both need a WebSocket and local rights."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.helpers.push import Pushing, notices
+
+
+@pytest.fixture
+def world() -> Pushing:
+    """A chain with a block."""
+    made = Pushing()
+    made.make(1)
+    return made
+
+
+async def test_a_subscription_begins_and_ends(world: Pushing) -> None:
+    session = world.session()
+    kinds = ["blocks", "irreversible_blocks", "operations", "transactions", "refusals"]
+    for number, kind in enumerate(kinds, 1):
+        assert world.call(session, "dev_api.subscribe", {"kind": kind})["result"] == {"subscription": number}
+    assert world.call(session, "dev_api.subscribe", ["operations", ["alice"], ["transfer"]])["result"] == {"subscription": 6}
+    for number in (1, 3):
+        assert world.call(session, "dev_api.unsubscribe", {"subscription": number})["result"] == {}
+    assert world.hub.count == 4
+
+
+async def test_names_of_operations_are_taken_in_both_forms(world: Pushing) -> None:
+    session = world.session()
+    for name in ("producer_reward", "producer_reward_operation"):
+        assert "result" in world.call(session, "dev_api.subscribe", {"kind": "operations", "operations": [name]})
+    world.make(1)
+    assert [notice["subscription"] for notice in await notices(session, 2)] == [1, 2]
+    assert session.size == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "there is no kind ; the kinds are blocks, irreversible_blocks, operations, transactions, refusals"),
+        ({"kind": "headers"}, "there is no kind headers; the kinds are"),
+        ({"kind": "blocks", "accounts": ["alice"]}, "accounts and operations are for the kind operations"),
+        ({"kind": "operations", "operations": ["transfers"]}, "there is no operation transfers"),
+        ({"kind": "operations", "accounts": ["alice"] * 101}, "accounts and operations may have at most 100 members each"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(world: Pushing, params: dict[str, Any], said: str) -> None:
+    session = world.session()
+    assert said in world.call(session, "dev_api.subscribe", params)["error"]["message"]
+    assert "there is no subscription 7" in world.call(session, "dev_api.unsubscribe", {"subscription": 7})["error"]["message"]
+    assert world.hub.count == 0
+
+
+def test_it_needs_a_websocket(world: Pushing) -> None:
+    error = world.call(None, "dev_api.subscribe", {"kind": "blocks"})["error"]
+    assert (error["message"].endswith("Could not find API dev_api"), error["data"]["hint"]) == (True, "this needs a WebSocket")
+
+
+async def test_it_needs_local_rights(world: Pushing) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"dev_api.subscribe","params":{"kind":"blocks"}}'
+    reply = world.service.answer(body, False, "this is for programs on the machine of the node only", world.session())
+    assert isinstance(reply, bytes)
+    assert json.loads(reply)["error"]["data"]["hint"] == "this is for programs on the machine of the node only"

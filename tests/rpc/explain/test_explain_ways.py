@@ -1,0 +1,65 @@
+"""Each way to fail is broadcast, and its explanation names the rule and the true cause: the table of them is in `ways_*`."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import CASES, case_names, read_json_lines
+from tests.rpc.explain.ways_by_rules import BY_RULES
+from tests.rpc.explain.ways_to_sign import SIGNING
+from tests.rpc.explain.ways_to_write import WRITING
+from tests.rpc.explain.world import Way, World
+
+WAYS = (*SIGNING, *BY_RULES, *WRITING)
+EXPLANATION_BYTES_MAX = 20_000
+Errors = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def errors() -> Errors:
+    """The error object that each way leads to. A refusal changes nothing, so the next way finds the same world, unless the way itself
+    has changed it.
+    """
+    found: Errors = {}
+    world, before = None, None
+    for way in WAYS:
+        if world is None or before != (world.state.props.head_block_id, len(world.chain.pending)):
+            world = World()
+            before = world.state.props.head_block_id, len(world.chain.pending)
+        found[way.name] = world.refuse(way.make(world), way.method)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_the_true_cause_is_named(way: Way, errors: Errors) -> None:
+    explain = errors[way.name]["data"]["explain"]
+    said = f"{explain['why']} {explain['what_to_do']}"
+    assert (explain["rule"], explain["values"].get("cause")) == (way.rule, way.cause), said
+    assert [word for word in way.words if word.lower() not in said.lower()] == [], said
+    assert explain["why"].endswith(".")
+    assert explain["what_to_do"].endswith(".")
+    assert len(json.dumps(explain)) < EXPLANATION_BYTES_MAX
+
+
+def test_there_are_enough_ways() -> None:
+    assert len(WAYS) >= 30
+    assert len({way.name for way in WAYS}) == len(WAYS)
+
+
+def test_every_recorded_kind_of_refusal_is_among_the_ways(errors: Errors) -> None:
+    recorded: dict[str, str] = {}
+    for name in case_names():
+        for event in read_json_lines(CASES / name / "broadcasts.jsonl.gz"):
+            error = event.get("error")
+            if isinstance(error, dict) and isinstance(error.get("data"), dict):
+                recorded.setdefault(error["data"]["name"], error["message"])
+    seen = {error["data"]["name"] for error in errors.values()}
+    assert {kind: text for kind, text in recorded.items() if kind not in seen} == {}
+
+
+def test_the_message_is_the_one_without_an_explanation(errors: Errors) -> None:
+    """What the reference says is left as it is: the explanation is one more member."""
+    for error in errors.values():
+        assert error.keys() == {"code", "message", "data"}
+        assert error["data"].keys() - {"parameter"} == {"code", "name", "message", "stack", "explain"}

@@ -1,0 +1,157 @@
+"""Explaining costs little, whatever is sent: tries are counted, what is kept is bounded, and a bug of it never reaches the reply."""
+
+import time
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rpc.explain import budget, explain, explainer, refused
+from rpc.explain.budget import Budget, Purse
+from rpc.explain.case import Case, shortened, span
+from rpc.explain.explainer import Explainer
+from rpc.explain.refused import RefusedTransactions
+from rpc.explain.values import in_words
+from state.operations.custom import CustomJson
+from state.protocol.errors import Refused
+from tests.rpc.explain.world import STRANGER, TRANSFER, World, signed, with_secrets
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """A chain on which something has happened."""
+    return World()
+
+
+def test_tries_come_back_with_time() -> None:
+    purse = Purse()
+    spent = 0
+    while purse.budget(1000).take(budget.TRIES_MAX):
+        spent += budget.TRIES_MAX
+    assert spent == budget.TRIES_SAVED_MAX
+    assert purse.budget(1000).left == 0
+    assert purse.budget(1100).left == budget.TRIES_PER_SECOND // 10
+    assert purse.budget(10**9).left == budget.TRIES_MAX
+    # A clock that is set back gives nothing.
+    assert purse.budget(0).left == budget.TRIES_MAX
+
+
+def test_a_budget_is_spent_by_what_it_has_not() -> None:
+    own = Budget(3)
+    assert own.take(3)
+    assert not own.is_spent
+    assert not own.take()
+    assert own.is_spent
+
+
+def test_without_tries_the_facts_are_given(world: World) -> None:
+    trx = with_secrets(STRANGER)(world)
+    error = world.chain.refusal_of(trx)
+    assert error is not None
+    told = Explainer(world.chain, lambda: 5.0).explain(trx, error, Budget(0))
+    assert told is not None
+    assert (told.rule, told.values["cause"]) == ("missing_active_authority", None)
+    assert "Not everything could be tried" in told.why
+    assert told.values["required"][0]["short_by"] == 1
+
+
+def test_a_large_transaction_is_not_tried_often(world: World) -> None:
+    """Hashing and packing it again and again would take long: each try of it counts for many."""
+    large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
+    trx = with_secrets(STRANGER, operation=large)(world)
+    error, own = world.chain.refusal_of(trx), Budget()
+    assert error is not None
+    start = time.perf_counter()
+    assert Explainer(world.chain, lambda: 5.0).explain(trx, error, own) is not None
+    assert own.is_spent
+    assert time.perf_counter() - start < 1
+
+
+def test_a_bug_costs_the_explanation_and_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[str] = []
+
+    def fail(case: Case) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(explain, "explain", fail)
+    monkeypatch.setattr(explainer._log, "error", lambda text, **values: logged.append(text), raising=False)
+    error = world.refuse(signed(TRANSFER, by=(("bob", "active"),))(world))
+    assert error["message"].startswith("missing required active authority")
+    assert "explain" not in error["data"]
+    assert logged == ["a refusal could not be explained"]
+
+
+def test_a_listener_that_fails_costs_the_explanation_and_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Explainer(world.chain, lambda: 5.0)
+    heard: list[Any] = []
+    own.on_refused.append(lambda trx, error, explanation: heard.append((trx, explanation)))
+    trx = signed(TRANSFER)(world)
+    assert own.refuse(trx, Refused("no")) == heard[0][1]
+    assert heard[0][0] is trx
+    own.on_refused.append(lambda trx, error, explanation: heard.append(1 // 0))
+    logged: list[str] = []
+    monkeypatch.setattr(explainer._log, "error", lambda text, **values: logged.append(text), raising=False)
+    assert own.refuse(trx, Refused("no")) is None
+    assert logged == ["a refusal could not be kept"]
+
+
+def test_what_is_kept_is_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = RefusedTransactions(world.wire)
+    trx = signed(TRANSFER)(world)
+    for time_ in range(refused.REFUSED_MAX + 5):
+        kept.add(time_, 1, trx, None, Refused("no"), None)
+    assert len(kept) == refused.REFUSED_MAX
+    assert next(kept.newest(1))[0].time == refused.REFUSED_MAX + 4
+    monkeypatch.setattr(refused, "REFUSED_BYTES_MAX", 10 * kept.size // len(kept))
+    kept.add(0, 1, trx, None, Refused("x" * 100_000), None)
+    assert 0 < len(kept) < 11
+    assert kept.size <= refused.REFUSED_BYTES_MAX
+
+
+def test_what_is_too_large_or_no_text_is_kept_without_its_content(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = RefusedTransactions(world.wire)
+    trx = signed(TRANSFER)(world)
+    kept.add(0, 1, None, {"memo": "x" * 200_000}, Refused("no"), None)
+    kept.add(0, 1, None, {"memo": "\udcff"}, Refused("no"), None)
+    monkeypatch.setattr(refused, "TRANSACTION_BYTES_MAX", 10)
+    kept.add(0, 1, trx, None, Refused("no"), None)
+    assert [transaction for _, transaction, _ in kept.newest(3)] == [None, None, None]
+
+
+def test_odd_bytes_in_a_transaction_are_shown(world: World) -> None:
+    """They come in packed transactions; no JSON request holds them."""
+    trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
+    error = world.chain.refusal_of(trx)
+    assert error is not None
+    told = Explainer(world.chain, lambda: 5.0).refuse(trx, error)
+    assert told is not None
+    assert told.rule == "invalid_account_name"
+    assert told.values["fields"]["to"] == "\ufffd\ufffd"
+
+
+def test_long_texts_are_cut() -> None:
+    assert shortened("x" * 1000) == "x" * 200 + "..."
+    assert shortened("a\udcffb") == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0 seconds"), (1, "1 second"), (-61, "1 minute 1 second"), (90_061, "1 day 1 hour"), (7200, "2 hours")]
+)
+def test_spans_in_words(seconds: int, said: str) -> None:
+    assert span(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("o.expiration > _db.head_block_time()", "expiration must be greater than head_block_time()"),
+        ("body.size() > 0", "body must not be empty"),
+        ("id.size() <= COIN_CUSTOM_OP_ID_MAX_LENGTH", "the length of id must be at most COIN_CUSTOM_OP_ID_MAX_LENGTH"),
+        ("is_asset_type( fee, COIN_SYMBOL )", "fee must be in COIN"),
+        ("voter.can_vote", "voter.can_vote must be true"),
+        ("false", ""),
+        ("a > b || c > d", ""),
+    ],
+)
+def test_conditions_in_words(condition: str, said: str) -> None:
+    assert in_words(condition) == said

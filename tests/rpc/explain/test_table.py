@@ -1,0 +1,51 @@
+"""The declared sentences belong to rules that there are, and fill in values that there are."""
+
+import ast
+import re
+
+import pytest
+
+from rpc.explain.explain import FUNCTIONS_BY_CONDITION, FUNCTIONS_BY_TEXT
+from rpc.explain.sentences import Sentence
+from rpc.explain.table import BEGINNINGS, CONDITIONS, TEXTS
+from tests.helpers.sources import sources
+
+SENTENCES = {**TEXTS, **CONDITIONS, **BEGINNINGS}
+LITERAL_MIN = 12  # shorter ones would stand for anything
+KEYS = [*SENTENCES, *FUNCTIONS_BY_CONDITION, *FUNCTIONS_BY_TEXT]
+
+
+@pytest.fixture(scope="module")
+def program() -> tuple[set[str], list[re.Pattern[str]]]:
+    """The literal texts of the program, and patterns for those that are put together."""
+    plain: set[str] = set()
+    patterns = []
+    for source in sources("state", "node", "rpc"):
+        if source.path.startswith("rpc/explain/"):
+            continue
+        for node in source.nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                plain.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".*" for part in node.values]
+                if len("".join(parts)) > LITERAL_MIN:
+                    patterns.append(re.compile("".join(parts), re.DOTALL))
+    return plain, patterns
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_each_explained_text_is_one_of_a_rule(key: str, program: tuple[set[str], list[re.Pattern[str]]]) -> None:
+    plain, patterns = program
+    begins = key in BEGINNINGS and any(
+        text.startswith(key) for text in (*plain, *[pattern.pattern.replace("\\", "") for pattern in patterns])
+    )
+    assert begins or key in plain or any(pattern.fullmatch(key) for pattern in patterns)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES.values(), ids=lambda sentence: sentence.rule)
+def test_sentences_are_whole(sentence: Sentence) -> None:
+    assert sentence.rule.replace("_", "").isalnum()
+    assert sentence.rule == sentence.rule.lower()
+    assert sentence.why.endswith((".", "hasn't."))
+    assert sentence.what_to_do.endswith(".")
+    assert "COIN_" not in sentence.why + sentence.what_to_do

@@ -1,0 +1,260 @@
+"""Ways to fail by the rules: times, reference blocks, credits, duplicates, unknown objects, funds, and what newcomers run into."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from state.operations.accounts import AccountCreate, CreateClaimedAccount
+from state.operations.content import Comment, Vote
+from state.operations.custom import CustomJson
+from state.operations.escrow import EscrowDispute
+from state.operations.market import LimitOrderCancel, LimitOrderCreate
+from state.operations.rewards import ClaimRewardBalance
+from state.operations.transfers import CancelTransferFromSavings, Transfer, TransferFromSavings
+from state.operations.vesting import DelegateVestingShares, TransferToVesting, WithdrawVesting
+from state.operations.witnesses import AccountWitnessVote
+from state.protocol.constants import HIVE_TREASURY_ACCOUNT
+from state.protocol.keys.authority import key_authority
+from state.protocol.keys.keys import secret_from_seed
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from tests.rpc.explain.world import ONE, TRANSFER, Make, Way, World, key, secret, signed, with_secrets
+
+POST = Comment(author="alice", permlink="second", parent_permlink="test", title="Second", body="Second")
+OWN = key_authority(key("bob"))
+NEW = AccountCreate(Asset(0, COIN), "alice", "alice2", OWN, OWN, OWN, key("bob"), "")
+JSON = CustomJson(required_posting_auths=("erin",), id="test", json="{}")
+
+
+def later(seconds: int) -> Make:
+    """A transaction that expires so long after the head block."""
+    return lambda world: world.transaction(TRANSFER, signers=(secret("alice"),), expiration=world.state.head_time + seconds)
+
+
+def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
+    """A transaction with another reference block."""
+
+    def make(world: World) -> SignedTransaction:
+        right = world.transaction(TRANSFER)
+        number, prefix = change(world, right.ref_block_num, right.ref_block_prefix)
+        return world.transaction(TRANSFER, signers=(secret("alice"),), ref_block_num=number, ref_block_prefix=prefix)
+
+    return make
+
+
+def reversed_bytes(number: int) -> int:
+    """A prefix that was read from the wrong end."""
+    return int.from_bytes(number.to_bytes(4, "little"), "big")
+
+
+def popped(world: World, number: int, prefix: int) -> tuple[int, int]:
+    """The head block, which is undone; another one takes its place."""
+    world.chain.pop_block()
+    world.call("debug_node_api.debug_generate_blocks", debug_key=world.state.spec.witness_keys[0], count=1, miss_blocks=1)
+    return number, prefix
+
+
+def again(is_in_block: bool) -> Make:
+    """A transaction that was accepted before."""
+
+    def make(world: World) -> SignedTransaction:
+        trx = world.transaction(replace(TRANSFER, memo=f"again {is_in_block}"), signers=(secret("alice"),))
+        world.chain.push_transaction(trx)
+        if is_in_block:
+            world.blocks(1)
+        return trx
+
+    return make
+
+
+def many(count: int, operation: Any, *place: str) -> Make:
+    """A transaction with many operations."""
+    return signed(*[operation] * count, by=(place,))  # type: ignore[arg-type]
+
+
+def after(before: Make, operation: Any, *place: str) -> Make:
+    """A transaction whose rule needs another one to be accepted before."""
+
+    def make(world: World) -> Any:
+        trx = before(world)
+        assert isinstance(trx, SignedTransaction)
+        world.chain.push_transaction(trx)
+        return signed(operation, by=(place,))(world)  # type: ignore[arg-type]
+
+    return make
+
+
+BY_RULES = (
+    # times and reference blocks
+    Way("expired", later(-3), "expired", None, ("3 seconds later",)),
+    Way("expired by local time", later(-5 * 3600 + 60), "expired", "local_time", ("5 hours off",)),
+    Way("too far ahead", later(3601), "expiration_too_far", None, ("1 hour 1 second", "at most 1 hour")),
+    Way("too far ahead by local time", later(2 * 3600 + 60), "expiration_too_far", "local_time", ("2 hours off",)),
+    Way(
+        "the prefix of another block",
+        referring(lambda world, number, prefix: (number - 1, prefix)),
+        "wrong_reference_block",
+        "other_block_number",
+    ),
+    Way(
+        "the prefix from the wrong end",
+        referring(lambda world, number, prefix: (number, reversed_bytes(prefix))),
+        "wrong_reference_block",
+        "byte_order",
+        ("reverse order",),
+    ),
+    Way(
+        "a block that isn't there yet",
+        referring(lambda world, number, prefix: (number + 9, 12345)),
+        "wrong_reference_block",
+        None,
+        ("no block of that number yet",),
+    ),
+    Way(
+        "a block of no chain that is known",
+        referring(lambda world, number, prefix: (number, 12345)),
+        "wrong_reference_block",
+        None,
+        ("another chain",),
+    ),
+    Way("a block that was undone", referring(popped), "wrong_reference_block", "other_fork", ("another fork",)),
+    # resource credits
+    Way(
+        "credits that come back",
+        signed(Transfer("frank", "bob", ONE, ""), by=(("frank", "active"),)),
+        "too_few_resource_credits",
+        "wait",
+        ("frank", "has 0", "there will be enough"),
+    ),
+    Way(
+        "credits that never suffice",
+        with_secrets(secret_from_seed("team"), operation=Transfer("poor", "bob", ONE, "")),
+        "insufficient_funds",
+        None,
+        ("poor",),
+    ),
+    Way(
+        "an account without VESTS",
+        with_secrets(secret_from_seed("team"), operation=Vote("poor", "alice", "hello", 1)),
+        "too_few_resource_credits",
+        "maximum_too_small",
+        ("waiting doesn't help",),
+    ),
+    Way(
+        "nobody pays",
+        lambda world: world.transaction(CreateClaimedAccount("alice", "x1x", OWN, OWN, OWN, key("bob"), ""), signers=(secret("alice"),)),
+        "no_claimed_accounts",
+        None,
+        ("alice",),
+    ),
+    # duplicates
+    Way("the same transaction while it waits", again(False), "duplicate_transaction", "pending", ("waits for a block",)),
+    Way("the same transaction after its block", again(True), "duplicate_transaction", "in_block", ("is in block",)),
+    Way("an account that exists", signed(replace(NEW, new_account_name="bob")), "already_exists", None, ("account bob",)),
+    Way(
+        "an order that exists",
+        signed(LimitOrderCreate("carol", 7, ONE, Asset(900_000, SBD), False, 1_900_000_000), by=(("carol", "active"),)),
+        "order_lasts_too_long",
+    ),
+    # unknown objects
+    Way("an unknown receiver", signed(replace(TRANSFER, to="nobody")), "unknown_account", None, ("'nobody'",)),
+    Way("an unknown sender", signed(replace(TRANSFER, from_="nobody")), "unknown_account", None, ("'nobody'",)),
+    Way(
+        "an unknown post",
+        signed(Vote("alice", "alice", "nothing", 1), by=(("alice", "posting"),)),
+        "unknown_post",
+        None,
+        ("'alice/nothing'",),
+    ),
+    Way("an unknown witness", signed(AccountWitnessVote("alice", "bob", True)), "unknown_witness", None, ("'bob'",)),
+    Way("an unknown order", signed(LimitOrderCancel("alice", 9)), "unknown_order", None, ("'alice/9'",)),
+    Way("an unknown escrow", signed(EscrowDispute("alice", "bob", "carol", "alice", 3)), "unknown_escrow", None, ("'alice/3'",)),
+    Way("an unknown request", signed(CancelTransferFromSavings("alice", 4)), "unknown_savings_request", None, ("'alice/4'",)),
+    # funds
+    Way(
+        "too little COIN",
+        signed(replace(TRANSFER, amount=Asset(10**12, COIN))),
+        "insufficient_funds",
+        None,
+        ("1000000000.000 COIN of alice",),
+    ),
+    Way("too little SBD", signed(replace(TRANSFER, amount=Asset(10**9, SBD))), "insufficient_funds", None, ("SBD too little",)),
+    Way(
+        "too few savings", signed(TransferFromSavings("alice", 1, "alice", ONE, "")), "insufficient_funds", None, ("savings", "0.000 COIN")
+    ),
+    Way(
+        "too few VESTS to power down",
+        signed(WithdrawVesting("alice", Asset(10**15, VESTS))),
+        "insufficient_funds",
+        None,
+        ("not delegated",),
+    ),
+    Way(
+        "too few VESTS to delegate",
+        signed(DelegateVestingShares("alice", "bob", Asset(10**15, VESTS))),
+        "insufficient_funds",
+        None,
+        ("neither delegated",),
+    ),
+    # operations
+    Way("a name that can't be one", signed(replace(TRANSFER, to="Bob")), "invalid_account_name", None, ("Bob can't be",)),
+    Way("a private key in the memo", signed(replace(TRANSFER, memo="dev")), "private_key_in_memo", None, ("private key",)),
+    Way("a long memo", signed(replace(TRANSFER, memo="x" * 2048)), "memo_too_long"),
+    Way("nothing to send", signed(replace(TRANSFER, amount=Asset(0, COIN))), "amount_not_positive", None, ("0.000 COIN",)),
+    Way("VESTS that are sent", signed(replace(TRANSFER, amount=Asset(1, VESTS))), "vests_not_transferable"),
+    Way("COIN for the treasury", signed(replace(TRANSFER, to="coin.dao")), "sbd_only"),
+    Way("no operation", signed(), "no_operations"),
+    Way("a large transaction", many(70, replace(TRANSFER, memo="x" * 2000), "alice", "active"), "transaction_too_large", None, ("bytes",)),
+    Way("a post too soon", signed(POST, by=(("alice", "posting"),)), "posting_too_fast", None, ("5 minutes", "alice")),
+    Way(
+        "an edit too soon",
+        after(
+            signed(replace(POST, author="dave"), by=(("dave", "posting"),)), replace(POST, author="dave", body="Edited"), "dave", "posting"
+        ),
+        "editing_too_fast",
+    ),
+    Way("the same vote", signed(Vote("bob", "alice", "hello", 10_000), by=(("bob", "posting"),)), "same_vote", None, ("bob has voted",)),
+    Way("a vote of no weight", signed(Vote("carol", "alice", "hello", 0), by=(("carol", "posting"),)), "vote_without_weight"),
+    Way(
+        "votes too soon",
+        signed(Vote("ivan", "alice", "hello", 1), Vote("ivan", "alice", "hello", 2), by=(("ivan", "posting"),)),
+        "voting_too_fast",
+        None,
+        ("3 seconds apart",),
+    ),
+    Way("a sixth custom_json", many(6, JSON, "erin", "posting"), "too_many_custom_operations", None, ("erin has sent 5",)),
+    Way("JSON that is none", signed(replace(JSON, json="{"), by=(("erin", "posting"),)), "invalid_json"),
+    Way(
+        "nothing to claim",
+        signed(ClaimRewardBalance("alice", Asset(0, COIN), Asset(0, SBD), Asset(0, VESTS)), by=(("alice", "posting"),)),
+        "nothing_to_claim",
+    ),
+    Way(
+        "a witness vote twice",
+        signed(AccountWitnessVote("bob", "initminer", True), by=(("bob", "active"),)),
+        "witness_vote_exists",
+        None,
+        ("bob votes for initminer",),
+    ),
+    Way("a wrong fee", signed(replace(NEW, fee=ONE)), "wrong_account_creation_fee", None, ("1.000 COIN", "0.000 COIN")),
+    Way(
+        "an order that nobody fills",
+        signed(LimitOrderCreate("alice", 1, ONE, Asset(900_000, SBD), True, 1_900_000_000)),
+        "order_lasts_too_long",
+    ),
+    Way("a delegation to oneself", signed(DelegateVestingShares("alice", "alice", Asset(1, VESTS))), "delegation_to_oneself"),
+    Way("JSON without anything", signed(replace(JSON, json=" "), by=(("erin", "posting"),)), "invalid_json"),
+    Way(
+        "an account that is locked",
+        with_secrets(secret_from_seed("team"), operation=replace(TRANSFER, from_=HIVE_TREASURY_ACCOUNT)),
+        "account_locked",
+    ),
+    Way(
+        "a rule without words of its own",
+        signed(TransferToVesting("alice", "alice", Asset(1, SBD))),
+        "amount_must_be_coin_or_smt_liquid",
+        None,
+        ("operation 0", "transfer_to_vesting"),
+    ),
+)

@@ -1,0 +1,244 @@
+"""What the subscribers of a chain are told: blocks, operations, transactions and refusals, once, in their order, and what was undone."""
+
+import gc
+from typing import Any
+
+import pytest
+import structlog
+import trio
+
+from rpc.push import hub as hub_module
+from rpc.push.hub import BROKEN
+from rpc.push.session import ENTRY_SIZE, FULL, Filter, Kind
+from rpc.service.refusal import PushFailed
+from state.operations.transfers import Transfer
+from state.protocol.errors import ChainError
+from state.protocol.virtual import ProducerReward
+from tests.helpers.nodes import SECRET, transfer
+from tests.helpers.push import Pushing, notices
+
+
+@pytest.fixture
+def world() -> Pushing:
+    """A chain with some blocks."""
+    made = Pushing()
+    made.make(3)
+    return made
+
+
+def attached(world: Pushing) -> list[int]:
+    """How many functions are called around blocks, transactions and operations."""
+    listeners = world.chain.state.listeners
+    lists: list[Any] = [world.chain.on_moved, listeners.before_block, listeners.after_block, listeners.after_transaction]
+    return [*map(len, lists), len(listeners.of_operation(Transfer, after=False))]
+
+
+async def test_nothing_is_attached_while_nobody_listens(world: Pushing) -> None:
+    before = attached(world)
+    session = world.session()
+    ids = [session.subscribe(kind) for kind in Kind]
+    assert all(now > then for now, then in zip(attached(world), before, strict=True))
+    for number in ids:
+        session.unsubscribe(number)
+    assert attached(world) == before
+    with world.hub.stream(1, irreversible=False):
+        assert attached(world)[0] == before[0] + 1
+    session.subscribe(Kind.operations)
+    session.set_callback(Kind.headers, 1)
+    session.close()
+    assert (attached(world), world.hub.count) == (before, 0)
+
+
+async def test_blocks_are_told_of_in_the_form_of_block_api(world: Pushing) -> None:
+    session = world.session()
+    number = session.subscribe(Kind.blocks)
+    blocks = world.make(2)
+    told = await notices(session, 2)
+    for block, notice in zip(blocks, told, strict=True):
+        shown = world.call(None, "block_api.get_block", {"block_num": block.number})["result"]["block"]
+        assert notice == {"subscription": number, "kind": "blocks", "block": {"block_num": block.number, **shown}}
+
+
+async def test_undone_blocks_are_told_of_in_one_notice(world: Pushing) -> None:
+    world.make(30)
+    session = world.session()
+    session.subscribe(Kind.blocks)
+    of_operations = world.session()
+    of_operations.subscribe(Kind.operations, Filter(classes=frozenset({ProducerReward})))
+    head = world.make(1)[0].number
+    branch = world.switch(behind=1)
+    told = await notices(session, 4)
+    assert [list(notice)[-1] for notice in told] == ["block", "undone", "block", "block"]
+    assert told[1]["undone"] == {"first": head, "last": head}
+    assert [notice["block"]["block_id"] for notice in told[2:]] == [block.id.hex() for block in branch]
+    told = await notices(of_operations, 4)
+    assert [notice["operation"]["block"] if "operation" in notice else "undone" for notice in told] == [head, "undone", head, head + 1]
+    world.chain.pop_block()
+    assert (await notices(session, 1))[0]["undone"] == {"first": head + 1, "last": head + 1}
+
+
+async def test_a_branch_that_is_refused_tells_nothing(world: Pushing) -> None:
+    world = Pushing()
+    accounts = world.chain.state.accounts
+    alice = accounts.by_name.get("alice")
+    assert alice is not None
+    accounts.modify(alice, balance=0)
+    world.make(30)
+    other = Pushing()
+    for number in range(1, world.chain.state.props.head_block_number):
+        block = world.chain.block_by_number(number)
+        assert block is not None
+        other.chain.push_block(block)
+    session = world.session()
+    for kind in (Kind.blocks, Kind.operations, Kind.irreversible_blocks):
+        session.subscribe(kind)
+    other.make(1)
+    other.chain.push_transaction(transfer(other.chain))  # here alice has something
+    other.chain.generate_block(other.chain.state.props.time + 6, "initminer", SECRET)
+    first, bad = (other.chain.block_by_number(world.chain.state.props.head_block_number + i) for i in (0, 1))
+    assert first is not None
+    assert bad is not None
+    assert bad.transactions
+    world.chain.push_block(first)
+    with pytest.raises(ChainError):
+        world.chain.push_block(bad)
+    assert session.size == 0
+    world.make(1)
+    told = [notice["kind"] for notice in await notices(session, 3)]
+    assert told == ["blocks", "operations", "irreversible_blocks"]
+    assert session.size == 0
+
+
+async def test_irreversible_blocks_are_told_of_once(world: Pushing) -> None:
+    session = world.session()
+    session.subscribe(Kind.irreversible_blocks)
+    first = world.chain.irreversible + 1
+    world.make(40)
+    count = world.chain.irreversible - first + 1
+    assert count > 10
+    told = await notices(session, count)
+    assert [notice["block"]["block_num"] for notice in told] == list(range(first, first + count))
+    assert session.size == 0
+
+
+async def test_operations_are_those_of_blocks_by_account_and_by_name(world: Pushing) -> None:
+    sessions = [world.session() for _ in range(5)]
+    filters = [
+        Filter(),
+        Filter(accounts=frozenset({"alice", "bob"})),
+        Filter(classes=frozenset({Transfer})),
+        Filter(accounts=frozenset({"carol"})),
+        Filter(accounts=frozenset({"alice"}), classes=frozenset({ProducerReward})),
+    ]
+    for session, wanted in zip(sessions, filters, strict=True):
+        session.subscribe(Kind.operations, wanted)
+    trx = transfer(world.chain)
+    world.chain.push_transaction(trx)
+    assert [session.size for session in sessions] == [0] * 5  # it waits for a block
+    block = world.make(1)[0]
+    everything = await notices(sessions[0], 2)
+    assert [notice["operation"]["op"]["type"] for notice in everything] == ["transfer_operation", "producer_reward_operation"]
+    assert everything[0]["operation"]["trx_id"] == trx.id.hex()
+    assert everything[0]["operation"]["block"] == block.number
+    assert [(await notices(session, 1))[0]["operation"] for session in sessions[1:3]] == [everything[0]["operation"]] * 2
+    assert [session.size for session in sessions] == [0] * 5
+    # Its block is undone, it is applied again, waits, is assembled and applied: told of once.
+    world.chain.pop_block()
+    assert "undone" in (await notices(sessions[2], 1))[0]
+    world.make(2)
+    assert (await notices(sessions[2], 1))[0]["operation"]["trx_id"] == trx.id.hex()
+    assert sessions[2].size == 0
+
+
+async def test_operations_of_the_first_block_are_told_of() -> None:
+    world = Pushing()
+    session = world.session()
+    session.subscribe(Kind.operations)
+    world.make(1)
+    told = await notices(session, 2)
+    assert {notice["operation"]["block"] for notice in told} == {1}
+
+
+async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(world: Pushing) -> None:
+    accepted, refused, pending = world.session(), world.session(), world.session()
+    accepted.subscribe(Kind.transactions)
+    refused.subscribe(Kind.refusals)
+    pending.set_callback(Kind.pending, 7)
+    trx = transfer(world.chain)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.processor.run)
+        await world.processor.push_transaction(trx)
+        with pytest.raises(PushFailed):
+            await world.processor.push_transaction(trx)
+        world.make(2)
+        nursery.cancel_scope.cancel()
+    told = (await notices(accepted, 1))[0]
+    assert told["transaction"]["transaction_id"] == trx.id.hex()
+    assert told["transaction"]["operations"][0]["type"] == "transfer_operation"
+    called: Any = (await notices(pending, 1))[0]
+    number, values = called
+    assert (number, values[0]["operations"][0][0]) == (7, "transfer")
+    refusal = (await notices(refused, 1))[0]["refusal"]
+    assert refusal["message"].endswith("Duplicate transaction check failed")
+    assert (refusal["id"], refusal["head_block_number"]) == (trx.id.hex(), 3)
+    assert [session.size for session in (accepted, refused, pending)] == [0, 0, 0]
+
+
+async def test_headers_have_the_form_of_older_nodes(world: Pushing) -> None:
+    session = world.session()
+    session.set_callback(Kind.headers, 5)
+    session.set_callback(Kind.headers, 6)  # takes the place of the first
+    block = world.make(1)[0]
+    told: Any = (await notices(session, 1))[0]
+    header = {
+        "previous": block.previous.hex(),
+        "timestamp": told[1][0]["timestamp"],
+        "witness": "initminer",
+        "transaction_merkle_root": "00" * 20,
+        "extensions": [],
+        "witness_signature": block.witness_signature.hex(),
+    }
+    assert told == [6, [header]]
+    session.cancel_callbacks()
+    world.make(1)
+    assert (session.size, world.hub.count) == (0, 0)
+
+
+async def test_a_text_is_held_once_for_all_queues(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = [world.session() for _ in range(50)]
+    for session in sessions:
+        session.subscribe(Kind.blocks)
+    world.make(4)
+    texts = sessions[0].size - 4 * ENTRY_SIZE
+    assert texts > 4 * 500
+    assert world.hub.held_size == 50 * 4 * ENTRY_SIZE + texts
+    monkeypatch.setattr(hub_module, "HELD_SIZE_MAX", texts + 100 * ENTRY_SIZE)
+    for session in sessions[1:]:
+        await notices(session, 3)
+    world.make(1)
+    assert [session.reason for session in sessions] == [FULL] + [""] * 49
+    for session in sessions:
+        session.close()
+    gc.collect()
+    assert world.hub.held_size == 0
+
+
+async def test_a_bug_is_no_refusal_of_the_block(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = world.session()
+    session.subscribe(Kind.blocks)
+    monkeypatch.setattr(hub_module, "block_json", lambda *_given, **_named: 1 // 0)
+    with structlog.testing.capture_logs() as logged:
+        world.make(1)
+    assert [line["event"] for line in logged if line["log_level"] == "error"] == ["a notice could not be made"]
+    assert (session.reason, await session.next()) == (BROKEN, None)
+
+
+async def test_many_irreversible_blocks_at_once_are_told_of_in_portions(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "IRREVERSIBLE_AT_ONCE_MAX", 3)
+    world.make(40)
+    session = world.session()
+    session.subscribe(Kind.irreversible_blocks)
+    world.hub._irreversible = 1  # as if those after it had waited for witnesses
+    world.make(2)
+    assert [notice["block"]["block_num"] for notice in await notices(session, 6)] == [2, 3, 4, 5, 6, 7]
+    assert session.size == 0

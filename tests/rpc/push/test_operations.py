@@ -1,0 +1,70 @@
+"""Which operations are collected: those of the block that is applied, before every other listener, and none of what is tried or pending."""
+
+import pytest
+
+from rpc.push.operations import Collector, impacted
+from state.operations.transfers import Transfer
+from state.protocol.errors import ChainError, Refused
+from state.protocol.virtual import ProposalPay, SpsFund
+from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+
+
+def names(collector: Collector, number: int) -> list[str]:
+    """The names of the operations of a block."""
+    return [record.operation.NAME for record in collector.take()[number]]
+
+
+def test_pending_and_assembled_transactions_are_left_out() -> None:
+    chain = dev_chain()
+    collector = Collector(chain.state)
+    collector.attach()
+    chain.push_transaction(transfer(chain))  # also before the first block, where no coordinates have been set
+    assert collector.take() == {}
+    block = make_block(chain)
+    assert names(collector, 1).count("transfer") == len(block.transactions)
+    chain.push_transaction(transfer(chain, "second"))
+    make_block(chain)
+    assert names(collector, 2) == ["transfer", "producer_reward"]
+    collector.detach()
+    make_block(chain)
+    assert collector.take() == {}
+
+
+def test_a_block_that_is_refused_is_forgotten() -> None:
+    chain, other = dev_chain(), dev_chain()
+    other.push_block(make_block(chain))
+    chain.push_transaction(transfer(chain))
+    block = make_block(chain)
+    alice = other.state.accounts.by_name.get("alice")
+    assert alice is not None
+    other.state.accounts.modify(alice, balance=0)
+    collector = Collector(other.state)
+    collector.attach()
+    with pytest.raises(ChainError):
+        other.push_block(block)
+    other.state.accounts.modify(alice, balance=1000)
+    other.push_transaction(transfer(other, "pending"))
+    make_block(other)
+    assert names(collector, 2) == ["transfer", "producer_reward"]
+
+
+def test_no_other_listener_keeps_an_operation_from_being_seen() -> None:
+    chain = dev_chain()
+
+    def refuse(*_: object) -> None:
+        raise Refused("no", condition="false")
+
+    chain.state.listeners.on_operation(refuse, Transfer, after=False)
+    make_block(chain)
+    collector = Collector(chain.state)
+    collector.attach()
+    chain.push_transaction(transfer(chain))
+    make_block(chain)
+    assert names(collector, 2) == ["transfer", "producer_reward"]
+
+
+def test_the_treasury_has_the_name_of_the_chain() -> None:
+    state = dev_chain().state
+    assert impacted(state, SpsFund()) == {DEV.treasury}
+    assert impacted(state, ProposalPay(receiver="alice")) == {DEV.treasury, "alice"}
+    assert impacted(state, Transfer(from_="alice", to="bob")) == {"alice", "bob"}

@@ -1,0 +1,73 @@
+"""A stream of blocks: pieces of bounded size, what was undone, and its end."""
+
+import json
+
+from rpc.push.stream import PIECE_BLOCKS_MAX, PIECE_SIZE, BlockStream
+
+
+class Blocks:
+    """Lines of a chain."""
+
+    def __init__(self, last: int, size: int = 10) -> None:
+        self.last, self.size = last, size
+        self.gone: set[int] = set()
+
+    def line(self, number: int) -> bytes | None:
+        """A line of some size."""
+        return None if number in self.gone else (b'{"block_num":%d}' % number).ljust(self.size) + b"\n"
+
+    def stream(self, first: int) -> BlockStream:
+        """A stream of these blocks."""
+        return BlockStream(first, lambda: self.last, self.line)
+
+
+def read(stream: BlockStream) -> list[object]:
+    """The next piece: numbers of blocks, or the bounds of what was undone."""
+    out: list[object] = []
+    for line in stream.piece().splitlines():
+        value = json.loads(line)
+        out.append(value["block_num"] if "block_num" in value else (value["undone"]["first"], value["undone"]["last"]))
+    return out
+
+
+def test_pieces_are_bounded_by_blocks_and_by_size() -> None:
+    stream = Blocks(100).stream(1)
+    assert [len(read(stream)) for _ in range(8)] == [PIECE_BLOCKS_MAX] * 6 + [4, 0]
+    assert len(read(Blocks(100, PIECE_SIZE // 3).stream(1))) == 3
+
+
+def test_it_begins_where_it_was_asked_to_and_goes_on() -> None:
+    blocks = Blocks(5)
+    stream = blocks.stream(7)
+    assert read(stream) == []
+    blocks.last = 8
+    assert (read(stream), read(stream)) == ([7, 8], [])
+    blocks.last = 9
+    assert read(stream) == [9]
+
+
+def test_what_was_read_and_undone_is_told_of_and_read_again() -> None:
+    blocks = Blocks(10)
+    stream = blocks.stream(4)
+    stream.undo(2)  # nothing was read
+    assert read(stream) == [4, 5, 6, 7, 8, 9, 10]
+    stream.undo(11)
+    assert read(stream) == []
+    stream.undo(9)
+    stream.undo(6)  # two moves before the reader is there again
+    stream.undo(8)
+    assert read(stream) == [(6, 10), 6, 7, 8, 9, 10]
+    blocks.last = 2
+    stream.undo(3)
+    assert (read(stream), read(stream)) == ([(4, 10)], [])
+    blocks.last = 5
+    assert read(stream) == [4, 5]
+
+
+def test_a_block_that_is_not_there_ends_it() -> None:
+    blocks = Blocks(10)
+    blocks.gone.add(3)
+    stream = blocks.stream(1)
+    assert (read(stream), read(stream)) == ([1, 2], [])
+    stream.end("another reason")
+    assert json.loads(stream.last_line()) == {"error": "the node doesn't have block 3"}
