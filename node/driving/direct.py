@@ -28,7 +28,7 @@ class DirectProcessor:
         try:
             self._chain.push_transaction(trx)
         except ChainError as error:
-            raise PushFailed(error) from error
+            raise PushFailed(error, trx) from error
         self._driver.make_instantly()
 
     async def push_block(self, block: SignedBlock) -> None:

@@ -283,15 +283,21 @@ class Service:
         if isinstance(error, BadArgument):
             said = error_object(error.error, code_of(error.error, CALL_ERROR), self.wire, self.clock)
             said["data"]["parameter"] = error.name
-            return self._explained(request_id, said, error.error, request)
+            return self._explained(request_id, said, error.error, request, unread=error.unread)
         return self._bug(request_id, error, request)
 
     def _explained(
-        self, request_id: int | str | None, said: dict[str, Any], error: ChainError, request: Any, trx: SignedTransaction | None = None
+        self,
+        request_id: int | str | None,
+        said: dict[str, Any],
+        error: ChainError,
+        request: Any,
+        trx: SignedTransaction | None = None,
+        unread: tuple[Any, bool] | None = None,
     ) -> bytes:
         """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
         if self._explainer is not None:
-            given, is_legacy = self._broadcast(request) if trx is None else (None, False)
+            given, is_legacy = (unread or self._broadcast(request)) if trx is None else (None, False)
             if trx is None and given is not None:
                 try:
                     trx = self.wire.transaction_from_json(given, is_legacy)

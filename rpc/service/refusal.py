@@ -60,10 +60,15 @@ class InvalidParameters(Exception):
 
 
 class BadArgument(Exception):
-    """A refusal of an argument, with its name; for a member of an object that includes the member's: `query.tag`."""
+    """A refusal of an argument, with its name; for a member of an object that includes the member's: `query.tag`.
 
-    def __init__(self, refused: "ChainError | BadArgument", name: str) -> None:
+    `unread` is the JSON of a transaction that can't be read, and whether its form is the condenser's, where the method makes one of its
+    arguments.
+    """
+
+    def __init__(self, refused: "ChainError | BadArgument", name: str, unread: tuple[Any, bool] | None = None) -> None:
         super().__init__(refused)
+        self.unread = unread
         self.error: ChainError = refused if isinstance(refused, ChainError) else refused.error
         self.name: str = name if isinstance(refused, ChainError) else f"{name}.{refused.name}"
 

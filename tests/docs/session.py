@@ -29,7 +29,7 @@ PORTS = re.compile(r"\b809\d\b")
 PORTS_FREE = (20_000, 32_000)
 ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
 # What a checkout has that pages name.
-LINKS = ("docs", "genesis", "node", "rpc", "state", "tests")
+LINKS = ("docs", "genesis", "node", "pyproject.toml", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 10

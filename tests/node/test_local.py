@@ -112,6 +112,7 @@ def test_a_refusal_is_that_of_a_node(chain: LocalChain) -> None:
         chain.broadcast(much)
     assert refused.value.code == -32000
     assert refused.value.data["name"] == "assert_exception"
+    assert refused.value.rule == "insufficient_funds"
     assert head(chain) == 25
     with pytest.raises(CallRefused, match="Could not find method get_acounts"):
         chain.call("condenser_api.get_acounts", [["alice"]])
@@ -220,9 +221,12 @@ def test_blocks_are_undone(chain: LocalChain) -> None:
     assert head(chain) == 27
     chain.broadcast(TRANSFER)
     chain.pop_blocks()
-    assert chain.drop_pending() == 1
+    chain.drop_pending()  # the transactions of blocks that were undone wait for the next block
     chain.mine()
     assert balance(chain) == "100000.000 COIN"
+    chain.set_block_mode("manual")
+    chain.broadcast(TRANSFER)
+    assert chain.drop_pending() == 1
 
 
 def test_a_dump_goes_into_another_chain(chain: LocalChain, tmp_path: Path) -> None:

@@ -70,11 +70,11 @@ async def broadcast_operations(
     It is signed with as few as suffice of `keys`, which are private ones in wallet import format, and of those that the node knows
     (`dev_api.list_keys`). An equal transaction may be broadcast again: this one then expires at another second.
     """
-    given = [read_operation(value, wire, index) for index, value in enumerate(operations)]
+    given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
     state = chain.state
     for attempt in range(ATTEMPTS_MAX):
-        trx = signed_transaction(state, tuple(given), secrets, len(chain.pending))
+        trx = signed_transaction(state, given, secrets, len(chain.pending))
         before = state.props.head_block_number
         try:
             await processor.push_transaction(trx)
@@ -87,13 +87,16 @@ async def broadcast_operations(
     return {"id": trx.id.hex(), "block_num": block_of(chain, trx.id, before)}
 
 
-def read_operation(value: Any, wire: Wire, index: int) -> Operation:
-    """Read an operation in either of its JSON forms."""
-    try:
-        operation: Operation = wire.codecs.parser(OPERATION, legacy=isinstance(value, list))(value)
-    except ChainError as error:
-        raise BadArgument(error, f"operations[{index}]") from None
-    return operation
+def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
+    """Read operations, each in either of its JSON forms."""
+    read: list[Operation] = []
+    for index, value in enumerate(values):
+        is_legacy = isinstance(value, list)
+        try:
+            read.append(wire.codecs.parser(OPERATION, is_legacy)(value))
+        except ChainError as error:
+            raise BadArgument(error, f"operations[{index}]", ({"operations": values}, is_legacy)) from None
+    return tuple(read)
 
 
 def read_key(text: str, index: int) -> tuple[bytes, bytes]:

@@ -1,5 +1,6 @@
 """Transactions that the node signs itself are signed with the keys that suffice and with none more, and refused as any others."""
 
+import json
 from typing import Any
 
 import pytest
@@ -185,3 +186,22 @@ def test_a_key_that_is_none_is_refused(site: Site, text: str) -> None:
 def test_roles_that_cant_be_mixed_are_refused(site: Site) -> None:
     with pytest.raises(Refusal, match="required_active"):
         broadcast(site, comment("alice"), TRANSFER)
+
+
+@pytest.mark.parametrize(
+    ("operation", "rule"),
+    [
+        (["transfer", {"from": "alice", "to": "bob", "amount": "1.000 STEEM", "memo": ""}], "unknown_symbol"),
+        (["transfer", {"from": "alice", "to": "bob", "amount": "999999.000 COIN", "memo": ""}], "insufficient_funds"),
+        (["transferr", {}], "unknown_operation"),
+    ],
+)
+def test_a_refusal_is_explained(site: Site, operation: Any, rule: str) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.broadcast_operations", "params": {"operations": [TRANSFER, operation]}}
+    assert json.loads(site.answer(json.dumps(request).encode(), True))["error"]["data"]["explain"]["rule"] == rule
+    assert site.call("dev_api.list_refused", limit=1)[0]["explain"]["rule"] == rule
+
+
+def test_a_wrong_key_is_no_refused_transaction(site: Site) -> None:
+    assert site.refused("dev_api.broadcast_operations", operations=[TRANSFER], keys=["5J"])
+    assert site.call("dev_api.list_refused") == []
