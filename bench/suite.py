@@ -57,8 +57,9 @@ def with_pytest(command: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_coind", "-p", "no:cacheprovider", "-p", "no:trio", "--coind", command]
-        environment = {**os.environ, "PYTHONPATH": str(PLUGIN)}
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_coind", "-p", "no:cacheprovider", "--coind", command]
+        # As in an environment that has pytest and the plugin, and no other plugins.
+        environment = {**os.environ, "PYTHONPATH": str(PLUGIN), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         taken, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -10,9 +10,10 @@ from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.codec.kinds import Hash
 from state.protocol.errors import ChainError, MissingActiveAuthority, require
 from state.protocol.keys.authority import Authority
+from state.protocol.keys.fewest import noting
 from state.protocol.keys.keys import public_key_text
 from state.protocol.keys.signatures import Canonical, recover
-from state.protocol.keys.signing import Limits, Lookup, Lookups, SignState, distinct, required_signatures, verify
+from state.protocol.keys.signing import Limits, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.tables import State
@@ -96,17 +97,6 @@ def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
 def narrow_limits(state: State) -> Limits:
     """Return the limits within which the reference walks authorities here: it passes the rule for signatures as the limit of members."""
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
-
-
-def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
-    """Return a lookup that adds the keys of each authority it finds to `met`."""
-
-    def noted(name: str) -> Authority:
-        authority = lookup(name)
-        met.update(key for key, _ in authority.key_auths)
-        return authority
-
-    return noted
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:

@@ -6,7 +6,8 @@ A chain refuses superfluous signatures as it refuses missing ones.
 from collections.abc import Iterable
 
 from state.protocol.errors import ChainError, IrrelevantSignature
-from state.protocol.keys.signing import LIMITS, Limits, Lookups, required_signatures, verify
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.signing import LIMITS, Limits, Lookup, Lookups, SignState, required_signatures, verify
 from state.protocol.operation import Needed
 
 
@@ -19,7 +20,7 @@ def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, li
     available = frozenset(available)
     chosen = required_signatures(needed, (), available, lookups, limits)
     if not suffice(needed, chosen, lookups, limits):
-        higher = chosen | (higher_keys(needed, lookups) & available)
+        higher = chosen | (keys_that_count(needed, lookups, limits) & available)
         if not suffice(needed, higher, lookups, limits):
             return sorted(chosen)
         chosen = higher
@@ -40,8 +41,26 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
     return True
 
 
-def higher_keys(needed: Needed, lookups: Lookups) -> set[bytes]:
-    """Return the keys of the accounts' own higher roles, which count as well: active and owner for posting, owner for active."""
-    above = [lookup(name) for name in needed.posting for lookup in (lookups.active, lookups.owner)]
-    above += [lookups.owner(name) for name in needed.active]
-    return {key for authority in above for key, _ in authority.key_auths}
+def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[bytes]:
+    """Return all keys that are looked at, also in the accounts' higher roles: active and owner for posting, owner for active."""
+    met: set[bytes] = set()
+
+    active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))
+    # Nobody has signed, so that the walk goes on to the end.
+    state = SignState((), posting if needed.posting else active, limits)
+    for name in sorted(needed.posting | needed.active):
+        state.by_name(name)
+        for higher in (active, owner) if needed.posting else (owner,):
+            state.by_authority(higher(name))
+    return met
+
+
+def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
+    """Return a lookup that adds the keys of each authority it finds to `met`."""
+
+    def noted(name: str) -> Authority:
+        authority = lookup(name)
+        met.update(key for key, _ in authority.key_auths)
+        return authority
+
+    return noted
