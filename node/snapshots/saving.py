@@ -10,7 +10,8 @@ from node.snapshots.file import SnapshotError
 from node.snapshots.folder import folder_of, remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
 from rpc.log import Log
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
+from state.chain.moves import Move
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1

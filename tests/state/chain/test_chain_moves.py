@@ -4,8 +4,9 @@ import pytest
 
 import state.chain.chain
 from state.chain.blocks import apply_block
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
