@@ -105,7 +105,8 @@ class Counters:
 
     def _moved(self, move: Move) -> None:
         seconds = time.perf_counter() - self._began
-        self.block_seconds.add(seconds)
+        if move.applied:
+            self.block_seconds.add(seconds)
         # The first block of a chain has all slots since its genesis before it.
         missed, self._missed = self._missed, self._missed_before()
         self.slots_missed += 0 if missed is None or self._missed is None else max(0, self._missed - missed)

@@ -15,24 +15,27 @@ from msgspec import structs
 from state.chain.chain import Chain, Move
 from state.chain.checkpoints import Checkpoint
 from state.chain.digest import state_digest
-from state.chain.edits import SetBalance
+from state.chain.edits import ScheduleHardfork, SetBalance
 from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Comment, DeleteComment
 from state.plugins.registry import PLUGINS, enable
+from state.plugins.social.plugin import COMMUNITIES
+from state.plugins.tags.plugin import TAGS
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 from tests.conformance.play import Play, Player
 from tests.conftest import CASES
-from tests.helpers.chains import UNSIGNED, push
+from tests.helpers.chains import UNSIGNED, chain_at, push
 from tests.helpers.edits import ByFunction
 from tests.helpers.moments import all_of, deep
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.nodes import SECRET as SECRET_OF_DEV
 from tests.helpers.sequences import SECRET, as_sent, edited
+from tests.state.chain.test_branches import NEW_KEY, rekey
 from tests.state.chain.test_chain_moves import branches, moves_of
 from tests.state.chain.test_chain_random import Walk
 
@@ -200,6 +203,50 @@ def test_branches_and_what_was_refused_come_back() -> None:
     for block in second[1:]:
         chain.push_block(block)
     assert chain.head.id == second[-1].id
+
+
+def test_what_plugins_derive_is_that_of_then() -> None:
+    """Views are made from rows when they are read, and follow changes of rows, of which a return notes none."""
+    chain = full_chain()
+    make_block(chain)
+    tags, social = TAGS.of(chain.state), COMMUNITIES.of(chain.state)
+    now = chain.checkpoint()
+    for permlink in ("first", "second"):
+        tagged = '{"tags":["life"]}'
+        push(chain, Comment(parent_permlink="life", author="alice", permlink=permlink, title="t", body="b", json_metadata=tagged))
+        assert len(tags.view.entries) > 0
+        assert len(social.view.ranked(social.facts)) == 1
+        chain.return_to(now)
+        assert len(tags.view.entries) == 0
+        assert len(social.view.ranked(social.facts)) == 0
+
+
+def test_keys_of_witnesses_are_read_anew() -> None:
+    """What is known of the keys that signed earlier blocks is kept by position in the journal, and positions repeat."""
+    chain, other = dev_chain(), dev_chain()
+    for _ in range(3):
+        other.push_block(make_block(chain))
+    now = chain.checkpoint()
+    for i in range(8):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain)
+    branch = make_block(other, 1)
+    assert not chain.push_block(structs.replace(branch))
+    chain.return_to(now)
+    chain.push_transaction(rekey(chain, NEW_KEY))
+    make_block(chain)
+    assert chain.state.witness("initminer").signing_key == NEW_KEY
+    # Its witness has signed it with the key that he had where the branch begins.
+    assert not chain.push_block(structs.replace(branch))
+
+
+def test_times_of_hardforks_come_back() -> None:
+    chain = chain_at(0)
+    now, times = chain.checkpoint(), list(chain.state.hardfork_times)
+    ScheduleHardfork(5).make(chain.state)
+    assert chain.state.hardfork_times != times
+    chain.return_to(now)
+    assert chain.state.hardfork_times == times
 
 
 # ------------------------------------------------------------------ recorded cases

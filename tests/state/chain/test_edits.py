@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -22,6 +21,7 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY, public_key, secret_from_seed
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, symbol_from_digits
+from state.tables import State
 from state.tables.smt import SmtToken
 from tests.helpers.chains import UNSIGNED, add_account, chain_at, push
 from tests.helpers.edits import ByFunction
@@ -142,17 +142,31 @@ def test_authorities(chain: Chain) -> None:
     assert [kept.previous_owner_authority for kept in state.owner_histories] == [key_authority(old)]
 
 
-def test_keys_of_witnesses_and_hardforks() -> None:
-    fresh = Chain(new_state(structs.replace(DEV, genesis=structs.replace(DEV.genesis, hardfork=0))))
-    for _ in range(2):
-        make_block(fresh)
-    fresh.edit(GiveKey("initminer", KEY))
-    assert fresh.state.witness("initminer").signing_key == KEY
-    early = fresh.state.hardfork
-    fresh.edit(ScheduleHardfork(99))
-    assert fresh.state.hardforks.next_hardfork == 0 or early
-    fresh.edit(ScheduleHardfork(5))
-    assert all(time <= fresh.state.head_time for time in fresh.state.hardfork_times[1:6])
+def test_keys_of_witnesses(chain: Chain) -> None:
+    chain.edit(GiveKey("initminer", KEY))
+    assert chain.state.witness("initminer").signing_key == KEY
+
+
+def test_hardforks_of_the_next_block() -> None:
+    state = chain_at(0).state
+    before = list(state.hardfork_times)
+    ScheduleHardfork(99).make(state)
+    assert state.hardfork_times == before
+    ScheduleHardfork(7).make(state)
+    assert state.hardfork_times[1:6] == [state.head_time] * 5
+    assert state.hardforks.next_hardfork == state.spec.hardfork_versions[7]
+
+
+def test_an_edit_that_fails_moves_no_times_of_hardforks(chain: Chain) -> None:
+    before = list(chain.state.hardfork_times)
+
+    def fail(state: State) -> None:
+        state.hardfork_times[1] = 5
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        chain.edit(ByFunction(fail))
+    assert chain.state.hardfork_times == before
 
 
 # ------------------------------------------------------------------ what is refused
