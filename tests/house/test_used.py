@@ -12,8 +12,6 @@ USERS = (*PRODUCT, "bin", "bench")
 # Public names without a user in the product, and why they stay.
 KEPT = {
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
-    "Chain.impersonate": "for whoever drives a chain by hand, as pop_blocks",
-    "Chain.pop_blocks": "for whoever drives a chain by hand, as impersonate",
     "FileStream.readable": "called by io.BufferedReader",
     "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",

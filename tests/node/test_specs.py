@@ -258,7 +258,7 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
         load_spec(user_spec(tmp_path, 'base = "mine.toml"\n'))
     with pytest.raises(SpecError, match="base: expected the name or the path"):
         load_spec(user_spec(tmp_path, "base = 5\n"))
-    for base, more in (("dave", "; names are dev, steem-mainnet"), ("dave.toml", "; there is no ")):
+    for base, more in (("dave", "; names are dev, dev-tests, steem-mainnet"), ("dave.toml", "; there is no ")):
         with pytest.raises(SpecError, match=rf"mine.toml: base: expected the name or the path of a chain spec{more}"):
             load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
 
