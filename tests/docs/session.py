@@ -295,6 +295,7 @@ def lay_out(folder: Path, port: int) -> None:
     launcher.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)
+    (folder / "bin" / "pytest-coind").symlink_to(ROOT / "bin" / "pytest-coind")
     (folder / ".venv").symlink_to(Path(sys.prefix))
 
 

@@ -45,3 +45,9 @@ def test_versions_are_those_of_the_pins(client: Client) -> None:
     (version,) = re.findall(rf"\| \[{re.escape(client.name)}\]\(#{re.escape(client.name)}\) \(\w+\) \| ([\d.]+) \|", PAGE)
     pins = client.folder / ("package.json" if client.is_javascript else "requirements.txt")
     assert re.search(rf"\b{version}\b", pins.read_text(encoding="utf-8"))
+
+
+def test_the_suite_that_the_page_shows_is_one_that_runs() -> None:
+    page = (ROOT / "docs" / "test-suites.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```js wallet.test.js\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shown in (ROOT / "tests" / "clients" / "dsteem" / "suite.js").read_text(encoding="utf-8")

@@ -40,7 +40,7 @@ def words(text: str, folder: Path, place: str) -> list[str]:
     program = shutil.which(folder / os.path.expanduser(first) if os.sep in first else first)
     if program is None:
         raise pytest.UsageError(f"pytest-coind: {place}: there is no program {first}; {ADVICE}")
-    return [program, *rest]
+    return [str(program), *rest]
 
 
 def in_checkout() -> list[Path]:

@@ -1,0 +1,168 @@
+"""Measures a suite of 50 tests, each on a fresh chain and with 3 signed broadcasts: with the pytest plugin, in one process, and with beem.
+
+Run: .venv/bin/python -m bench.suite [--coind COMMAND]
+The aim: 3 s for the whole run of pytest, with the start of the node in it, when the node signs. What beem takes is beside it, if
+`bin/test clients beem` has installed it. In one process: 50 ms for a start, 0.3 s for 1,000 empty blocks.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = ROOT / "bin" / "pytest-coind"
+BEEM = ROOT / ".venv-clients" / "beem" / "bin" / "python"
+TESTS, BROADCASTS, BLOCKS, STARTS = 50, 3, 1000, 10
+SUITE_SECONDS_MAX, START_SECONDS_MAX, BLOCKS_SECONDS_MAX = 3.0, 0.05, 0.3
+TRANSFER = ["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}]
+SUITE = f"""
+import pytest
+
+@pytest.mark.parametrize("n", range({TESTS}))
+def test_transfers(coin_chain, n):
+    for _ in range({BROADCASTS}):
+        coin_chain.broadcast({TRANSFER!r})
+    assert coin_chain.call("condenser_api.get_accounts", [["bob"]])[0]["balance"] == "10000{BROADCASTS}.000 COIN"
+"""
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return what something takes of the clock, and of this process's processor time."""
+    begun, computed = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - begun, time.process_time() - computed
+
+
+# ------------------------------------------------------------------ pytest
+
+
+def with_pytest(command: str) -> tuple[float, float]:
+    """Run the suite as a user's project does; returns the seconds of the whole run, and of processor time, the node's included."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
+        Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_coind", "-p", "no:cacheprovider", "-p", "no:trio", "--coind", command]
+        environment = {**os.environ, "PYTHONPATH": str(PLUGIN)}
+        begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        taken, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if ran.returncode:
+        raise SystemExit((ran.stdout + ran.stderr)[-2000:])
+    return taken, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+# ------------------------------------------------------------------ in one process
+
+
+def in_process() -> None:
+    """Print what the same takes without a node, and how long chains take to start."""
+    from node.local import LocalChain
+
+    starts = [seconds(LocalChain) for _ in range(STARTS)]
+    clock, computed = (statistics.median(each) for each in zip(*starts, strict=True))
+    say(f"LocalChain: start {clock * 1000:.0f} ms, {computed * 1000:.0f} ms of it computed (at most {START_SECONDS_MAX * 1000:.0f} ms)")
+    chain = LocalChain()
+    clock, computed = min(seconds(lambda: chain.mine(BLOCKS)) for _ in range(3))
+    say(f"LocalChain: {BLOCKS:,} empty blocks {clock:.2f} s, {computed:.2f} s of it computed (at most {BLOCKS_SECONDS_MAX} s)")
+
+    def suite() -> None:
+        fresh = LocalChain()
+        moment = fresh.snapshot()
+        for _ in range(TESTS):
+            for _ in range(BROADCASTS):
+                fresh.broadcast(TRANSFER)
+            fresh.revert(moment)
+
+    clock, computed = seconds(suite)
+    say(f"LocalChain: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, {computed:.2f} s of it computed")
+
+
+# ------------------------------------------------------------------ beem
+
+
+def with_beem(command: str) -> None:
+    """Print what the tests take when beem signs, or why that isn't measured."""
+    if not BEEM.exists():
+        say("beem: not measured, it isn't installed; bin/test clients beem installs it")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        ready = Path(folder, "ready.json")
+        words = [command, "run", "--port", "0", "--blocks", "instant", "--quiet", "--ready-file", str(ready)]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as node:
+            try:
+                while not ready.exists():
+                    if node.poll() is not None:
+                        raise SystemExit(f"{' '.join(words)} has ended with status {node.returncode}")
+                    time.sleep(0.01)
+                url = json.loads(ready.read_bytes())["address"]
+                ran = subprocess.run(
+                    [str(BEEM), "-P", "-m", "bench.suite", "--beem-at", url],
+                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+            finally:
+                node.terminate()
+    say(ran.stdout.strip() if not ran.returncode else f"beem: failed: {ran.stderr.strip()[-1000:]}")
+
+
+def beem_session(url: str) -> None:
+    """Do what the tests do with beem, which runs in an environment of its own, and print what it took."""
+    from tests.clients.beem.session import connect, key
+
+    def ask(method: str, params: Any) -> Any:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        with urlopen(url, body) as reply:
+            return json.load(reply)["result"]
+
+    from beem.account import Account
+
+    steem = connect(url, "dev", [str(key("alice", "active").get_private())])
+    moment = ask("dev_api.snapshot", {})["id"]
+
+    def suite() -> None:
+        for _ in range(TESTS):
+            for number in range(BROADCASTS):
+                Account("alice", blockchain_instance=steem).transfer("bob", 1, "COIN", str(number))
+            ask("dev_api.revert", {"id": moment})
+
+    clock, computed = seconds(suite)
+    say(f"beem: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, {computed:.2f} s of it computed by beem")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m bench.suite")
+    parser.add_argument("--coind", default=str(ROOT / "bin" / "coind"), help="the command of the node")
+    parser.add_argument("--beem-at", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.beem_at:
+        beem_session(given.beem_at)
+        return
+    clock, computed = min(with_pytest(given.coind) for _ in range(3))
+    what = f"{clock:.2f} s, {computed:.2f} s of it computed, with the start of node and pytest"
+    say(f"pytest: {TESTS} tests of {BROADCASTS} broadcasts {what} (at most {SUITE_SECONDS_MAX} s)")
+    with_beem(given.coind)
+    in_process()
+
+
+if __name__ == "__main__":
+    main()
