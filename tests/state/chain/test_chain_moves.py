@@ -236,3 +236,14 @@ def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyP
     chain.push_block(second[0])
     assert chain.push_block(second[1])
     assert [trx.id for trx in chain.pending] == [trx.id for trx in trxs[:4]]
+
+
+def test_a_transaction_of_the_new_block_does_not_wait_any_more_when_time_is_up() -> None:
+    """Pending transactions that are not applied again for lack of time stay; those that the block contains are known without applying."""
+    chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
+    first, second = transfer(maker, "1"), transfer(maker, "2")
+    maker.push_transaction(first)
+    for trx in (first, second):
+        chain.push_transaction(trx)
+    chain.push_block(make_block(maker))
+    assert [trx.id for trx in chain.pending] == [second.id]
