@@ -504,11 +504,11 @@ class Chain:
         for trx in (*popped, *waiting):
             if len(self.pending) >= PENDING_MAX:
                 break
+            if known.get(trx.id) is not None:
+                continue
             if late or self._out_of_time():
                 late = True
                 self.pending.append(trx)
-                continue
-            if known.get(trx.id) is not None:
                 continue
             try:
                 self._apply_one(trx, skip)

@@ -12,6 +12,7 @@ USERS = (*PRODUCT, "bin", "bench")
 # Public names without a user in the product, and why they stay.
 KEPT = {
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
+    "LocalChain": "the chain in the own process of whoever imports it, a test suite for one (docs/test-suites.md)",
     "FileStream.readable": "called by io.BufferedReader",
     "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",
