@@ -30,7 +30,7 @@ from node.service import new_service
 from rpc.log import ROOT
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
-from state.chain.chain import Move
+from state.chain.moves import Move
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS

@@ -49,12 +49,13 @@ from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.rights import Access, is_loopback
 from rpc.service.turns import Stopwatch
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.digest import state_digest
 from state.chain.edits import Edit
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif

@@ -21,7 +21,8 @@ from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
 from rpc.log import Log
 from rpc.processor import Inclusion, Result
 from rpc.service.refusal import PushFailed
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require

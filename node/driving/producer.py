@@ -15,7 +15,7 @@ from msgspec import Struct
 from node.driving.driver import Driver
 from node.processor import Processor
 from rpc.log import Log
-from state.chain.chain import Move
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL

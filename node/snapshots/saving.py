@@ -10,7 +10,8 @@ from node.snapshots.file import SnapshotError
 from node.snapshots.folder import folder_of, remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
 from rpc.log import Log
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
+from state.chain.moves import Move
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1
@@ -28,7 +29,7 @@ class Saver:
     def __init__(self, chain: Chain, data: Path, disk: Disk, every: int) -> None:
         self._chain, self._disk, self._every = chain, disk, every
         self._folder = folder_of(data)
-        self._saved = 0
+        self._saved = self._irreversible = 0
         if every:
             tidy(self._folder, disk)
             chain.on_moved.append(self._moved)
@@ -73,9 +74,10 @@ class Saver:
 
     def _moved(self, move: Move) -> None:
         """Remove the snapshots that a return to an earlier moment has left: they hold what has not happened any more."""
-        if move.popped and self._chain.irreversible < self._last():
-            self._saved = self._chain.irreversible
-            remove_after(self._folder, self._disk, self._saved)
+        before, self._irreversible = max(self._irreversible, self._last()), self._chain.irreversible
+        if self._irreversible < before:
+            self._saved = min(self._saved, self._irreversible)
+            remove_after(self._folder, self._disk, self._irreversible)
 
     def _last(self) -> int:
         """Return the block of the newest snapshot that is known to be good: the one saved last, or the one started from; else 0."""

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from node.clock import Clock
 from rpc.log import Log
 from rpc.service.refusal import InvalidParameters, InvalidRequest
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
+from state.chain.moves import Move
 from state.protocol.errors import ChainError, fill
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State

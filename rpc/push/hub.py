@@ -19,7 +19,8 @@ from rpc.records.history import AppliedOperationRecord
 from rpc.service.arguments import APPBASE
 from rpc.service.envelope import encoded
 from rpc.service.show import Show
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
+from state.chain.moves import Move
 from state.plugins.account_history import OperationRecord
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction

@@ -7,7 +7,7 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_be
 from state.chain.edits import Edit
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
+from state.chain.moves import EditListener, Move, MoveListener
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
@@ -27,21 +28,6 @@ from state.tables import State
 
 PENDING_MAX = 100_000
 TRANSACTION_SIZE_MARGIN = 256
-
-
-class Move(Struct, frozen=True):
-    """How the head has moved: the blocks that were undone, newest first, and then those that were applied, oldest first.
-
-    After a return to a checkpoint the sequences are lazy: a block is unpacked when it is asked for.
-    """
-
-    popped: Sequence[SignedBlock]
-    applied: Sequence[SignedBlock]
-
-
-MoveListener = Callable[[Move], None]
-EditListener = Callable[[bytes, Edit], None]
-"""Called with the id of a block and the edit that has become part of it."""
 
 
 class _Undone(Struct, frozen=True):
@@ -518,11 +504,11 @@ class Chain:
         for trx in (*popped, *waiting):
             if len(self.pending) >= PENDING_MAX:
                 break
+            if known.get(trx.id) is not None:
+                continue
             if late or self._out_of_time():
                 late = True
                 self.pending.append(trx)
-                continue
-            if known.get(trx.id) is not None:
                 continue
             try:
                 self._apply_one(trx, skip)

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 from msgspec import MsgspecError, Struct, msgpack
 
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.checkpoints import blocks_between
 from state.chain.edits import read_edit, write_edit
+from state.chain.moves import Move
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ZERO_ID, SignedTransaction

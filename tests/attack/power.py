@@ -16,8 +16,9 @@ from node.failures import NodeError
 from node.processor import Processor
 from node.replay import TRUST_OWN
 from node.storage.datafolder import DataFolder
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.chain.moves import Move
 from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped

@@ -77,6 +77,12 @@ class Pushing:
         assert isinstance(reply, bytes)
         return json.loads(reply)
 
+    async def call_and_wait(self, method: str, params: Any) -> Any:
+        """The answer to a call without a session that waits for something."""
+        reply = self.service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode(), True)
+        assert not isinstance(reply, bytes)
+        return json.loads(await reply)
+
 
 @asynccontextmanager
 async def pushing(**options: Any) -> AsyncIterator[Pushing]:

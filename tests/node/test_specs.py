@@ -5,10 +5,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from node.specs import SpecError, load_spec, spec_names
+from node.failures import NodeError
+from node.node import Settings, Site
+from node.specs import SpecError, load_spec, spec_names, with_accounts, with_witnesses
+from node.storage.datafolder import mark_of
+from state.chain.invariants import validate_invariants
 from state.protocol import constants
 from state.protocol.keys import keys
 from state.protocol.spec import MAIN_BUILD, TEST_BUILD
@@ -253,7 +258,7 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
         load_spec(user_spec(tmp_path, 'base = "mine.toml"\n'))
     with pytest.raises(SpecError, match="base: expected the name or the path"):
         load_spec(user_spec(tmp_path, "base = 5\n"))
-    for base, more in (("dave", "; names are dev, steem-mainnet"), ("dave.toml", "; there is no ")):
+    for base, more in (("dave", "; names are dev, dev-tests, steem-mainnet"), ("dave.toml", "; there is no ")):
         with pytest.raises(SpecError, match=rf"mine.toml: base: expected the name or the path of a chain spec{more}"):
             load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
 
@@ -271,3 +276,67 @@ def test_a_spec_loads_within_30_milliseconds() -> None:
         json.loads(subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, check=True).stdout) for _ in range(3)
     ]
     assert min(taken) < 0.03
+
+
+# ------------------------------------------------------------------ witnesses and accounts by options
+
+
+def test_further_witnesses_take_their_turns() -> None:
+    spec = with_witnesses(load_spec("dev"), 4)
+    assert spec.genesis.witnesses == ("initminer2", "initminer3", "initminer4")
+    site = Site(Settings(spec=load_spec("dev"), plugins=(), is_producing=True, witnesses=4))
+    site.driver.make_first_blocks()
+    for _ in site.driver.mine(40):
+        pass
+    assert site.chain.state.schedule.num_scheduled_witnesses == 4
+    makers = [block.witness for number in range(45, 66) if (block := site.chain.block_by_number(number)) is not None]
+    assert set(makers) == {"initminer", *spec.genesis.witnesses}
+    validate_invariants(site.chain.state)
+
+
+def test_accounts_are_as_many_as_asked_for() -> None:
+    dev = load_spec("dev")
+    assert with_accounts(dev, None) is dev
+    assert [account.name for account in with_accounts(dev, 3).genesis.accounts] == DEV_NAMES[:3]
+    made = with_accounts(dev, 12).genesis.accounts
+    assert [account.name for account in made] == [*DEV_NAMES, "user11", "user12"]
+    assert made[-1].active == keys.public_key(keys.derive_secret("user12", "active", "dev"))
+    assert (made[-1].coin, made[-1].vesting) == (made[0].coin, made[0].vesting)
+    validate_invariants(Site(Settings(spec=dev, plugins=(), accounts=1000)).chain.state)
+
+
+@pytest.mark.parametrize(
+    ("chain", "options", "text"),
+    [
+        ("dev", {"witnesses": 0}, "--witnesses 0: expected a number from 1 to 21"),
+        ("dev", {"witnesses": 22}, "--witnesses 22: expected"),
+        ("steem-mainnet", {"witnesses": 2}, "--witnesses: the chain steem-mainnet isn't made for tests"),
+        ("dev", {"accounts": 0}, "--accounts 0: expected a number from 1 to 1000"),
+        ("steem-testnet", {"accounts": 3}, "--accounts: the chain steem-testnet has no accounts whose keys are known"),
+        ("dev", {"time": 5}, "--time 1970-01-01T00:00:05: expected a time from 2026-01-01T00:00:00, the genesis of dev"),
+    ],
+)
+def test_options_that_a_chain_can_not_have(chain: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(NodeError, match=f"^{text}"):
+        Site(Settings(spec=load_spec(chain), plugins=(), **options))
+
+
+def test_a_folder_of_another_genesis_is_refused() -> None:
+    dev = load_spec("dev")
+    # Specs had no further witnesses once: folders of then are still of the same chain.
+    assert mark_of(dev).genesis.startswith("448cbd450796")
+    marks = {mark_of(spec).genesis for spec in (dev, with_witnesses(dev, 2), with_accounts(dev, 11))}
+    assert len(marks) == 3
+
+
+def test_time_begins_where_it_is_told_and_blocks_are_the_same_each_time() -> None:
+    heads = set()
+    for _ in range(2):
+        site = Site(Settings(spec=load_spec("dev"), plugins=(), is_producing=True, time=1_800_000_000))
+        for _ in range(2):
+            site.driver.reset()
+            heads.add(site.chain.state.props.head_block_id)
+            assert site.chain.state.head_time == 1_800_000_000
+            for _ in site.driver.mine(3):
+                pass
+    assert len(heads) == 1

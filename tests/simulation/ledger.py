@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from state.chain.chain import Move
+from state.chain.moves import Move
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 # What a client knows of a transaction: no answer came; it is pending; it was refused; it is in a block; it expired while a call waited.

@@ -21,9 +21,10 @@ from node.processor import Processor
 from node.replay import TRUST_OWN
 from node.snapshots.saving import EVERY
 from node.storage.syncing import SyncPolicy
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
+from state.chain.moves import Move
 from state.plugins.registry import enable
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import SignedBlock

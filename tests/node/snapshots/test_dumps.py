@@ -14,11 +14,12 @@ from node.snapshots.folder import save
 from node.snapshots.installing import install
 from node.specs import load_spec
 from node.storage.disk import SystemDisk
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.edits import SetBalance, SetVests
 from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants
+from state.chain.moves import Move
 from state.plugins.registry import PLUGINS, enable
 from state.protocol.values.asset import COIN, VESTS, Asset
 from state.snapshot.dumps import Rest, rest_of

@@ -135,3 +135,23 @@ async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> No
     await saver.run()
     saver.save_at_stop()
     assert not folder_of(data).exists()
+
+
+async def test_snapshots_of_what_was_taken_back_are_removed(data: Path) -> None:
+    begun = site(data)
+    start = begun.chain.checkpoint()
+    saver = Saver(begun.chain, data, DISK, 1)
+    folder = DataFolder(data, DEV, begun.chain.state.wire)
+    try:
+        await load(begun, folder)
+        folder_of(data).mkdir()
+        (folder_of(data) / f"0000000019-{'0' * 40}.snapshot").touch()
+        assert len(paths(folder_of(data), DISK)) == 1
+        begun.chain.return_to(start)
+        assert paths(folder_of(data), DISK) == []
+        for _ in range(30):
+            make_block(begun.chain)
+        saver.save_at_stop()
+        assert [path.name[:10] for path in paths(folder_of(data), DISK)] == ["0000000009"]
+    finally:
+        folder.close()

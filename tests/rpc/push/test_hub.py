@@ -4,16 +4,15 @@ import gc
 from typing import Any
 
 import pytest
-import structlog
 import trio
 
 from rpc.push import hub as hub_module
 from rpc.push.hub import BROKEN
 from rpc.push.session import ENTRY_SIZE, FULL, Filter, Kind
-from rpc.service.refusal import PushFailed
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError
 from state.protocol.virtual import ProducerReward
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import SECRET, transfer
 from tests.helpers.push import Pushing, notices
 
@@ -168,8 +167,7 @@ async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(wor
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.processor.run)
         await world.processor.push_transaction(trx)
-        with pytest.raises(PushFailed):
-            await world.processor.push_transaction(trx)
+        await world.call_and_wait("network_broadcast_api.broadcast_transaction", {"trx": world.chain.state.wire.transaction_to_json(trx)})
         world.make(2)
         nursery.cancel_scope.cancel()
     told = (await notices(accepted, 1))[0]
@@ -180,6 +178,7 @@ async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(wor
     assert (number, values[0]["operations"][0][0]) == (7, "transfer")
     refusal = (await notices(refused, 1))[0]["refusal"]
     assert refusal["message"].endswith("Duplicate transaction check failed")
+    assert refusal["explain"]["rule"] == "duplicate_transaction"
     assert (refusal["id"], refusal["head_block_number"]) == (trx.id.hex(), 3)
     assert [session.size for session in (accepted, refused, pending)] == [0, 0, 0]
 
@@ -227,7 +226,7 @@ async def test_a_bug_is_no_refusal_of_the_block(world: Pushing, monkeypatch: pyt
     session = world.session()
     session.subscribe(Kind.blocks)
     monkeypatch.setattr(hub_module, "block_json", lambda *_given, **_named: 1 // 0)
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         world.make(1)
     assert [line["event"] for line in logged if line["log_level"] == "error"] == ["a notice could not be made"]
     assert (session.reason, await session.next()) == (BROKEN, None)

@@ -4,8 +4,9 @@ import pytest
 
 import state.chain.chain
 from state.chain.blocks import apply_block
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
@@ -272,3 +273,14 @@ def test_the_first_block_is_not_popped() -> None:
         chain.pop_blocks(3)
     chain.pop_blocks(2)
     assert chain.state.props.head_block_number == 1
+
+
+def test_a_transaction_of_the_new_block_does_not_wait_any_more_when_time_is_up() -> None:
+    """Pending transactions that are not applied again for lack of time stay; those that the block contains are known without applying."""
+    chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
+    first, second = transfer(maker, "1"), transfer(maker, "2")
+    maker.push_transaction(first)
+    for trx in (first, second):
+        chain.push_transaction(trx)
+    chain.push_block(make_block(maker))
+    assert [trx.id for trx in chain.pending] == [second.id]

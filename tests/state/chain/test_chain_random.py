@@ -11,10 +11,11 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.debug import give_key
 from state.chain.digest import state_digest
 from state.chain.forks import SIBLINGS_MAX
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from state.chain.chain import Chain, Move
+from state.chain.chain import Chain
 from state.chain.checkpoints import Checkpoint
 from state.chain.digest import state_digest
 from state.chain.edits import ScheduleHardfork, SetBalance
 from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants
+from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Comment, DeleteComment

@@ -55,7 +55,7 @@ async def test_what_makes_no_sense_is_refused(world: Pushing, params: dict[str, 
 
 def test_it_needs_a_websocket(world: Pushing) -> None:
     error = world.call(None, "dev_api.subscribe", {"kind": "blocks"})["error"]
-    assert (error["message"].endswith("Could not find API dev_api"), error["data"]["hint"]) == (True, "this needs a WebSocket")
+    assert (error["message"].endswith("Could not find method subscribe"), error["data"]["hint"]) == (True, "this needs a WebSocket")
 
 
 async def test_it_needs_local_rights(world: Pushing) -> None:
