@@ -1,6 +1,6 @@
 """When a node makes blocks, as the option `--blocks` and `dev_api.set_block_mode` say it. It must not know how."""
 
-import math
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec import Struct
 from node.failures import NodeError
 
 SECONDS_MIN, SECONDS_MAX = 0.1, 86_400
+NUMBER = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 TAKEN = "interval, interval:SECONDS, instant, manual, or mixed:SECONDS"
 
 # What a leap in time does with the slots in between: they are missed, or each gets its block.
@@ -39,21 +40,16 @@ class BlockMode(Struct, frozen=True):
         return f"{self.kind}:{self.seconds:g}" if self.seconds else self.kind
 
 
+WITHOUT_SECONDS = {str(mode): mode for mode in (BlockMode("interval"), BlockMode("instant"), BlockMode("manual"))}
+
+
 def block_mode(text: str) -> BlockMode:
     """Return the mode that a text names; raises NodeError, which says what is taken."""
-    name, colon, rest = text.partition(":")
-    if name == "interval" and not colon:
-        return BlockMode("interval")
-    if name == "instant" and not colon:
-        return BlockMode("instant")
-    if name == "manual" and not colon:
-        return BlockMode("manual")
+    if text in WITHOUT_SECONDS:
+        return WITHOUT_SECONDS[text]
+    name, _, seconds = text.partition(":")
     if name not in ("interval", "mixed"):
         raise NodeError(f"{text!r} is no block mode; expected {TAKEN}")
-    try:
-        seconds = float(rest)
-    except ValueError:
-        seconds = math.nan
-    if not SECONDS_MIN <= seconds <= SECONDS_MAX:
+    if not NUMBER.fullmatch(seconds) or not SECONDS_MIN <= float(seconds) <= SECONDS_MAX:
         raise NodeError(f"{text!r} is no block mode; expected {TAKEN}, with a number of seconds from {SECONDS_MIN} to {SECONDS_MAX}")
-    return BlockMode("interval" if name == "interval" else "mixed", seconds)
+    return BlockMode("interval" if name == "interval" else "mixed", float(seconds))

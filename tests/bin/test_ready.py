@@ -19,6 +19,8 @@ from tests.helpers.sources import FOLDERS, imports, sources
 SETUP_STATUS = 7
 # What sessions of clients import is pinned beside them.
 CLIENTS = "tests/clients/"
+# The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
+OWN = {"pytest_coind", "beem"}
 
 
 def script(path: Path, text: str) -> None:
@@ -125,7 +127,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
         for source in sources()
         if not source.path.startswith(CLIENTS)
         for _, name in imports(source)
-        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS}
+        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
     }
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
     unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]

@@ -82,11 +82,11 @@ def test_both_commands_have_the_shared_options(started: Started) -> None:
 @pytest.mark.parametrize(
     ("text", "mode"),
     [
-        ("interval", BlockMode("interval", 3)),
+        ("interval", BlockMode("interval")),
         ("interval:1", BlockMode("interval", 1)),
         ("interval:0.25", BlockMode("interval", 0.25)),
-        ("instant", BlockMode("instant", 0)),
-        ("manual", BlockMode("manual", 0)),
+        ("instant", BlockMode("instant")),
+        ("manual", BlockMode("manual")),
         ("mixed:5", BlockMode("mixed", 5)),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_mode_is_read_and_written_as_the_same_text(text: str, mode: BlockMode)
     "text", ["", "x", "mixed", "mixed:0", "interval:", "interval:-1", "interval:٣", "instant:1", "interval:99999", "instant\n"]
 )
 def test_other_modes_are_refused(text: str) -> None:
-    with pytest.raises(NodeError, match="expected interval, interval:SECONDS, instant, manual or mixed:SECONDS"):
+    with pytest.raises(NodeError, match="expected interval, interval:SECONDS, instant, manual, or mixed:SECONDS"):
         block_mode(text)
 
 

@@ -245,8 +245,8 @@ def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
     made = [make_block(chain) for _ in range(30)]
     moves, before = moves_of(chain), seen(chain)
     assert chain.poppable == 21
-    for count in (0, -1, 22, 1000):
-        with pytest.raises(ChainError):
+    for count in (0, -1):
+        with pytest.raises(ChainError, match="the number of blocks must be above 0"):
             chain.pop_blocks(count)
     with pytest.raises(ChainError) as caught:
         chain.pop_blocks(22)
