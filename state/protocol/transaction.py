@@ -60,6 +60,7 @@ HEAD = Layout("<HII")  # reference block, its prefix, expiration
 OPERATION = OperationKind()
 OPERATIONS = Many(OPERATION)
 EXTENSIONS = kind_of_hint(Extensions)
+SIGNATURE = Hash(SIGNATURE_BYTES)
 
 
 class SignedTransaction(Struct, eq=False, gc=False):
@@ -330,7 +331,7 @@ class Wire:
         """A block from either JSON form; ids and keys that replies add to it are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
-        signature = self.codecs.parser(Hash(65))(given.get("witness_signature", ""))
+        signature = self.codecs.parser(SIGNATURE)(given.get("witness_signature", ""))
         listed = to_array(given.get("transactions", []))
         transactions = tuple([self.transaction_from_json(trx, legacy) for trx in listed])
         block = SignedBlock(

@@ -56,7 +56,9 @@ Inner = FollowOperation | ReblogOperation
 CLASSES = (FollowOperation, ReblogOperation)
 SHORT_NAMES = {"follow": 0, "reblog": 1}
 NAMES = {"follow_operation": 0, "reblog_operation": 1}
+# Made once: the codec keeps what it has made for a kind as long as it lives.
 InnerKind = Variant(("follow_operation", FollowOperation), ("reblog_operation", ReblogOperation))
+INNER_OPERATIONS = Many(InnerKind)
 
 
 def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tuple[Inner, ...]:
@@ -88,7 +90,7 @@ def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
 def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
     """Read a list of operations, or failing that a single one, from bytes."""
     try:
-        inner: tuple[Inner, ...] = codecs.unpack(Many(InnerKind), data)
+        inner: tuple[Inner, ...] = codecs.unpack(INNER_OPERATIONS, data)
         return inner
     except ChainError:
         return (codecs.unpack(InnerKind, data),)

@@ -1,0 +1,39 @@
+"""What a codec keeps is bounded: functions for kinds that are declared once, and nothing for each value that it reads."""
+
+import ast
+
+from state.plugins.follow.operations import FollowOperation, packed_operations
+from tests.helpers.nodes import dev_chain, make_block
+from tests.helpers.sources import sources
+
+MAKERS = {"packer", "unpacker", "dumper", "parser", "unpack"}
+
+
+def test_reading_blocks_and_custom_operations_keeps_nothing() -> None:
+    chain = dev_chain()
+    wire, block = chain.state.wire, make_block(chain)
+    shown = wire.block_to_json(block)
+    packed = wire.codecs.pack(FollowOperation("alice", "bob", ("blog",)))
+    sizes = set()
+    for _ in range(3):
+        assert wire.block_from_json(shown).id == block.id
+        packed_operations(wire.codecs, b"\x01\x00" + packed)
+        packed_operations(wire.codecs, b"\x00" + packed)
+        sizes.add(len(wire.codecs._made))
+    assert len(sizes) == 1
+
+
+def test_no_kind_is_made_in_the_call_that_asks_for_its_functions() -> None:
+    """Kinds are compared by identity, so that each such call would keep another one."""
+    found = [
+        f"{source.path}:{node.lineno}"
+        for source in sources("state", "rpc", "node")
+        if not source.path.startswith("state/protocol/codec/")
+        for node in source.nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAKERS
+        if node.args
+        and isinstance(node.args[0], ast.Call)
+        and isinstance(node.args[0].func, ast.Name)
+        and node.args[0].func.id[0].isupper()
+    ]
+    assert found == []
