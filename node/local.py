@@ -160,16 +160,16 @@ class LocalChain:
     # -------------------------------------------------------------- moments
 
     def snapshot(self) -> int:
-        """Note this moment; returns its number, for `revert`."""
-        number: int = self.call("dev_api.snapshot")["id"]
-        return number
+        """Keep this moment; returns its id, for `revert`."""
+        moment_id: int = self.call("dev_api.snapshot")["id"]
+        return moment_id
 
-    def revert(self, number: int) -> Json:
-        """Return to a moment, as often as wanted; later ones are forgotten. Returns the head."""
-        return self.call("dev_api.revert", {"id": number})
+    def revert(self, moment_id: int) -> Json:
+        """Return to a moment, as often as wanted; later ones are dropped. Returns the head."""
+        return self.call("dev_api.revert", {"id": moment_id})
 
     def reset(self) -> Json:
-        """Return to the start. Returns the head."""
+        """Begin anew as at the start; all moments are dropped. Returns the head."""
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Json:
