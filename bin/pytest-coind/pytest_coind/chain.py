@@ -62,6 +62,10 @@ class Chain:
         method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
         self.call(method, [trx])
 
+    def explain(self, trx: Any) -> Any:
+        """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
+        return self.call("dev_api.explain_transaction", {"trx": trx})
+
     def refused(self, rule: str = "") -> Expected:
         """Expect that a transaction is refused, by this rule: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
         before = self._list_refused()
