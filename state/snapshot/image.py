@@ -47,7 +47,7 @@ Older = Callable[[int], bytes | None]
 class Head(Struct, frozen=True, kw_only=True):
     """The block that a snapshot was taken at, number 0 without a block at genesis, and what the chain keeps beside tables.
 
-    `is_changed_by_hand`: edits, which are in no block, are part of the state. A replay doesn't lead to it then.
+    `is_changed_by_hand`: changes by debugging methods, which are in no block, are part of the state. A replay doesn't lead to it then.
     """
 
     number: int
