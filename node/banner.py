@@ -13,10 +13,9 @@ from typing import Any, TextIO
 from msgspec import Struct
 
 from node.failures import NodeError
-from state.protocol.keys.keys import derive_secret, wif_from_secret
+from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec, GenesisAccount
 
-ROLES = ("owner", "active", "posting", "memo")
 WIDTH_MAX = 80
 SHOWN_MAX = 10  # accounts; more only with all their keys
 KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows

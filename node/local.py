@@ -53,7 +53,7 @@ class Account(Struct, frozen=True):
 class CallRefused(Exception):
     """A refused call, as a client of a node sees it: `code`, `message` and `data` are those of the error of JSON-RPC.
 
-    `explain` has `rule`, `why`, `what_to_do` and `values` of a refused transaction; it is empty for other calls.
+    `rule`, `why`, `what_to_do` and `values` are the members of `explain`, which is empty where no transaction was refused.
     """
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -61,12 +61,11 @@ class CallRefused(Exception):
         self.message: str = error["message"]
         self.data: Json = error.get("data")
         self.explain: dict[str, Any] = (self.data.get("explain") if isinstance(self.data, dict) else None) or {}
-        super().__init__("\n".join(text for text in (self.message, self.explain.get("why"), self.explain.get("what_to_do")) if text))
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule that refused a transaction; empty for other calls."""
-        return str(self.explain.get("rule", ""))
+        self.rule: str = self.explain.get("rule", "")
+        self.why: str = self.explain.get("why", "")
+        self.what_to_do: str = self.explain.get("what_to_do", "")
+        self.values: dict[str, Any] = self.explain.get("values", {})
+        super().__init__("\n".join(filter(None, (self.message, self.why, self.what_to_do))))
 
 
 class LocalChain:
@@ -115,25 +114,27 @@ class LocalChain:
     def broadcast(self, *operations: Json, keys: Iterable[str] = ()) -> Json:
         """Sign operations and push them as one transaction; returns its id and its block, which is None while it is pending.
 
-        An operation is `["transfer", {...}]`. It is signed with the keys of the chain's accounts, and with `keys`, private ones.
+        `broadcast(["transfer", {...}], ["vote", {...}])`, or one alone: `broadcast("transfer", {...})`. It is signed with the keys of
+        the chain's accounts, and with `keys`, private ones.
         """
+        if operations and isinstance(operations[0], str):
+            operations = (list(operations),)
         return self.call("dev_api.broadcast_operations", {"operations": operations, "keys": list(keys)})
 
     def push(self, trx: Json) -> None:
         """Push a signed transaction, in either of its JSON forms, or as bytes."""
-        self.call("network_broadcast_api.broadcast_transaction", {"trx": self._in_the_form_of_dev_api(trx)})
+        shown = self._shown(trx)
+        is_legacy = any(isinstance(operation, list) for operation in shown["operations"])
+        method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
+        self.call(method, [shown])
 
     def explain(self, trx: Json) -> Json:
         """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
-        return self.call("dev_api.explain_transaction", {"trx": self._in_the_form_of_dev_api(trx)})
+        return self.call("dev_api.explain_transaction", {"trx": self._shown(trx)})
 
-    def _in_the_form_of_dev_api(self, trx: Json) -> Json:
+    def _shown(self, trx: Json) -> Json:
         wire = self.chain.state.wire
-        if isinstance(trx, bytes):
-            return wire.transaction_to_json(wire.unpack_transaction(trx))
-        if any(isinstance(operation, list) for operation in trx["operations"]):
-            return wire.transaction_to_json(wire.transaction_from_json(trx, legacy=True))
-        return trx
+        return wire.transaction_to_json(wire.unpack_transaction(trx)) if isinstance(trx, bytes) else trx
 
     # -------------------------------------------------------------- blocks and time
 
@@ -160,16 +161,16 @@ class LocalChain:
     # -------------------------------------------------------------- moments
 
     def snapshot(self) -> int:
-        """Note this moment; returns its number, for `revert`."""
-        number: int = self.call("dev_api.snapshot")["id"]
-        return number
+        """Keep this moment; returns its id, for `revert`."""
+        moment_id: int = self.call("dev_api.snapshot")["id"]
+        return moment_id
 
-    def revert(self, number: int) -> Json:
-        """Return to a moment, as often as wanted; later ones are forgotten. Returns the head."""
-        return self.call("dev_api.revert", {"id": number})
+    def revert(self, moment_id: int) -> Json:
+        """Return to a moment, as often as wanted; later ones are dropped. Returns the head."""
+        return self.call("dev_api.revert", {"id": moment_id})
 
     def reset(self) -> Json:
-        """Return to the start. Returns the head."""
+        """Begin anew as at the start; all moments are dropped. Returns the head."""
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Json:

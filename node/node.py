@@ -5,6 +5,7 @@ A node is started by `run` (from genesis, or from a data folder) or by `replay_f
 
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -61,7 +62,6 @@ from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import WORD32
-from state.protocol.values.text import time_text
 
 GOODBYE_SECONDS_MAX = 1
 
@@ -175,8 +175,14 @@ def require_time(settings: Settings) -> None:
     """Raise NodeError for a time of the start that the chain can't have."""
     first, last = settings.spec.constants.COIN_GENESIS_TIME, GENERATED_TIME_MAX
     if settings.time is not None and not first <= settings.time <= last:
-        what = f"expected a time from {time_text(first)}, the genesis of {settings.spec.name}, to {time_text(last)}"
-        raise NodeError(f"--time {time_text(settings.time % WORD32)}: {what}")
+        given = date_text(settings.time) if 0 <= settings.time < WORD32 else f"{settings.time} s after 1970"
+        what = f"expected a time from {date_text(first)}, the genesis of {settings.spec.name}, to {date_text(last)}"
+        raise NodeError(f"--time {given}: {what}")
+
+
+def date_text(seconds: int) -> str:
+    """Return a time as people read it: the chain's texts of times show those after 2038 as dates before 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def run(settings: Settings) -> int:

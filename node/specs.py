@@ -27,7 +27,6 @@ from state.protocol.values.text import is_valid_account_name, version_from_text
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
 BASES_MAX = 8
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
-ROLES = ("owner", "active", "posting", "memo")
 
 Table = dict[str, Any]
 Layers = list[tuple[Path, Table]]
@@ -99,7 +98,7 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
 
 def like(model: GenesisAccount, name: str) -> GenesisAccount:
     """Return an account that holds what another one does, with keys from its own name."""
-    made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in ROLES}
+    made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in keys.ROLES}
     return replace(model, name=name, **made)
 
 
@@ -396,14 +395,14 @@ def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
     if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
         raise Fault(f"{place}.vesting", "expected a whole amount, as its shares are split by a million")
     named = {}
-    for role in ROLES:
+    for role in keys.ROLES:
         text = getattr(given, role)
         if text is not None:
             named[role] = public_key(text, table, f"{place}.{role}")
         elif not given.password:
             raise Fault(f"{place}.{role}", "expected a public key, or a password that makes all four")
     for name in given.names:
-        made = {role: keys.public_key(keys.derive_secret(name, role, given.password)) for role in ROLES if role not in named}
+        made = {role: keys.public_key(keys.derive_secret(name, role, given.password)) for role in keys.ROLES if role not in named}
         yield GenesisAccount(
             name=name,
             coin=satoshis(given.coin),

@@ -6,8 +6,8 @@ from cyclopts import Parameter
 
 from node.commands.shared import DEFAULT_CHAIN, say
 from node.failures import NodeError
-from node.specs import ROLES, load_spec
-from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
+from node.specs import load_spec
+from state.protocol.keys.keys import ROLES, derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.values.text import is_valid_account_name
 
 

@@ -1,5 +1,5 @@
 """A node that a command talks to, with the chain that it serves: symbols, key prefix and chain id come from the node, by methods that every
-node of the family has. What a chain spec of ours adds for the same chain id are the keys that are public.
+node of the family has. For a chain of `genesis/` its spec adds the keys that it makes public.
 """
 
 from collections.abc import Callable, Iterator

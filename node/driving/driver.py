@@ -40,8 +40,8 @@ class Driver:
     """Makes blocks of a chain with the secret keys of witnesses, and holds the mode and the clock by which they are made.
 
     `is_producing` is whether the node makes blocks by itself: otherwise the mode stays `manual`. `on_mode` is called after each change of
-    the mode. Whatever it makes, the clock reaches. It must be made while the chain is at its genesis: there `reset` returns to. `edit_log`
-    is where the node writes edits by hand, if it keeps its chain.
+    the mode. The clock goes along with its blocks. It must be made while the chain is at its genesis, to which `reset` returns. `edit_log`
+    is where the node writes edits by hand, if it keeps its chain in a folder.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class Driver:
     # -------------------------------------------------------------- making blocks
 
     def make_block(self) -> SignedBlock:
-        """Make a block of what waits, at the time that was set for it; else at the chain's, or in the next slot if that is later. Raises
-        ChainError.
+        """Make a block of the pending transactions: at the time that was set for it, or else in the slot of the chain's time or in the next
+        one, whichever is later. Raises ChainError.
 
         What has been accepted must not get lost because nobody made a block for a while: then the block is given an earlier slot, in
-        which no transaction that waits has expired.
+        which no pending transaction has expired.
         """
         if self.next_block_time is not None:
             return self._make(self.next_block_time)

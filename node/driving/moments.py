@@ -1,5 +1,5 @@
-"""The moments of a chain that `dev_api.snapshot` keeps, and the way back to them. What time costs nothing to keep is kept with the chain:
-its clock, the mode and the time that was set for the next block.
+"""The moments of a chain that `dev_api.snapshot` keeps, by their ids: a checkpoint of the chain, and with it what drives the chain. It must
+not know how a chain returns to one.
 """
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ class Moments:
 
     @property
     def ids(self) -> list[int]:
-        """The ids of those that are kept, the oldest first."""
+        """The ids of the moments, the oldest first."""
         return list(self._kept)
 
     def require_room(self) -> None:
@@ -66,5 +66,5 @@ class Moments:
         self._kept = {kept: moment for kept, moment in self._kept.items() if kept <= moment_id}
 
     def drop_all(self) -> None:
-        """Drop all, and begin with 1 again."""
+        """Drop all moments, and begin with 1 again."""
         self._kept, self._last = {}, 0

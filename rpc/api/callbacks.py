@@ -19,7 +19,7 @@ OTHER_APIS, OTHER = ("network_broadcast_api", "follow_api", "market_history_api"
 def set_block_applied_callback(session: Session, callback: UInt64) -> None:
     """Send the header of each block that is applied from now on, with its signature, in place of an earlier callback.
 
-    Blocks that a fork undoes are not told of, as on the older nodes.
+    There is no notice of blocks that a fork undoes, as on the older nodes.
     """
     session.set_callback(Kind.headers, callback)
 

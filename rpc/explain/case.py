@@ -14,7 +14,6 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.asset import Asset
-from state.protocol.values.text import time_text
 from state.tables import State
 
 TEXT_MAX = 200  # characters of a text in a value
@@ -134,11 +133,6 @@ def shortened(text: str) -> str:
 def clean(text: str) -> str:
     """Return a text with U+FFFD in place of bytes that were no UTF-8, which no JSON can hold."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def moment(seconds: int) -> str:
-    """Return a time as clients write it."""
-    return time_text(seconds)
 
 
 def span(seconds: int) -> str:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from rpc.explain.case import Case, Explanation, moment, span
+from rpc.explain.case import Case, Explanation, span
 from state.effects.balances import vests_to_coin
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.rows import REGENERATION_SECONDS, maximum_rc
 from state.protocol.values.asset import COIN, VESTS
+from state.protocol.values.text import time_text
 
 NEVER = "Power up {vests} or more (about {price}), or have VESTS delegated: resource credits follow from VESTS."
 
@@ -31,7 +32,7 @@ def too_few_credits(case: Case) -> Explanation:
         facts |= {"seconds_to_wait": None, "enough_at": None, "cause": "maximum_too_small"}
         return case.explained("too_few_resource_credits", why, to_do, **facts)
     seconds = -(-missing * REGENERATION_SECONDS // most)
-    at = moment(state.head_time + seconds)
+    at = time_text(state.head_time + seconds)
     why += f" They come back with time, from none to {most:,} in five days: in {span(seconds)}, at {at}, there will be enough."
     to_do = case.spec.spell(f"Send it again after {at}, or power up COIN.")
     return case.explained("too_few_resource_credits", why, to_do, **facts, seconds_to_wait=seconds, enough_at=at, cause="wait")

@@ -97,7 +97,7 @@ def names_of(case: Case, cls: type[Operation]) -> tuple[str, ...]:
 
 
 def known_names(case: Case, name: Any) -> str:
-    """Say which names are taken: those that are similar, or an example."""
+    """Say which names are taken: similar ones, or an example."""
     known = [names_of(case, cls)[0] for cls in OPERATIONS.values() if not cls.VIRTUAL]
     close = get_close_matches(name, known, 3) if isinstance(name, str) and len(name) <= NAME_MAX else []
     return f"the name of an operation, as {' or '.join(close or known[2:3])}"

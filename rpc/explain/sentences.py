@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from rpc.explain.case import Case, Explanation, moment
+from rpc.explain.case import Case, Explanation
 from rpc.explain.values import fields_of_operation, filled
+from state.chain.chain import TRANSACTION_SIZE_MARGIN
 from state.protocol.constants import (
     COIN_MIN_REPLY_INTERVAL_HF20,
     COIN_MIN_ROOT_COMMENT_INTERVAL,
@@ -17,6 +18,7 @@ from state.protocol.constants import (
     COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT,
 )
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from state.protocol.values.text import time_text
 
 Further = Callable[[Case, Any], dict[str, Any]]
 
@@ -50,7 +52,11 @@ def explain_by(sentence: Sentence, case: Case) -> Explanation:
 def next_vote(case: Case, operation: Any) -> dict[str, Any]:
     """When the voter may vote again."""
     last = case.state.account(operation.voter).last_vote_time
-    return {"last": moment(last), "again_at": moment(last + COIN_MIN_VOTE_INTERVAL_SEC), "head_block_time": moment(case.state.head_time)}
+    return {
+        "last": time_text(last),
+        "again_at": time_text(last + COIN_MIN_VOTE_INTERVAL_SEC),
+        "head_block_time": time_text(case.state.head_time),
+    }
 
 
 def next_post(case: Case, operation: Any) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def next_post(case: Case, operation: Any) -> dict[str, Any]:
         last, again = author.last_post, author.last_post + COIN_MIN_REPLY_INTERVAL_HF20
     else:
         last, again = author.last_root_post, author.last_root_post + COIN_MIN_ROOT_COMMENT_INTERVAL + 1
-    return {"last": moment(last), "again_at": moment(again), "head_block_time": moment(case.state.head_time)}
+    return {"last": time_text(last), "again_at": time_text(again), "head_block_time": time_text(case.state.head_time)}
 
 
 def present_vote(case: Case, operation: Any) -> dict[str, Any]:
@@ -72,12 +78,12 @@ def present_vote(case: Case, operation: Any) -> dict[str, Any]:
 def size_limit(case: Case, operation: Any) -> dict[str, Any]:
     """The size of the transaction, and the largest one."""
     assert case.trx is not None
-    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - 256}
+    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN}
 
 
 def head_time(case: Case, operation: Any) -> dict[str, Any]:
     """The time of the head block, and that of an expiration."""
-    return {"head_block_time": moment(case.state.head_time), "expires": moment(getattr(operation, "expiration", 0))}
+    return {"head_block_time": time_text(case.state.head_time), "expires": time_text(getattr(operation, "expiration", 0))}
 
 
 def mixed_roles(case: Case, operation: Any) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from rpc.explain.case import Case, Explanation, moment, span
+from rpc.explain.case import Case, Explanation, span
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.transaction import block_number
+from state.protocol.values.text import time_text
 
 HALF_HOUR = 1800
 OFFSET_MAX = 28  # half hours: no time zone is further from UTC
@@ -22,26 +23,26 @@ def wrong_time(case: Case) -> Explanation:
     now = time_of_refusal(case)
     too_far = "max_til_exp" in case.error.values
     values: dict[str, Any] = {
-        "expiration": moment(given),
-        "head_block_time": moment(now),
+        "expiration": time_text(given),
+        "head_block_time": time_text(now),
         "seconds_apart": given - now,
         "seconds_ahead_max": COIN_MAX_TIME_UNTIL_EXPIRATION,
-        "node_time": moment(case.now),
+        "node_time": time_text(case.now),
     }
     if too_far:
-        latest = moment(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
-        why = f"The transaction expires at {moment(given)}, {span(given - now)} after the head block's time {moment(now)}; at most "
+        latest = time_text(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
+        why = f"The transaction expires at {time_text(given)}, {span(given - now)} after the head block's time {time_text(now)}; at most "
         why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} are allowed."
         to_do = f"Set an expiration up to {latest}, counted from the head block's time."
     else:
-        why = f"The transaction expired at {moment(given)}; the head block's time is {moment(now)}, {span(now - given)} later."
+        why = f"The transaction expired at {time_text(given)}; the head block's time is {time_text(now)}, {span(now - given)} later."
         to_do = "Count the expiration from the head block's time (get_dynamic_global_properties, `time`), sign and send it at once."
     offset = local_offset(given - now)
     if offset:
         why += f" That is about {span(offset)} off, as if it was written in local time."
         to_do = f"Write the expiration in UTC. {to_do}"
     elif abs(case.now - now) > CLOCKS_APART:
-        why += f" The chain's time is not the clock's: the clock of the node shows {moment(case.now)}."
+        why += f" The chain's time is not the clock's: the clock of the node shows {time_text(case.now)}."
     values["cause"] = "local_time" if offset else None
     return case.explained("expiration_too_far" if too_far else "expired", why, to_do, **values)
 

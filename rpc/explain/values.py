@@ -55,7 +55,7 @@ def filled(text: str, values: dict[str, Any]) -> str:
 
 
 def in_words(condition: str) -> str:
-    """Return what a condition asks, in words; "" where its form is not one of those that are known."""
+    """Return what a condition asks, in words; "" where its form is none of FORMS."""
     bare = OWNERS.sub("", condition.strip())
     if not bare or bare == "false" or len(bare) > CONDITION_MAX:
         return ""

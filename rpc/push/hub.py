@@ -28,7 +28,7 @@ from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
 
-# Thousands of blocks can become irreversible at once; then the rest is told of with the next moves.
+# Thousands of blocks can become irreversible at once; then the notices of the rest come with the next moves.
 IRREVERSIBLE_AT_ONCE_MAX = 100
 # All notices that wait, in bytes; the text of one that waits in many queues counts once.
 HELD_SIZE_MAX = 128_000_000
@@ -52,7 +52,7 @@ class Hub:
         self._wire = chain.state.wire
         self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
         self._subscriptions: dict[Kind, dict[Subscription, None]] = {kind: {} for kind in Kind}
-        # Subscriptions of operations by each account that they name, and those that name none.
+        # Subscriptions of operations by each account that they name, and the ones that name no account.
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
@@ -91,7 +91,7 @@ class Hub:
         self._attach(before)
 
     def remove(self, subscription: Subscription) -> None:
-        """Give it none any more."""
+        """End the notices of a subscription."""
         kind = subscription.kind
         before = self._counts()
         del self._subscriptions[kind][subscription]
@@ -168,7 +168,7 @@ class Hub:
     # -------------------------------------------------------------- what happens
 
     def _moved(self, move: Move) -> None:
-        """Tell of a move of the head. A bug here must not look like a refusal of the block."""
+        """Give notices of a move of the head. A bug here must not look like a refusal of the block."""
         try:
             if move.popped:
                 for stream in self._streams:
@@ -229,7 +229,7 @@ class Hub:
             self._give(wanted, self._shared(block))
 
     def _accepted(self, state: State, trx: SignedTransaction) -> None:
-        """Tell of a transaction that has just been applied, if it was pushed and not applied again."""
+        """Give notices of a transaction that has just been applied, if it was pushed and not applied again."""
         if not state.is_pushing:
             return
         try:
@@ -242,7 +242,7 @@ class Hub:
             _log.exception("a notice could not be made")
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
-        """Tell of a client's transaction that was refused; None for one that can't be read."""
+        """Give notices of a client's transaction that was refused; None for one that can't be read."""
         if not self._subscriptions[Kind.refusals]:
             return
         refusal = {

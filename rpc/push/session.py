@@ -54,7 +54,7 @@ class Shared:
 
 
 class Filter:
-    """Which operations are wanted: those that touch one of these accounts (none: all), and are of one of these classes (none: all)."""
+    """Which operations are wanted: ones that touch one of these accounts (none: all), and are of one of these classes (none: all)."""
 
     __slots__ = ("accounts", "classes")
 
@@ -83,7 +83,7 @@ class Source(Protocol):
         """Begin to give notices to a subscription."""
 
     def remove(self, subscription: Subscription) -> None:
-        """Give it none any more."""
+        """End the notices of a subscription."""
 
     def hold(self, shared: Shared) -> None:
         """Count a queue that holds a text."""
@@ -101,7 +101,7 @@ class Session:
 
     `take` asks whether the client may have another subscription, `give_back` returns one. `on_first` is called with the first one: who
     sends has to begin then. Notices wait while the answer to a request is being made and sent (`paused`), so that an answer
-    comes before the notices of the subscription that it tells of.
+    comes before the notices of the subscription that it names.
     """
 
     def __init__(self, source: Source, take: Callable[[], bool], give_back: Callable[[], None]) -> None:

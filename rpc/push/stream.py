@@ -24,7 +24,7 @@ class BlockStream:
         self.ended = ""  # why it has ended
 
     def undo(self, first: int) -> None:
-        """Note that blocks from a number on are no longer on the main branch: those that were read are told of, and read anew."""
+        """Note that blocks from a number on are no longer on the main branch. The next line names the ones that were read."""
         first = max(first, self._first)
         if first < self._next:
             self._undone = (first, self._next - 1) if self._undone is None else (first, self._undone[1])

@@ -301,8 +301,8 @@ class Service:
             if trx is None and given is not None:
                 try:
                     trx = self.wire.transaction_from_json(given, is_legacy)
-                except ChainError as unread:
-                    error = unread
+                except ChainError as found:
+                    error = found
             if trx is not None or given is not None:
                 explanation = self._explainer.refuse(trx, error, given=given, is_legacy=is_legacy)
                 if explanation is not None:

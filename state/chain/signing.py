@@ -9,14 +9,13 @@ from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.errors import ChainError
 from state.protocol.keys.fewest import fewest_keys
-from state.protocol.keys.keys import derive_secret, public_key, secret_from_wif
+from state.protocol.keys.keys import ROLES, derive_secret, public_key, secret_from_wif
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Needed, Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction
 from state.tables import State
 
-ROLES = ("owner", "active", "posting", "memo")
 SPECS_KEPT_MAX = 8
 
 

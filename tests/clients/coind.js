@@ -73,7 +73,7 @@ class Node {
     return reply.result
   }
 
-  // Note this moment; `revert(id)` returns to it, as often as wanted, in milliseconds.
+  // Keep this moment; `revert(id)` returns to it, as often as wanted, in milliseconds.
   async snapshot() { return (await this.call('dev_api.snapshot')).id }
   async revert(id) { return this.call('dev_api.revert', {id}) }
   async reset() { return this.call('dev_api.reset') }

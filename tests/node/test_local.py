@@ -92,6 +92,11 @@ def test_a_broadcast_is_in_a_block(chain: LocalChain) -> None:
     assert found["operations"] == [TRANSFER]
 
 
+def test_one_operation_can_be_broadcast_without_its_list(chain: LocalChain) -> None:
+    answer = chain.broadcast(*TRANSFER)
+    assert chain.call("condenser_api.get_transaction", [answer["id"]])["operations"] == [TRANSFER]
+
+
 def test_a_signed_transaction_is_pushed_in_any_form(chain: LocalChain) -> None:
     """Signed elsewhere: here by another chain that is the same."""
     wire = chain.chain.state.wire
@@ -121,8 +126,10 @@ def test_a_refusal_is_that_of_a_node(chain: LocalChain) -> None:
 def test_the_text_of_a_refusal_has_its_explanation() -> None:
     explain = {"rule": "some_rule", "why": "It is so.", "what_to_do": "Do this.", "values": {}}
     error = CallRefused({"code": -32000, "message": "No", "data": {"explain": explain}})
-    assert (str(error), error.rule) == ("No\nIt is so.\nDo this.", "some_rule")
-    assert CallRefused({"code": 1, "message": "No"}).rule == ""
+    assert str(error) == "No\nIt is so.\nDo this."
+    assert (error.rule, error.why, error.what_to_do, error.values) == ("some_rule", "It is so.", "Do this.", {})
+    other = CallRefused({"code": 1, "message": "No"})
+    assert (str(other), other.rule, other.why) == ("No", "", "")
 
 
 def test_a_call_that_waits_for_a_block_gets_one(chain: LocalChain) -> None:

@@ -313,7 +313,10 @@ def test_accounts_are_as_many_as_asked_for() -> None:
         ("steem-mainnet", {"witnesses": 2}, "--witnesses: the chain steem-mainnet isn't made for tests"),
         ("dev", {"accounts": 0}, "--accounts 0: expected a number from 1 to 1000"),
         ("steem-testnet", {"accounts": 3}, "--accounts: the chain steem-testnet has no accounts whose keys are known"),
-        ("dev", {"time": 5}, "--time 1970-01-01T00:00:05: expected a time from 2026-01-01T00:00:00, the genesis of dev"),
+        ("dev", {"time": 5}, "--time 1970-01-01T00:00:05: expected a time from 2026-01-01T00:00:00, the genesis of dev, to 2105-12-09T"),
+        ("dev", {"time": 2**32 - 1}, "--time 2106-02-07T06:28:15: expected a time from 2026"),
+        ("dev", {"time": 2**32}, "--time 4294967296 s after 1970: expected a time from 2026"),
+        ("dev", {"time": -1}, "--time -1 s after 1970: expected a time from 2026"),
     ],
 )
 def test_options_that_a_chain_can_not_have(chain: str, options: dict[str, Any], text: str) -> None:

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 LATER = (
     "aiofiles", "asyncio", "click", "concurrent.futures", "curses", "cyclopts.completion", "cyclopts.help", "docstring_parser", "email",
     "flask", "gzip", "hypercorn.asyncio", "jinja2", "markdown_it", "node.commands.blocks", "node.commands.keys", "node.commands.snapshot",
-    "prometheus_client", "pygments", "quart", "quart_trio", "readline", "rich", "sqlite3", "structlog", "unittest", "urllib.request",
+    "prometheus_client", "pygments", "quart", "quart_trio", "readline", "rich", "sqlite3", "unittest", "urllib.request",
     "webbrowser", "werkzeug", "xml", "zstandard",
 )  # fmt: skip
 FIRST_ANSWER = """

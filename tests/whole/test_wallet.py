@@ -4,7 +4,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,8 @@ PUBLIC = {role: public_key_text(public_key(derive_secret("erin", role, "dev")), 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node that makes blocks, after the first one: until then the time of its chain is that of the genesis."""
+    """A node that makes blocks."""
     with node("--produce") as started:
-        until = time.monotonic() + 30
-        while not started.head()[0]:
-            assert time.monotonic() < until
-            time.sleep(0.1)
         yield started
 
 

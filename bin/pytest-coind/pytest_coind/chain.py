@@ -62,6 +62,10 @@ class Chain:
         method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
         self.call(method, [trx])
 
+    def explain(self, trx: Any) -> Any:
+        """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
+        return self.call("dev_api.explain_transaction", {"trx": trx})
+
     def refused(self, rule: str = "") -> Expected:
         """Expect that a transaction is refused, by this rule: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
         before = self._list_refused()
@@ -92,16 +96,16 @@ class Chain:
     # -------------------------------------------------------------- moments
 
     def snapshot(self) -> int:
-        """Note this moment; returns its number, for `revert`."""
-        number: int = self.call("dev_api.snapshot")["id"]
-        return number
+        """Keep this moment; returns its id, for `revert`."""
+        moment_id: int = self.call("dev_api.snapshot")["id"]
+        return moment_id
 
-    def revert(self, number: int) -> Any:
-        """Return to a moment, as often as wanted; later ones are forgotten. Returns the head."""
-        return self.call("dev_api.revert", {"id": number})
+    def revert(self, moment_id: int) -> Any:
+        """Return to a moment, as often as wanted; later ones are dropped. Returns the head."""
+        return self.call("dev_api.revert", {"id": moment_id})
 
     def reset(self) -> Any:
-        """Begin anew as at the start of the node; all snapshots are forgotten. Returns the head."""
+        """Begin anew as at the start of the node; all moments are dropped. Returns the head."""
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Any:
@@ -146,7 +150,7 @@ class Chain:
     # -------------------------------------------------------------- refusals
 
     def begin_test(self) -> None:
-        """From now on refusals are those of a new test."""
+        """Count refusals from now on as those of a new test."""
         self._refused_before = self._list_refused()
 
     def refused_in_test(self) -> list[Refused]:

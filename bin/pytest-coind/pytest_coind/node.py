@@ -62,7 +62,7 @@ class Node:
 
     @cached_property
     def chain(self) -> Chain:
-        """The chain: what changes it here lasts, other than what a test does to `coin_chain`."""
+        """The chain. What changes it outside of a test lasts; what a test does to `coin_chain` is undone."""
         return Chain(self.url, self.call)
 
     # -------------------------------------------------------------- start and end
@@ -157,8 +157,8 @@ def _wait(process: subprocess.Popen[bytes], command: str, ready: Path, log: Path
     end = time.monotonic() + seconds_max
     while process.poll() is None and time.monotonic() < end:
         if ready.exists():
-            told: dict[str, Any] = json.loads(ready.read_bytes())
-            return told
+            found: dict[str, Any] = json.loads(ready.read_bytes())
+            return found
         time.sleep(POLL_SECONDS)
     status = process.poll()
     what = f"doesn't answer after {seconds_max:g} s" if status is None else f"has ended with status {status} before it answered"

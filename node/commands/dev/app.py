@@ -1,4 +1,6 @@
-"""The commands of `coind dev`: one for each method of dev_api, by theme: blocks and time, moments, what accounts hold, transactions."""
+"""The commands of `coind dev`, by theme: blocks and time, moments, what accounts hold, transactions. Each method of dev_api has one, but
+the subscriptions, which need a WebSocket.
+"""
 
 import json
 from collections.abc import Callable
@@ -93,7 +95,7 @@ def info(*, asking: Asking = Asking()) -> int:  # noqa: B008 - it is frozen
 
 @dev.command(name="mine", group=BLOCKS)
 def mine(count: Count = 1, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
-    """Make so many blocks at once."""
+    """Make blocks at once, one unless a COUNT is given."""
     return asked(asking, "mine", {"count": count}, show_head)
 
 
@@ -151,7 +153,7 @@ def pop(count: Count = 1, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
 
 @dev.command(name="snapshot", group=MOMENTS)
 def snapshot(*, asking: Asking = Asking()) -> int:  # noqa: B008
-    """Remember this moment, and print the id by which `dev revert` returns to it."""
+    """Keep this moment, and print the id by which `dev revert` returns to it."""
     return asked(asking, "snapshot", {}, show_pairs)
 
 
@@ -162,7 +164,7 @@ def revert(
     *,
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
-    """Return to a moment, the clock included. The id stays, later ones go."""
+    """Return to a moment, the clock included. The id stays, later ones are dropped."""
     return asked(asking, "revert", {"id": snapshot_id}, show_head)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from node.commands.times import seconds_of, span_text
+from state.protocol.keys.keys import ROLES
 
 HEAD = ("head_block_number", "head_block_id", "head_block_time", "last_irreversible_block_num", "time")
-ROLES = ("owner", "active", "posting", "memo")
 Pairs = Iterator[tuple[str, object]]
 
 

@@ -144,18 +144,18 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
 
 def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: Sending) -> int:
     """Print what has become of a broadcast transaction, after its block if that is waited for."""
-    told: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
+    result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
     if options.wait:
         number, place = wait_for(remote, trx, head["head_block_number"])
-        told |= {"block_num": number, "trx_num": place}
+        result |= {"block_num": number, "trx_num": place}
     if options.json:
-        write_json(told)
+        write_json(result)
         return Status.DONE
-    pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", told["id"])]
+    pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", result["id"])]
     if options.wait:
-        pairs.append(("block", f"{told['block_num']}, transaction {told['trx_num']} of it"))
+        pairs.append(("block", f"{result['block_num']}, transaction {result['trx_num']} of it"))
     else:
-        pairs.append(("state", f"pending; expires at {told['expiration']} (chain time)"))
+        pairs.append(("state", f"pending; expires at {result['expiration']} (chain time)"))
     write_pairs(pairs)
     return Status.DONE
 

@@ -1,5 +1,5 @@
-"""Which keys sign a transaction: those that are given, and the public ones of the accounts of chains made for tests. As few sign as are
-needed, since the chain refuses signatures to spare.
+"""Which keys sign a transaction: the given ones before the public ones of accounts of chains made for tests. As few sign as are needed: the
+chain refuses superfluous signatures.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -8,11 +8,12 @@ from typing import Any
 
 from node.commands.remote import Remote
 from node.failures import NodeError
-from state.protocol.errors import AuthorityError, ChainError, IrrelevantSignature
+from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority
+from state.protocol.keys.fewest import suffice
 from state.protocol.keys.keys import derive_secret, is_secret, public_key, public_key_text, secret_from_wif
 from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.keys.signing import Lookup, Lookups, verify
+from state.protocol.keys.signing import LIMITS, Lookup, Lookups, require_only_posting
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import SignedTransaction
 
@@ -135,19 +136,11 @@ class Signing:
         return self._keys[secret]
 
     def _suffice(self, secrets: Iterable[bytes]) -> bool:
-        """Whether the signatures of these keys are enough, those to spare aside."""
-        try:
-            verify(self.needed, [self._key(secret) for secret in dict.fromkeys(secrets)], self.authorities.lookups())
-        except IrrelevantSignature:
-            return True
-        except AuthorityError:
-            return False
-        except ChainError:
-            raise NodeError("an operation that needs posting authority can't stand in one transaction with others that don't") from None
-        return True
+        """Whether the signatures of these keys are enough, be some of them superfluous or not."""
+        return suffice(self.needed, {self._key(secret) for secret in secrets}, self.authorities.lookups(), LIMITS)
 
     def _fewest(self, secrets: tuple[bytes, ...]) -> tuple[Signer, ...]:
-        """Leave out keys from the last one on, as long as the others suffice."""
+        """Leave out keys from the last one on, as long as the others suffice: given keys stay first, other than with `fewest_keys`."""
         kept = list(dict.fromkeys(secrets))
         for secret in reversed(list(kept)):
             others = [each for each in kept if each != secret]
@@ -174,11 +167,17 @@ class Signing:
 
 
 def needed_by(operations: tuple[Operation, ...]) -> Needed:
-    """Return the authorities that operations need. Raises NodeError where an operation is too damaged to say."""
+    """Return the authorities that operations need. Raises NodeError where an operation is too damaged to say, or roles can't be mixed."""
     try:
-        return Needed.by(operations)
+        needed = Needed.by(operations)
     except ChainError as error:
         raise NodeError(f"it can't be said who must sign: {error}") from None
+    try:
+        if needed.posting:
+            require_only_posting(needed)
+    except ChainError:
+        raise NodeError("an operation that needs posting authority can't stand in one transaction with others that don't") from None
+    return needed
 
 
 def secrets_of(texts: tuple[str, ...]) -> tuple[bytes, ...]:

@@ -6,17 +6,22 @@ from rpc.explain.budget import Budget
 from rpc.explain.explainer import Explainer
 from rpc.explain.fields import fields_of
 from rpc.explain.refused import REFUSED_MAX
-from rpc.service.arguments import Limit, UInt32
+from rpc.service.arguments import AnyOf, Limit, UInt32
 from rpc.service.method import method
+from rpc.service.refusal import BadArgument
 from rpc.service.show import Json
 from state.chain.chain import Chain
-from state.protocol.transaction import SignedTransaction
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.text import time_text
 
 RefusedLimit = Annotated[UInt32, Limit(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
 
+# A transaction in either of the two JSON forms.
+AnyTransaction = Annotated[Any, AnyOf((SignedTransaction,))]
 
-class FieldRecord(TypedDict):
+
+class FieldPlace(TypedDict):
     """Where a field of a transaction is in its bytes, as hex, and its value."""
 
     path: str
@@ -38,7 +43,7 @@ class ExplainedTransaction(TypedDict):
     digest: str
     size: int
     hex: str
-    fields: list[FieldRecord]
+    fields: list[FieldPlace]
 
 
 class RefusedTransaction(TypedDict):
@@ -53,23 +58,28 @@ class RefusedTransaction(TypedDict):
 
 
 @method("dev_api.explain_transaction", loopback_only=True)
-def explain_transaction(chain: Chain, explainer: Explainer, /, trx: SignedTransaction) -> ExplainedTransaction:
-    """Return why a transaction would be refused if it were broadcast now, its packed bytes and which field is where. Nothing is changed."""
-    wire, error = chain.state.wire, chain.refusal_of(trx)
-    found = None if error is None else explainer.explain(trx, error, Budget())
+def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransaction) -> ExplainedTransaction:
+    """Return why a transaction would be refused if it were broadcast now, its packed bytes and which field is where. Nothing is changed.
+
+    Its operations have either of the two forms: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
+    """
+    wire = chain.state.wire
+    given = read_transaction(wire, trx)
+    error = chain.refusal_of(given)
+    found = None if error is None else explainer.explain(given, error, Budget())
     return {
         "rule": None if found is None else found.rule,
         "why": None if found is None else found.why,
         "what_to_do": None if found is None else found.what_to_do,
         "values": {} if found is None else found.values,
         "message": None if error is None else error.message(wire.spec.spell),
-        "id": trx.id.hex(),
-        "digest": wire.signature_digest(trx).hex(),
-        "size": trx.size,
-        "hex": wire.pack_transaction(trx).hex(),
+        "id": given.id.hex(),
+        "digest": wire.signature_digest(given).hex(),
+        "size": given.size,
+        "hex": wire.pack_transaction(given).hex(),
         "fields": [
             {"path": field.path, "offset": field.offset, "size": len(field.data), "hex": field.data.hex(), "value": field.value}
-            for field in fields_of(wire, trx)
+            for field in fields_of(wire, given)
         ],
     }
 
@@ -88,3 +98,13 @@ def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[Refuse
         }
         for entry, transaction, explanation in explainer.refused.newest(limit)
     ]
+
+
+def read_transaction(wire: Wire, trx: Any) -> SignedTransaction:
+    """Return a transaction from its JSON, in the form that its operations have. Refuses what can't be read."""
+    operations = trx.get("operations") if isinstance(trx, dict) else None
+    is_legacy = isinstance(operations, list) and any(isinstance(operation, list) for operation in operations)
+    try:
+        return wire.transaction_from_json(trx, is_legacy)
+    except ChainError as error:
+        raise BadArgument(error, "trx") from None

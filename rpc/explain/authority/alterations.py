@@ -8,13 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rpc.explain.authority.texts import earlier_names, earlier_texts, is_name, is_text
-from rpc.explain.case import Case, moment, shortened
+from rpc.explain.case import Case, shortened
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import AssetKind, Flag, Int
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.integers import INT64_MAX, UINT32_MAX
+from state.protocol.values.text import time_text
 
 ALTERED_BYTES_MAX = 20_000  # larger transactions are not altered: packing them again and again takes too long
 BLOCKS_MAX = 64  # the newest blocks that may have been the reference block
@@ -60,7 +61,7 @@ def altered_expiration(trx: SignedTransaction) -> Iterator[Alteration]:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
             advice = "write the expiration in UTC, and don't change it after signing"
-            yield Alteration(replace(trx, expiration=time), "expiration", moment(time), advice)
+            yield Alteration(replace(trx, expiration=time), "expiration", time_text(time), advice)
 
 
 def altered_reference(case: Case, trx: SignedTransaction) -> Iterator[Alteration]:

@@ -37,7 +37,7 @@ class Holders:
         self.accounts = list(dict.fromkeys([*self.signers, *touched]))[:ACCOUNTS_MAX]
 
     def _nested(self, names: list[str]) -> list[str]:
-        """Return accounts with those that their authorities name, and those that these name."""
+        """Return accounts, the accounts that their authorities name, and so on."""
         found = dict.fromkeys(names[:ACCOUNTS_MAX])
         waiting = list(found)
         while waiting and len(found) < ACCOUNTS_MAX:
@@ -109,7 +109,7 @@ class Holders:
         return found
 
     def _replaced(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield account, role and key of earlier authorities: those that the chain remembers, and those in the histories of accounts."""
+        """Yield account, role and key of earlier authorities, from what the chain remembers and from the histories of accounts."""
         for name in self.signers:
             for row in self._state.owner_histories.by_account.equal(name):
                 yield from keys_of(name, "owner", row.previous_owner_authority)

@@ -53,10 +53,7 @@ def missing_authority(case: Case) -> Explanation:
     """Explain a transaction whose signatures don't reach an authority."""
     assert case.trx is not None
     trx = case.trx
-    holders = Holders(case, trx)
-    signers = signers_of(case, trx, holders)
-    needed = Needed.by(trx.operations)
-    entries = list(required(case, needed, frozenset(signer.key for signer in signers)))[:REQUIRED_MAX]
+    holders, signers, entries = facts_of(case, trx)
     # What the refusal names is what nothing stands in for.
     name = case.error.values.get("id")
     lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
@@ -72,10 +69,7 @@ def superfluous(case: Case) -> Explanation:
     """Explain signatures that nothing needs, and a key that signed twice."""
     assert case.trx is not None
     trx = case.trx
-    holders = Holders(case, trx)
-    signers = signers_of(case, trx, holders)
-    needed = Needed.by(trx.operations)
-    entries = list(required(case, needed, frozenset(signer.key for signer in signers)))[:REQUIRED_MAX]
+    holders, signers, entries = facts_of(case, trx)
     values: dict[str, Any] = {"signed_by": [signed_by(case, one) for one in signers], "required": entries}
     if isinstance(case.error, DuplicateSignature):
         keys = [signer.key for signer in signers]
@@ -83,7 +77,7 @@ def superfluous(case: Case) -> Explanation:
         why = f"The key {', '.join(twice)} has signed more than once."
         values |= {"cause": "duplicate_signature", "duplicate": twice}
         return case.explained("duplicate_signature", why, "Sign once with each key.", **values)
-    spare = not_needed(case, needed, signers, {key["key"] for entry in entries for key in entry["keys"]})
+    spare = not_needed(case, Needed.by(trx.operations), signers, {key["key"] for entry in entries for key in entry["keys"]})
     said = "; ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
     accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
     why = f"More keys have signed than are needed, and the chain takes none to spare. Needed is {accounts}; not needed is {said}."
@@ -97,6 +91,14 @@ def superfluous(case: Case) -> Explanation:
 
 
 # ------------------------------------------------------------------ the facts
+
+
+def facts_of(case: Case, trx: SignedTransaction) -> tuple[Holders, list[Signer], list[dict[str, Any]]]:
+    """Return who holds keys, which keys signed, and what is needed with how far they reach."""
+    holders = Holders(case, trx)
+    signers = signers_of(case, trx, holders)
+    needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
+    return holders, signers, list(needed)[:REQUIRED_MAX]
 
 
 def signers_of(case: Case, trx: SignedTransaction, holders: Holders) -> list[Signer]:

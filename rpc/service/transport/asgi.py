@@ -289,7 +289,7 @@ class Gateway:
         return push.session(partial(self.guests.take, guest, kind), partial(self.guests.give_back, guest, kind))
 
     async def _notify(self, guest: Guest, session: Session, send: Send, scope: trio.CancelScope) -> None:
-        """Send the notices of a WebSocket. A reader that is let go is told why, and cut off if it doesn't take that in time."""
+        """Send the notices of a WebSocket. A reader that is let go gets the reason, and is cut off if it doesn't take that in time."""
         with session.patience:
             while (notice := await session.next()) is not None:
                 # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.

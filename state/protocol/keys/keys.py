@@ -18,6 +18,7 @@ CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D
 KEY_SIZE = 33
 SECRET_SIZE = 32
 CHECKSUM_SIZE = 4
+ROLES = ("owner", "active", "posting", "memo")  # of the keys that an account is made with
 NULL_KEY = bytes(KEY_SIZE)
 
 BASE58_DIGITS_MAX = 2048

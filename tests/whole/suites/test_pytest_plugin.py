@@ -70,6 +70,8 @@ def test_edits(coin_chain):
     coin_chain.set_next_block_time("2036-01-01T00:00:00")
     coin_chain.broadcast(TRANSFER)
     assert coin_chain.drop_pending() == 1
+    unsigned = {"ref_block_num": 0, "ref_block_prefix": 0, "expiration": "2036-01-01T00:01:00", "operations": [TRANSFER], "signatures": []}
+    assert coin_chain.explain(unsigned)["rule"] == "missing_active_authority"
 
 def test_the_keys_fit(coin_chain, coin_node):
     alice = coin_chain.accounts["alice"]

@@ -40,6 +40,19 @@ def test_a_transaction_that_would_be_refused_is_explained_as_when_it_is_broadcas
     assert told["message"] == error["message"]
 
 
+def test_a_transaction_has_either_form(world: World) -> None:
+    trx = signed(TRANSFER, by=(("bob", "active"),))(world)
+    legacy = world.call("dev_api.explain_transaction", trx=world.wire.transaction_to_json(trx, legacy=True))
+    assert legacy == explain(world, trx)
+    assert legacy["rule"] == "missing_active_authority"
+
+
+@pytest.mark.parametrize("trx", [5, {"operations": [5]}, {"operations": [["transfer", {"amount": 5}]]}])
+def test_what_is_no_transaction_is_refused_by_name(world: World, trx: Any) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.explain_transaction", "params": {"trx": trx}}
+    assert json.loads(world.answer(json.dumps(call).encode()))["error"]["data"]["parameter"] == "trx"
+
+
 @pytest.mark.parametrize("amount", [1000, 10**15])
 def test_explaining_changes_nothing(world: World, amount: int) -> None:
     def standing() -> tuple[Any, ...]:

@@ -1,0 +1,33 @@
+"""Each method of dev_api has a command of `coind dev`, and a method of LocalChain and of the chain that the pytest plugin gives."""
+
+import re
+
+import pytest
+
+import rpc.api  # noqa: F401 - fills METHODS
+from rpc.service.method import METHODS
+from tests.conftest import ROOT
+
+# Methods that a place does without, and why.
+COMMANDS_WITHOUT: dict[str, str] = {}
+LOCAL_WITHOUT = {
+    "list_keys": "LocalChain.accounts has the keys",
+    "list_refused": "a refusal is raised where it happens: nobody else uses the chain",
+}
+PLUGIN_WITHOUT: dict[str, str] = {}
+
+VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if method.group == "dev_api" and not method.needs_session}
+
+
+@pytest.mark.parametrize(
+    ("path", "called", "without"),
+    [
+        ("node/commands/dev/app.py", r'asked(?:_with_amount)?\(asking, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
+        ("node/local.py", r'self\.call\("dev_api\.(\w+)"', LOCAL_WITHOUT),
+        ("bin/pytest-coind/pytest_coind/chain.py", r'self\.call\("dev_api\.(\w+)"', PLUGIN_WITHOUT),
+    ],
+)
+def test_every_method_of_dev_api_has_its_verb(path: str, called: str, without: dict[str, str]) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    found = {name for match in re.finditer(called, text) for name in match.groups() if name}
+    assert found == VERBS - without.keys()
