@@ -84,7 +84,12 @@ def test_what_is_nested_is_shown_in_part(world: World) -> None:
 def test_the_one_operation_among_many_that_cannot_be_read_is_found_quickly(world: World) -> None:
     """By reading the others whole, in about the time that reading takes anyway; field by field it took half a second."""
     unread(world, ["transfer", TRANSFER_JSON | {"memo": []}])
-    proposal = {"creator": "alice", "receiver": "alice", "start_date": "2027-01-01T00:00:00", "end_date": "2028-01-01T00:00:00"}
+    proposal: dict[str, Any] = {
+        "creator": "alice",
+        "receiver": "alice",
+        "start_date": "2027-01-01T00:00:00",
+        "end_date": "2028-01-01T00:00:00",
+    }
     proposal |= {"daily_pay": "1.000 SBD", "subject": "s", "permlink": "p", "extensions": []}
     start = time.process_time()
     told = unread(world, *[["create_proposal", proposal]] * 999, ["transfer", TRANSFER_JSON | {"memo": []}])
