@@ -11,7 +11,7 @@ import msgspec
 
 from node.clock import ChainClock
 from node.driving.modes import BlockMode, Leap, block_mode
-from node.driving.moments import Moment, Moments, Settled
+from node.driving.moments import Moment, Moments, Settled, read_settled
 from node.driving.readiness import blocks_to_start
 from node.failures import NodeError
 from node.snapshots.dumps import dump, load
@@ -248,9 +248,12 @@ class Driver:
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
         with refusing("the dump can be read"):
-            extra = load(self.chain, Path(path), self.disk)
-        self._settle(msgspec.json.decode(extra, type=Settled))
+            settled = load(self.chain, Path(path), self.disk, self._read_settled)
+        self._settle(settled)
         self.clock.reach(self.chain.state.head_time * 1000)
+
+    def _read_settled(self, data: bytes) -> Settled:
+        return read_settled(data, self.clock.machine())
 
     def _settled(self) -> Settled:
         """Return what drives the chain beside what is on it."""
@@ -268,7 +271,8 @@ class Driver:
         """Drive the chain as it was driven at another moment."""
         self.clock.set_back(settled.lead_ms)
         self.next_block_time = settled.next_block_time
-        self.chain.impersonate(settled.impersonated, settled.is_everyone_impersonated)
+        # Not by `chain.impersonate`: an account may be missing, since the block that created it was undone.
+        self.chain.state.impersonated.set(settled.impersonated, settled.is_everyone_impersonated)
         self._set_mode(settled.mode if self.is_producing else self.mode)
 
     def _set_mode(self, mode: BlockMode) -> None:

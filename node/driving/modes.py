@@ -53,3 +53,10 @@ def block_mode(text: str) -> BlockMode:
     if not NUMBER.fullmatch(seconds) or not SECONDS_MIN <= float(seconds) <= SECONDS_MAX:
         raise NodeError(f"{text!r} is no block mode; expected {TAKEN}, with a number of seconds from {SECONDS_MIN} to {SECONDS_MAX}")
     return BlockMode("interval" if name == "interval" else "mixed", float(seconds))
+
+
+def is_possible(mode: BlockMode) -> bool:
+    """Whether there is a text that names a mode."""
+    if mode.kind not in ("interval", "mixed") or (mode.kind == "interval" and not mode.seconds):
+        return not mode.seconds
+    return SECONDS_MIN <= mode.seconds <= SECONDS_MAX

@@ -2,10 +2,12 @@
 not know how a chain returns to one.
 """
 
+import msgspec
 from msgspec import Struct
 
-from node.driving.modes import BlockMode
+from node.driving.modes import BlockMode, is_possible
 from state.chain.checkpoints import Checkpoint
+from state.protocol.constants import TIME_MAX
 from state.protocol.errors import Refused
 
 MOMENTS_MAX = 256
@@ -19,6 +21,19 @@ class Settled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     next_block_time: int | None
     impersonated: tuple[str, ...]
     is_everyone_impersonated: bool
+
+
+def read_settled(data: bytes, machine_ms: int) -> Settled:
+    """Return what drove the chain of a dump, whoever has written that; `machine_ms` is the time of the machine. Raises ValueError."""
+    try:
+        settled = msgspec.json.decode(data, type=Settled)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ValueError(f"what drives its chain has another form: {error}") from None
+    if not is_possible(settled.mode):
+        raise ValueError("its block mode is impossible")
+    if not 0 <= machine_ms + settled.lead_ms <= TIME_MAX * 1000 or not 0 <= (settled.next_block_time or 0) <= TIME_MAX:
+        raise ValueError("its time doesn't fit into 32 bits")
+    return settled
 
 
 class Moment(Struct, frozen=True):

@@ -3,15 +3,16 @@
 `coind snapshot load` takes a dump as well, and installs the snapshot in it. Nothing here knows how a node runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from node.failures import NodeError
-from node.snapshots.file import Broken, Snapshot, SnapshotError, Unfit, Writer
+from node.snapshots.file import MAGIC, Broken, Snapshot, SnapshotError, Unfit, Writer
 from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
 from node.snapshots.installing import blocks_of
 from node.storage.datafolder import mark_of
-from node.storage.disk import Disk, written_whole
+from node.storage.disk import NEW, Disk, written_whole
 from node.version import version
 from state.chain.chain import Chain
 from state.snapshot.dumps import Rest, rest_of, restore_all, rewound
@@ -22,13 +23,16 @@ REST, EXTRA = "dump/rest", "dump/extra"
 REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(Rest)}", "bytes of the node"
 EXTRA_SIZE_MAX = 1 << 20
 
+Extra = TypeVar("Extra")
+
 
 def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
     """Write a chain into a file, with what the node adds (`extra`), and return the size of the file. Raises SnapshotError.
 
-    A file that is there already is replaced once the new one is whole. The chain stays as it is.
+    A dump that is there already is replaced once the new one is whole, any other file refused. The chain stays as it is.
     """
     assert len(extra) <= EXTRA_SIZE_MAX, "what the node adds is small"
+    require_replaceable(path, disk)
     rest = rest_of(chain)
     try:
         with rewound(chain), written_whole(disk, path) as file:
@@ -45,8 +49,31 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
         raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None
 
 
-def load(chain: Chain, path: Path, disk: Disk) -> bytes:
-    """Put a chain where the one of a dump was, and return what the node has added. Raises NodeError, and then nothing has changed."""
+def require_replaceable(path: Path, disk: Disk) -> None:
+    """Refuse to write over what is no dump: a slip in a path must not cost a file, a link or a device. Raises SnapshotError."""
+    try:
+        for each in (path, path.with_name(path.name + NEW)):
+            try:
+                file = disk.open_to_read(each)
+            except FileNotFoundError:
+                continue
+            try:
+                start = file.read(len(MAGIC), 0)
+            finally:
+                file.close()
+            if start and start != MAGIC:
+                raise SnapshotError(f"{each}: is there already, and is no dump; it stays as it is")
+    except OSError as error:
+        raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None
+    except ValueError as error:
+        raise SnapshotError(f"{str(path)!r} names no file: {error}") from None
+
+
+def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Extra]) -> Extra:
+    """Put a chain where the one of a dump was, and return what the node has added, as `read_extra` reads it, which raises ValueError.
+
+    Raises NodeError, and then nothing has changed.
+    """
     dumped = Snapshot(path, disk)
     try:
         if not dumped.has(REST):
@@ -54,7 +81,11 @@ def load(chain: Chain, path: Path, disk: Disk) -> bytes:
         require_fit(dumped, chain)
         dumped.check_schema(REST, REST_SCHEMA)
         dumped.check_schema(EXTRA, EXTRA_SCHEMA)
-        extra, rest = (b"".join(dumped.chunks(name)) for name in (EXTRA, REST))
+        given, rest = (b"".join(dumped.chunks(name)) for name in (EXTRA, REST))
+        try:
+            extra = read_extra(given)
+        except ValueError as error:
+            raise Broken(f"{path}: can't be read: {error}") from None
         restore_all(chain, dumped.head, dumped.chunks, list(packed(dumped, chain)), rest)
     except Unreadable as error:
         raise Broken(f"{path}: can't be read: {error}") from None

@@ -1,6 +1,7 @@
 """What an explanation is, and the case that it is made of. Nothing here knows a kind of refusal."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from state.tables import State
 TEXT_MAX = 200  # characters of a text in a value
 MEMBERS_MAX = 40  # of a list or an object in a value; an authority has no more keys
 DEPTH_MAX = 6  # of lists and objects in a value
+ALL_MEMBERS_MAX = 5000  # of all lists and objects in a value together: 20 authorities with their keys have as many
 
 
 class Explanation(Struct, frozen=True):
@@ -46,6 +48,21 @@ KnownChains = Callable[[], tuple[KnownChain, ...]]
 def no_chains() -> tuple[KnownChain, ...]:
     """Return no known chains."""
     return ()
+
+
+class Room:
+    """How many members of lists and objects may still be shown."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int = ALL_MEMBERS_MAX) -> None:
+        self.left = left
+
+    def take(self, size: int) -> int:
+        """Return how many of so many members there is room for, and take it."""
+        taken = max(0, min(size, MEMBERS_MAX, self.left))
+        self.left -= taken
+        return taken
 
 
 class Case(Struct, frozen=True):
@@ -106,23 +123,24 @@ class Case(Struct, frozen=True):
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)
 
-    def shown(self, value: Any, depth: int = DEPTH_MAX) -> Any:
+    def shown(self, value: Any, depth: int = DEPTH_MAX, room: Room | None = None) -> Any:
         """Return the JSON form of a value, with amounts as people write them, and without what is too much."""
+        room = room or Room()
         if isinstance(value, Asset):
             return self.wire.codecs.symbols.asset_text(value)
         if isinstance(value, str):
             return shortened(value)
         if isinstance(value, dict):
-            few = list(value.items())[:MEMBERS_MAX] if depth else []
-            return {shortened(str(name)): self.shown(member, depth - 1) for name, member in few}
+            few = list(islice(value.items(), room.take(len(value)) if depth else 0))
+            return {shortened(str(name)): self.shown(member, depth - 1, room) for name, member in few}
         if isinstance(value, (list, tuple)):
-            return [self.shown(member, depth - 1) for member in value[:MEMBERS_MAX]] if depth else []
+            return [self.shown(member, depth - 1, room) for member in value[: room.take(len(value)) if depth else 0]]
         if isinstance(value, (set, frozenset)):
-            return self.shown(sorted(value), depth)
+            return self.shown(sorted(value), depth, room)
         if isinstance(value, bytes):
             return shortened(value[:TEXT_MAX].hex())
         made = jsonable(value, self.wire)
-        return self.shown(made, depth - 1) if isinstance(made, (str, dict, list)) and depth else made
+        return self.shown(made, depth - 1, room) if isinstance(made, (str, dict, list)) and depth else made
 
 
 def shortened(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Case, Explanation, Room, shortened
 from rpc.explain.general import any_refusal
 from state.protocol.codec.fields import BUILT_IN, shown_fields, wire_fields
 from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Many, Pairs, Seconds, String
@@ -15,6 +15,7 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals
 
+GIVEN_MEMBERS_MAX = 100  # of all lists and objects in what can't be read, however they are nested
 OPERATIONS_MAX = 1000  # that are looked through for what can't be read
 NAME_MAX = 64  # characters of a name for which similar ones are looked for
 DEPTH_MAX = 4  # of values inside of values
@@ -35,9 +36,9 @@ def unreadable(case: Case) -> Explanation:
     found = next(faults(case, case.given), None)
     if found is None:
         return any_refusal(case)
-    value = case.shown(found.given)
-    why = f"{found.path} can't be read: {value!r} was given, and this chain takes {found.takes}."
-    return case.explained(found.rule, why, f"Send {found.path} as {found.takes}.", field=found.path, given=found.given, takes=found.takes)
+    value = case.shown(found.given, room=Room(GIVEN_MEMBERS_MAX))
+    why = f"{found.path} can't be read: {shortened(repr(value))} was given, and this chain takes {found.takes}."
+    return case.explained(found.rule, why, f"Send {found.path} as {found.takes}.", field=found.path, given=value, takes=found.takes)
 
 
 def faults(case: Case, given: Any) -> Iterator[Found]:
@@ -65,6 +66,7 @@ def faults_of_operations(case: Case, given: Any) -> Iterator[Found]:
     if not isinstance(given, list):
         yield Found("operations", given, "no_list", f"a list of {takes}")
         return
+    classes = {name: cls for cls in OPERATIONS.values() for name in names_of(case, cls)}
     for index, operation in enumerate(given[:OPERATIONS_MAX]):
         path = f"operations[{index}]"
         if isinstance(operation, list) and len(operation) >= 2 and case.is_legacy:
@@ -74,20 +76,29 @@ def faults_of_operations(case: Case, given: Any) -> Iterator[Found]:
         else:
             yield Found(path, operation, "wrong_form_of_operation", takes)
             continue
-        cls = class_of(case, name)
+        cls = class_of(classes, name)
         if cls is None:
             yield Found(f"{path} (its name)", name, "unknown_operation", known_names(case, name))
         elif not isinstance(body, dict):
             yield Found(f"{path} (its fields)", body, "no_object", "an object with the fields of the operation")
-        else:
+        elif not is_read(case, cls, body):
             yield from faults_of_fields(case, f"{path}.", cls, body)
 
 
-def class_of(case: Case, name: Any) -> type[Operation] | None:
+def is_read(case: Case, kind: Any, value: Any) -> bool:
+    """Whether a value can be read, by the quick way of a whole class."""
+    try:
+        case.wire.codecs.parser(kind, case.is_legacy)(value)
+    except ChainError:
+        return False
+    return True
+
+
+def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] | None:
     """Return the class of an operation by the name or the number that a client gives."""
     if type(name) is int:
         return OPERATIONS.get(name)
-    return next((cls for cls in OPERATIONS.values() if name in names_of(case, cls)), None)
+    return classes.get(name) if isinstance(name, str) else None
 
 
 def names_of(case: Case, cls: type[Operation]) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ class Dump(Head):
 
 @method("dev_api.dump", loopback_only=True)
 async def dump(chain: Chain, driver: Driver, processor: Processor, /, path: Text) -> Dump:
-    """Write the chain into a file on the node's machine: blocks, state, what waits for a block, and the clock. A file that is there is
-    replaced. Moments that are kept are not in it.
+    """Write the chain into a file on the node's machine: blocks, state, what waits for a block, and the clock. A dump that is there is
+    replaced, any other file refused. Moments that are kept are not in it.
     """
     size = await processor.in_turn(lambda: driver.dump(path))
     return {**head_of(chain, driver), "path": path, "size": size}

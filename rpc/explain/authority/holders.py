@@ -53,7 +53,7 @@ class Holders:
         """Return the accounts and roles that have a key now, those of the accounts concerned first."""
         found = list(self._involved.get(key, ()))
         if ACCOUNT_BY_KEY.is_on(self._state):
-            for name in references(self._state, key):
+            for name in references(self._state, key)[:ACCOUNTS_MAX]:
                 found += [place for place in self._places(name).get(key, ()) if place not in found]
         found += [place for place in self._genesis.get(key, ()) if place not in found and key in self._places(place[0])]
         return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rpc.explain.case import Case
+from rpc.explain.case import MEMBERS_MAX, Case
 from state.chain.transactions import authority_lookups
 from state.protocol.errors import UnknownKey
 from state.protocol.keys.authority import Authority
@@ -61,11 +61,12 @@ def entry(case: Case, name: str, role: str, authority: Authority, weigher: Weigh
         "threshold": authority.weight_threshold,
         "reached": reached,
         "short_by": max(authority.weight_threshold - reached, 0),
-        "keys": [{"key": case.key_text(key), "weight": weight} for key, weight in authority.key_auths],
+        "keys": [{"key": case.key_text(key), "weight": weight} for key, weight in authority.key_auths[:MEMBERS_MAX]],
     }
     if authority.account_auths:
         members["accounts"] = [
-            {"account": inner, "weight": weight, "is_reached": weigher.is_reached(inner, 0)} for inner, weight in authority.account_auths
+            {"account": inner, "weight": weight, "is_reached": weigher.is_reached(inner, 0)}
+            for inner, weight in authority.account_auths[:MEMBERS_MAX]
         ]
     if STANDING_IN[role]:
         members["or_role"] = list(STANDING_IN[role])

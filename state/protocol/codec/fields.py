@@ -7,6 +7,7 @@ without one are the program's own. It knows no chain.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
@@ -26,15 +27,20 @@ class Field(Struct, frozen=True):
     kind: Any
 
 
-def wire_fields(cls: type) -> list[Field]:
+def wire_fields(cls: type) -> tuple[Field, ...]:
     """Return the fields of a declared type that go over the wire, in wire order."""
+    return _wire_fields(cls)
+
+
+@cache  # reading annotations takes up to a millisecond
+def _wire_fields(cls: type) -> tuple[Field, ...]:
     hints = get_type_hints(cls, include_extras=True)
     out = []
     for name in cls.__struct_fields__:  # type: ignore[attr-defined]
         kind = kind_of_hint(hints[name])
         if kind is not None:
             out.append(Field(name, name.rstrip("_"), kind))
-    return out
+    return tuple(out)
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:

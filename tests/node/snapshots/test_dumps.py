@@ -8,7 +8,8 @@ import pytest
 from msgspec import msgpack, structs
 
 from node.failures import NodeError
-from node.snapshots.dumps import dump, load
+from node.snapshots import dumps
+from node.snapshots.dumps import dump
 from node.snapshots.file import Broken, SnapshotError, Unfit
 from node.snapshots.folder import save
 from node.snapshots.installing import install
@@ -31,6 +32,11 @@ from tests.helpers.moments import all_of, deep
 from tests.helpers.nodes import make_block, transfer
 
 DISK = SystemDisk()
+
+
+def load(chain: Chain, path: Path, disk: SystemDisk) -> bytes:
+    """What the node has added to a dump that has been loaded."""
+    return dumps.load(chain, path, disk, bytes)
 
 
 def fresh(spec: str = "dev", plugins: tuple[str, ...] = tuple(PLUGINS)) -> Chain:

@@ -1,9 +1,14 @@
 """dev_api in this process: what each method does to the chain, and what it refuses."""
 
+import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from node.snapshots.dumps import dump
+from node.storage.disk import Disk
+from state.chain.chain import Chain
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret, public_key_text
 from state.protocol.values.asset import COIN, Asset
@@ -247,4 +252,83 @@ def test_what_is_no_dump_changes_nothing(site: Site, tmp_path: Path) -> None:
     for path in ("/nowhere/at/all", str(tmp_path / "damaged"), str(tmp_path)):
         assert path in site.refused("dev_api.load", path=path)[1]
     assert "/nowhere/at/all" in site.refused("dev_api.dump", path="/nowhere/at/all")[1]
+    assert site.call("dev_api.get_info") == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"lead_ms": 2**62},
+        {"lead_ms": -(2**62)},
+        {"lead_ms": 2**70},
+        {"next_block_time": -1},
+        {"next_block_time": 2**32},
+        {"mode": {"kind": "mixed", "seconds": 0}},
+        {"mode": {"kind": "interval", "seconds": 1e-9}},
+        {"mode": {"kind": "mixed", "seconds": 1e300}},
+        {"mode": {"kind": "manual", "seconds": 1}},
+        {"mode": {"kind": "never"}},
+        {"impersonated": None},
+        {"more": 1},
+    ],
+)
+def test_a_dump_that_drives_its_chain_impossibly_changes_nothing(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
+) -> None:
+    path = str(tmp_path / "hostile")
+
+    def damaged(chain: Chain, path: Path, disk: Disk, extra: bytes) -> int:
+        return dump(chain, path, disk, msgspec.json.encode(msgspec.json.decode(extra) | damage))
+
+    monkeypatch.setattr("node.driving.driver.dump", damaged)
+    site.call("dev_api.dump", path=path)
+    site.call("dev_api.mine")
+    before = site.call("dev_api.get_info")
+    assert f"{path}: can't be read" in site.refused("dev_api.load", path=path)[1]
+    assert site.call("dev_api.get_info") == before
+
+
+@pytest.mark.parametrize("path", ["", ".", "/", "a\0b"])
+def test_a_path_that_names_no_file_is_refused(site: Site, path: str) -> None:
+    assert "names no file" in site.refused("dev_api.dump", path=path)[1]
+    site.refused("dev_api.load", path=path)
+
+
+def test_a_dump_replaces_nothing_but_dumps(site: Site, tmp_path: Path) -> None:
+    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+    (tmp_path / "letter").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "letter")
+    (tmp_path / "other.new").write_text("precious")
+    os.mkfifo(tmp_path / "pipe")
+    before = {path.name: path.lstat() for path in tmp_path.iterdir()}
+    for name in ("letter", "link", "other", "pipe"):
+        assert str(tmp_path / name) in site.refused("dev_api.dump", path=str(tmp_path / name))[1]
+    assert "/dev/full" in site.refused("dev_api.dump", path="/dev/full")[1]
+    assert {name: (tmp_path / name).lstat().st_mtime_ns for name in before} == {name: each.st_mtime_ns for name, each in before.items()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(before)
+    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+    # What a dump that was cut short has left.
+    (tmp_path / "dump.new").write_bytes(b"")
+    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+
+
+def test_an_impersonated_account_that_is_undone(site: Site, tmp_path: Path) -> None:
+    """Returning to a moment at which an account was impersonated that wasn't there."""
+    site.call("dev_api.impersonate", everyone=True)
+    creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}
+    nobody = {"weight_threshold": 1, "account_auths": [], "key_auths": []}
+    keys = {"owner": nobody, "active": nobody, "posting": nobody, "memo_key": site.call("dev_api.list_keys")[0]["keys"]["memo"]["public"]}
+    creation |= keys | {"json_metadata": ""}
+    site.call("dev_api.broadcast_operations", operations=[["account_create", creation]])
+    site.call("dev_api.mine")
+    site.call("dev_api.impersonate", accounts=["newcomer"])
+    site.call("dev_api.pop_blocks")
+    site.call("dev_api.drop_pending")
+    moment = site.call("dev_api.snapshot")["id"]
+    before = site.call("dev_api.get_info")
+    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+    site.call("dev_api.mine")
+    site.call("dev_api.revert", id=moment)
+    assert site.call("dev_api.get_info") == before
+    site.call("dev_api.load", path=str(tmp_path / "dump"))
     assert site.call("dev_api.get_info") == before
