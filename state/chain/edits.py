@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from state.chain.hardforks import set_hardfork
+from state.chain.hardforks import LAST_BY_TIME, set_hardfork
 from state.effects.accounts import require_accounts, require_few, update_owner
 from state.effects.arithmetic import share
 from state.effects.balances import (
@@ -155,6 +155,17 @@ class SetAuthority(Edit, frozen=True, tag="set_authority"):
             state.account_authorities.modify(row, posting=authority)
         for listener in state.listeners.after_edit:
             listener(state, account.name)
+
+
+def make_whole(state: State, edit: Edit) -> None:
+    """Make an edit on top of the head, on a state without pending transactions; one that is refused or fails changes nothing."""
+    mark, hardfork_times = state.journal.mark(), state.hardfork_times[: LAST_BY_TIME + 1]
+    try:
+        edit.make(state)
+    except BaseException:
+        state.journal.undo(mark)
+        state.hardfork_times[: LAST_BY_TIME + 1] = hardfork_times
+        raise
 
 
 # ------------------------------------------------------------------ as bytes
