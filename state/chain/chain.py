@@ -257,8 +257,8 @@ class Chain:
         hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
         try:
             apply_block(self.state, block, skip)
-            for edit in self._edits.get(block.id, ()):
-                edit.make(self.state)
+            for place, edit in enumerate(self._edits.get(block.id, ())):
+                make_whole(self.state, edit, place)
                 self.is_changed_by_hand = True
         except BaseException:
             journal.undo(mark)
@@ -552,7 +552,7 @@ class Chain:
         assert head is not None
         waiting = self._set_pending_aside()
         try:
-            make_whole(self.state, edit)
+            make_whole(self.state, edit, len(self._edits.get(head.id, ())) if self._marks else self.settled_edits)
             self.is_changed_by_hand = True
             if self._marks:
                 self._edits[head.id] = (*self._edits.get(head.id, ()), edit)
@@ -581,8 +581,8 @@ class Chain:
             if not self._marks:
                 planned = planned[self.settled_edits :]
                 self.settled_edits += len(planned)
-            for edit in planned:
-                make_whole(self.state, edit)
+            for place, edit in enumerate(planned, self.settled_edits - len(planned)):
+                make_whole(self.state, edit, place)
                 self.is_changed_by_hand = True
             self._keep_irreversible()
         elif block_number(block_id) <= self.irreversible:
