@@ -36,6 +36,7 @@ from node.specs import with_accounts, with_witnesses
 from node.storage.blockfile import BlockFile
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
+from node.storage.edits import EDITS_NAME
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
@@ -53,7 +54,6 @@ from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.digest import state_digest
-from state.chain.edits import Edit
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.moves import Move
@@ -61,6 +61,7 @@ from state.chain.skip import Skip
 from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
+from state.protocol.transaction import block_number
 from state.protocol.values.integers import WORD32
 
 GOODBYE_SECONDS_MAX = 1
@@ -256,11 +257,12 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
-    for block_id, edit in folder.planned:
-        site.chain.plan_edits(block_id, [edit])
+    for block_id, edits in folder.planned.items():
+        site.chain.plan_edits(block_id, edits)
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
+        drop_edits(site, folder)
         return loaded
     blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))
@@ -273,8 +275,24 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     except BlockRefused as error:
         raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
     folder.adopt()
+    drop_edits(site, folder)
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
     return loaded
+
+
+def drop_edits(site: Site, folder: DataFolder) -> None:
+    """Forget the edits of blocks that the folder doesn't hold: a block that is made anew can be the very same one, without its edits."""
+    site.chain.drop_planned()
+    gone = [block_id for block_id in folder.planned if not is_held(site, folder, block_id)]
+    folder.edits.drop(gone)
+    if gone:
+        _log.info("edits by hand of blocks that are not on the chain any more are dropped", blocks=len(gone))
+
+
+def is_held(site: Site, folder: DataFolder, block_id: bytes) -> bool:
+    """Return whether the block log of a folder has a block."""
+    packed = folder.log.packed(block_number(block_id))
+    return packed is not None and site.chain.state.wire.unpack_block(packed)[0].id == block_id
 
 
 async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:
@@ -284,6 +302,10 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
     except FileError as error:  # no damage, but no such file, or not one of blocks
         raise NodeError(str(error)) from None
     progress = Progress(blocks.size, blocks.last)
+    edits = file.with_name(EDITS_NAME)
+    if settings.disk.exists(edits):
+        what = "a chain with changes by hand, or impersonated accounts, isn't replayed from its blocks alone"
+        _log.warning(f"{edits} is left out: {what}; start a node in the folder to have its state (coind run --data)")
     async with trio.open_nursery() as nursery:
         await nursery.start(watch_signals, site, nursery.cancel_scope)
         try:
@@ -339,7 +361,9 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     )
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
-        site.chain.on_edited.append(partial(write_edit, folder, processor))
+        folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
+        site.chain.on_edited.append(folder.edits.append)
+        site.chain.on_edits_dropped.append(folder.edits.drop)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
@@ -374,14 +398,6 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
         processor.fail(error)
     if site.settings.spec.is_test:
         site.clock.reach(site.chain.state.head_time * 1000)
-
-
-def write_edit(folder: DataFolder, processor: Processor, block_id: bytes, edit: Edit) -> None:
-    """Write an edit by hand to the data folder; a failure ends the node."""
-    try:
-        folder.edits.append(block_id, edit)
-    except OSError as error:
-        processor.fail(error, "the file of edits")
 
 
 async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:

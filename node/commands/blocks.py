@@ -11,6 +11,7 @@ from node.specs import load_spec
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import mark_of, read_chain, require_chain
+from node.storage.edits import EDITS_NAME, DamagedEdits, cut_damage, lines_in
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
 
@@ -31,11 +32,13 @@ def check_command(folder: Folder, /, *, chain: Chain = None) -> int:
     say("the folder has no mark of its last block" if found.known is None else f"at its last sync the folder had {found.known} blocks")
     for line in found.mended:
         say(line)
-    if not found.damage:
+    edits = damage_of_edits(folder)
+    if not found.damage and not edits:
         say("nothing is damaged")
         return 0
-    say(f"a start would be refused: {found.damage}")
-    option = " --accept-loss" if found.is_loss else ""
+    for damage in filter(None, (found.damage, edits)):
+        say(f"a start would be refused: {damage}")
+    option = " --accept-loss" if found.is_loss or edits else ""
     say(f"put a good copy in its place, or run: bin/coind blocks repair {folder}{option}")
     return 1
 
@@ -49,9 +52,33 @@ def repair_command(
     accept_loss: Annotated[bool, Flag, Parameter(help="Cut off the blocks from the first damaged one on, after a copy.")] = False,
 ) -> int:
     """Make a folder fit to start from again; a copy of what was there is kept."""
-    for line in repair(folder, wire_of(folder, chain), accept_loss=accept_loss):
+    wire, damage = wire_of(folder, chain), damage_of_edits(folder)
+    if damage and not accept_loss:
+        raise NodeError(f"{damage}; add --accept-loss to go on without what is damaged there and keep a copy of the file as it is")
+    lines = repair(folder, wire, accept_loss=accept_loss)
+    if damage:
+        lines = [*(line for line in lines if line != "nothing is damaged"), cut_damage(folder, tag_of(folder), SYSTEM)]
+        lines.append("a block that needs such an edit is refused at the next start")
+    for line in lines:
         say(line)
     return 0
+
+
+def damage_of_edits(folder: Path) -> str:
+    """Return what is damaged in a folder's edits by hand, and say how many there are; empty when nothing is."""
+    try:
+        lines = lines_in(folder, tag_of(folder), SYSTEM)
+    except DamagedEdits as error:
+        return error.reason
+    if lines:
+        say(f"{len(lines)} good lines in {EDITS_NAME}, the changes by hand that the blocks need")
+    return ""
+
+
+def tag_of(folder: Path) -> str:
+    """Return what a folder knows of its edits by hand."""
+    mark = read_chain(SYSTEM, folder)
+    return "" if mark is None else mark.edits
 
 
 def wire_of(folder: Path, chain: str | None) -> Wire:

@@ -231,7 +231,10 @@ class Driver:
         self.make_first_blocks()
 
     def _return_to(self, checkpoint: Checkpoint, edits_size: int) -> None:
-        # The blocks leave the block log first: none of them may be in it without the edits that it depends on.
+        # None of the blocks may be in the block log without the edits that it depends on, whenever the process ends: those of blocks that
+        # come back are written before them, and those of blocks that leave are cut off after them.
+        if self.edit_log is not None:
+            self.edit_log.bring_back(checkpoint.edits)
         self.chain.return_to(checkpoint)
         if self.edit_log is not None:
             self.edit_log.cut(edits_size)

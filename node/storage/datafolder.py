@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +25,7 @@ from state.protocol.transaction import Wire
 CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
 CHAIN_SIZE_MAX = 4096  # bytes
 PROCESS_ID_SIZE_MAX = 20  # bytes
+MarkT = TypeVar("MarkT", bound="ChainMark")
 # Folders of version 2 keep checksums and a mark of their blocks.
 VERSION = 2
 # The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
@@ -40,17 +42,23 @@ class ChainMark(Struct, frozen=True):
     check: str = ""
 
 
+class FolderMark(ChainMark, frozen=True):
+    """The mark of a folder's chain. `edits` is the tag of its file of edits by hand, empty as long as there has been none."""
+
+    edits: str = ""
+
+
 class DataFolder:
     """A data folder, locked against other nodes until it is closed. Raises NodeError.
 
     `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
     has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`). `planned` are the edits by hand
-    that its blocks need, with the ids of those.
+    that its blocks need, by the ids of those.
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
         self.path = path
-        self._mark = mark_of(spec)
+        self._mark = FolderMark(**asdict(mark_of(spec)))
         self._disk = disk
         try:
             make_folder(disk, path)
@@ -59,9 +67,10 @@ class DataFolder:
                 found = read_chain(disk, path)
                 if found is not None:
                     require_chain(path, found, self._mark)
+                    self._mark = checked(replace(self._mark, edits=found.edits))
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
-                self.edits = EditLog(path, disk)
+                self.edits = EditLog(path, disk, self._mark.edits, self._note_edits)
                 self.planned = self.edits.read()
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
                 with closed_on_failure(self.log):
@@ -80,9 +89,18 @@ class DataFolder:
         """
         if not self._is_adopted:
             self.log.adopt()
-            with written_whole(self._disk, self.path / CHAIN_NAME) as file:
-                file.write(msgspec.json.format(msgspec.json.encode(self._mark), indent=2) + b"\n", 0)
+            self._write_mark()
             self.is_verified = self._is_adopted = True
+
+    def _note_edits(self, tag: str) -> None:
+        """Note that the folder has a file of edits, so that it is missed when it is gone."""
+        self._mark = checked(replace(self._mark, edits=tag))
+        self._write_mark()
+
+    def _write_mark(self) -> None:
+        content = {key: value for key, value in asdict(self._mark).items() if key != "edits" or value}
+        with written_whole(self._disk, self.path / CHAIN_NAME) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n", 0)
 
     def close(self) -> None:
         """Sync and close the block log, and release the lock. Raises DiskError when the disk doesn't take it."""
@@ -107,7 +125,7 @@ def unusable(error: OSError, path: Path) -> str:
     return f"{error.filename or path}: {error.strerror}; the data folder must be a folder that this user can write to, of regular files"
 
 
-def read_chain(disk: Disk, folder: Path) -> ChainMark | None:
+def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
     """Return what a folder's `chain.json` says, None if it has none; raises FileError for a damaged one."""
     path = folder / CHAIN_NAME
     if not disk.exists(path):
@@ -119,7 +137,7 @@ def read_chain(disk: Disk, folder: Path) -> ChainMark | None:
         file.close()
     advice = "put a good copy in its place, or remove it: then the next start checks all blocks"
     try:
-        found = msgspec.json.decode(data, type=ChainMark)
+        found = msgspec.json.decode(data, type=FolderMark)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: damaged: {error}; {advice}") from None
     if found.version not in (1, VERSION):
@@ -149,9 +167,10 @@ def mark_of(spec: ChainSpec) -> ChainMark:
     return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest, version=VERSION))
 
 
-def checked(mark: ChainMark) -> ChainMark:
-    """Return a mark with its check."""
-    return replace(mark, check=hashlib.sha256(msgspec.json.encode(replace(mark, check=""))).hexdigest()[:16])
+def checked(mark: MarkT) -> MarkT:
+    """Return a mark with its check. An empty tag is left out: folders without edits are as they were before there were any."""
+    content = {key: value for key, value in asdict(replace(mark, check="")).items() if key != "edits" or value}
+    return replace(mark, check=hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16])
 
 
 def lock(disk: Disk, folder: Path) -> File:

@@ -14,20 +14,19 @@ from msgspec import Struct
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
 from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_between
-from state.chain.edits import Edit
+from state.chain.edits import Edit, make_whole
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.moves import EditListener, Move, MoveListener
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
-from state.chain.transactions import apply_transaction, impersonate
-from state.protocol.errors import ChainError, Refused, require
+from state.chain.transactions import apply_transaction, impersonate, require_room
+from state.protocol.errors import ChainError, require
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
 from state.tables import State
 
 PENDING_MAX = 100_000
-TRANSACTION_SIZE_MARGIN = 256
 
 
 class _Undone(Struct, frozen=True):
@@ -42,11 +41,13 @@ class Chain:
     """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
 
     `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether edits
-    have changed the state since genesis, which a replay of the blocks doesn't lead to.
+    have changed the state since genesis, which a replay of the blocks doesn't lead to; `settled_edits` is how many have been made
+    with the last irreversible block.
     `out_of_time` is asked while pending transactions are applied again, or tried for a block: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
     pending transactions have not been applied again then. A branch that is refused moves nothing.
-    `on_edited` is called after an edit has become part of a block, not when it is made once more with the block.
+    `on_edited` is called after an edit has become part of a block, not when it is made once more with the block, and `on_edits_dropped`
+    with the ids of edited blocks that have been popped, which come back without their edits.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -55,6 +56,7 @@ class Chain:
         self.pending: list[SignedTransaction] = []
         self.on_moved: list[MoveListener] = []
         self.on_edited: list[EditListener] = []
+        self.on_edits_dropped: list[Callable[[list[bytes]], None]] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
         # All sessions are positions in one journal: undoing to a mark undoes everything after it. `_pending_mark` is the one
@@ -71,6 +73,7 @@ class Chain:
         self.is_changed_by_hand = False
         # By the id of the block that they belong to.
         self._edits: dict[bytes, tuple[Edit, ...]] = {}
+        self.settled_edits = 0
         self._signers = Signers(state)
         state.time_of_block = self._time_of_block
         install_soft_rules(state)
@@ -93,7 +96,9 @@ class Chain:
         assert self.state.props.head_block_number == self.irreversible
         return self.irreversible
 
-    def start_at(self, block: SignedBlock | None, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool) -> None:
+    def start_at(
+        self, block: SignedBlock | None, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool, settled_edits: int = 0
+    ) -> None:
         """Go on from a state that is that of this block, or of genesis; no block up to it can be undone, `older` finds those before it."""
         here, number = self.state.here, 0 if block is None else block.number
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = number, NO_TRANSACTION if block else 0, 0, 0
@@ -105,7 +110,7 @@ class Chain:
             self._packed.append(self.state.wire.pack_block(block))
         self.pending, self._popped, self._pending_mark = [], deque(), None
         self._marks.clear()
-        self._edits = {}
+        self._edits, self.settled_edits = {}, settled_edits
         self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
         self.state.journal.cut(self.state.journal.mark())
 
@@ -126,6 +131,7 @@ class Chain:
             pending_mark=self._pending_mark,
             marks=tuple(self._marks),
             edits=self._edits.copy(),
+            settled_edits=self.settled_edits,
             started_at=self.started_at,
             is_changed_by_hand=self.is_changed_by_hand,
         )
@@ -146,7 +152,7 @@ class Chain:
         self.forks, self._base, self._older = then.forks.copy(), then.base, then.older
         self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
         self._pending_mark, self._marks = checkpoint.pending_mark, deque(checkpoint.marks)
-        self._edits = checkpoint.edits.copy()
+        self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
         # It knows positions of a journal that is another one now.
         self._signers = Signers(self.state)
@@ -251,8 +257,8 @@ class Chain:
         hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
         try:
             apply_block(self.state, block, skip)
-            for edit in self._edits.get(block.id, ()):
-                edit.make(self.state)
+            for place, edit in enumerate(self._edits.get(block.id, ())):
+                make_whole(self.state, edit, place)
                 self.is_changed_by_hand = True
         except BaseException:
             journal.undo(mark)
@@ -285,7 +291,7 @@ class Chain:
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self._packed.append(pack(block))
-            self._edits.pop(block.id, None)
+            self.settled_edits = len(self._edits.pop(block.id, ()))
         self._forget_edits(self.forks.settle(last))
         while self._marks and self._marks[0][0] <= last:
             self._marks.popleft()
@@ -385,7 +391,10 @@ class Chain:
         return len(self._marks) - (bool(self._marks) and self._marks[0][0] == 1)
 
     def _pop(self, count: int) -> None:
-        """Undo blocks that can be undone, and keep them like those of another branch."""
+        """Undo blocks that can be undone, and keep them like those of another branch, without their edits.
+
+        A block that is made anew for the same slot can be the very same one: edits that have been undone by hand must not be made with it.
+        """
         waiting = self._set_pending_aside()
         popped = []
         try:
@@ -397,6 +406,10 @@ class Chain:
             self.pending = waiting
         for listener in self.on_moved:
             listener(Move(tuple(popped), ()))
+        if dropped := [block.id for block in popped if self._edits.pop(block.id, None)]:
+            self.forks.forgive()  # as with an edit
+            for forget in self.on_edits_dropped:
+                forget(dropped)
 
     def _undo_head(self) -> _Undone:
         """Undo the head block, and take it off the fork tree."""
@@ -429,18 +442,9 @@ class Chain:
         Only here `state.pushing()` holds, under which the soft rules of this node apply. They are not asked again when the
         transaction is applied anew after a block, or is put into one.
         """
-        self._require_room(trx)
+        require_room(self.state, trx, len(self.pending), PENDING_MAX)
         with self.state.pushing():
             self._apply_one(trx, skip)
-
-    def _require_room(self, trx: SignedTransaction) -> None:
-        """Refuse a transaction that fits into no block, and any while too many wait."""
-        require(
-            trx.size <= self.state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN,
-            condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
-        )
-        if len(self.pending) >= PENDING_MAX:
-            raise Refused("too many transactions wait for a block: ${n}", condition="pending.size() < max", n=PENDING_MAX)
 
     def _apply_one(self, trx: SignedTransaction, skip: int) -> None:
         journal = self.state.journal
@@ -458,7 +462,7 @@ class Chain:
         """Return what push_transaction would refuse this transaction with, None if it would accept it; nothing is changed."""
         mark = self.state.journal.mark()
         try:
-            self._require_room(trx)
+            require_room(self.state, trx, len(self.pending), PENDING_MAX)
             with self.state.pushing():
                 apply_transaction(self.state, trx)
         except ChainError as error:
@@ -548,9 +552,12 @@ class Chain:
         assert head is not None
         waiting = self._set_pending_aside()
         try:
-            self._make(edit)
+            make_whole(self.state, edit, len(self._edits.get(head.id, ())) if self._marks else self.settled_edits)
+            self.is_changed_by_hand = True
             if self._marks:
                 self._edits[head.id] = (*self._edits.get(head.id, ()), edit)
+            else:
+                self.settled_edits += 1
             # Which blocks can be applied may depend on the change.
             self.forks.forgive()
             self._keep_irreversible()
@@ -566,31 +573,26 @@ class Chain:
     def plan_edits(self, block_id: bytes, edits: Iterable[Edit]) -> None:
         """Have edits made when a block is applied, after those that are planned already: for a start, which applies the blocks again.
 
-        Those of the head are made at once: a snapshot may have been taken at it before. Those of blocks that can't be applied any more
-        change nothing.
+        Those of the head are made at once, but for those that its snapshot holds: it may have been taken before others. Those of blocks
+        that can't be applied any more change nothing.
         """
         planned = tuple(edits)
         if block_id == self.state.props.head_block_id:
-            for edit in planned:
-                self._make(edit)
+            if not self._marks:
+                planned = planned[self.settled_edits :]
+                self.settled_edits += len(planned)
+            for place, edit in enumerate(planned, self.settled_edits - len(planned)):
+                make_whole(self.state, edit, place)
+                self.is_changed_by_hand = True
             self._keep_irreversible()
         elif block_number(block_id) <= self.irreversible:
             return
         if planned and (self._marks or block_id != self.state.props.head_block_id):
             self._edits[block_id] = (*self._edits.get(block_id, ()), *planned)
 
-    def _make(self, edit: Edit) -> None:
-        """Make an edit on top of the head, which has no pending transactions."""
-        journal = self.state.journal
-        mark = journal.mark()
-        hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
-        try:
-            edit.make(self.state)
-        except BaseException:
-            journal.undo(mark)
-            self.state.hardfork_times[: LAST_BY_TIME + 1] = hardfork_times
-            raise
-        self.is_changed_by_hand = True
+    def drop_planned(self) -> None:
+        """Forget the edits of blocks that are not on the main branch: after a start, when all blocks there are have been applied."""
+        self._edits = {key: edits for key, edits in self._edits.items() if self.forks.get(key) is not None}
 
     def _forget_edits(self, block_ids: list[bytes]) -> None:
         """Forget the edits of blocks that can't be applied again."""

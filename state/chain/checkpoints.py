@@ -97,6 +97,7 @@ class Checkpoint(Struct, frozen=True):
     pending_mark: int | None
     marks: tuple[tuple[int, int, int], ...]
     edits: dict[bytes, tuple[Edit, ...]]
+    settled_edits: int
     started_at: int
     is_changed_by_hand: bool
 

@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from state.chain.hardforks import set_hardfork
+from state.chain.blocks import NO_TRANSACTION
+from state.chain.hardforks import LAST_BY_TIME, set_hardfork
 from state.effects.accounts import require_accounts, require_few, update_owner
 from state.effects.arithmetic import share
 from state.effects.balances import (
@@ -155,6 +156,23 @@ class SetAuthority(Edit, frozen=True, tag="set_authority"):
             state.account_authorities.modify(row, posting=authority)
         for listener in state.listeners.after_edit:
             listener(state, account.name)
+
+
+def make_whole(state: State, edit: Edit, place: int) -> None:
+    """Make an edit on top of the head, on a state without pending transactions; one that is refused or fails changes nothing.
+
+    `place` is how many have been made with the block before. Virtual operations that come of it stand behind all others of the block, at
+    the same coordinates whether it is made later or together with the block.
+    """
+    here = state.here
+    here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = state.props.head_block_number, NO_TRANSACTION, 1 + place, 0
+    mark, hardfork_times = state.journal.mark(), state.hardfork_times[: LAST_BY_TIME + 1]
+    try:
+        edit.make(state)
+    except BaseException:
+        state.journal.undo(mark)
+        state.hardfork_times[: LAST_BY_TIME + 1] = hardfork_times
+        raise
 
 
 # ------------------------------------------------------------------ as bytes

@@ -19,6 +19,7 @@ from state.protocol.errors import (
     InvalidTransaction,
     IrrelevantSignature,
     MissingActiveAuthority,
+    Refused,
     TransactionExpired,
     WrongReferenceBlock,
     require,
@@ -42,6 +43,7 @@ EXCEPTION_BLOCKS = {
     5435426: "0b32538b2d22bd3146d54b6e3cb5ae8b9780e8a5",
 }
 IMPERSONATED_MAX = 10_000
+SIZE_MARGIN = 256
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
@@ -71,6 +73,16 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
         except ChainError as error:
             error.operation = index
             raise
+
+
+def require_room(state: State, trx: SignedTransaction, waiting: int, most: int) -> None:
+    """Refuse a transaction that fits into no block, and any while too many wait."""
+    require(
+        trx.size <= state.props.maximum_block_size - SIZE_MARGIN,
+        condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
+    )
+    if waiting >= most:
+        raise Refused("too many transactions wait for a block: ${n}", condition="pending.size() < max", n=most)
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> bool:

@@ -48,6 +48,7 @@ class Head(Struct, frozen=True, kw_only=True):
     """The block that a snapshot was taken at, number 0 without a block at genesis, and what the chain keeps beside tables.
 
     `is_changed_by_hand`: changes by debugging methods, which are in no block, are part of the state. A replay doesn't lead to it then.
+    `edits` is how many of them belong to the block itself: those come after it, and a start must not make them again.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Head(Struct, frozen=True, kw_only=True):
     is_changed_by_hand: bool
     plugins: tuple[str, ...]
     rules: int = RULES
+    edits: int = 0
 
 
 def parts_of(state: State) -> dict[str, Part]:
@@ -83,6 +85,7 @@ def head_of(chain: Chain) -> Head:
         hardfork_times=tuple(state.hardfork_times),
         is_changed_by_hand=chain.is_changed_by_hand,
         plugins=tuple(state.plugins),
+        edits=chain.settled_edits,
     )
 
 
@@ -112,7 +115,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
             deferred.finish()
         raise Unreadable(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
-    chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand)
+    chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand, settled_edits=head.edits)
     return left
 
 

@@ -205,7 +205,11 @@ class Walk:
 
     def pop(self) -> None:
         if self.chain.state.props.head_block_number > COMMON:
+            head = self.log[-1]
             self.chain.pop_block()
+            # Edits go for good with a block that is popped by hand, and what is known of digests with them.
+            if self.changes.pop(head, None):
+                self.digests.clear()
 
     def produce(self) -> None:
         chain = self.chain

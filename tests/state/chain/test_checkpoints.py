@@ -318,6 +318,7 @@ class Returning(Walk):
         self.children, self.changes = defaultdict(list), defaultdict(list)
         self.children.update({key: list(value) for key, value in children.items()})
         self.changes.update({key: list(value) for key, value in changes.items()})
+        self.digests.clear()
         assert deep(self.chain) == before
 
 

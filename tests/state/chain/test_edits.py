@@ -20,7 +20,9 @@ from state.plugins.registry import PLUGINS, enable
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY, public_key, secret_from_seed
+from state.protocol.transaction import block_number
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, symbol_from_digits
+from state.snapshot.image import head_of, parts_of, restore
 from state.tables import State
 from state.tables.smt import SmtToken
 from tests.helpers.chains import UNSIGNED, add_account, chain_at, push
@@ -216,7 +218,7 @@ def test_vests_that_are_lent_or_leaving_stay(chain: Chain) -> None:
 
 
 def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
-    """It goes with the block and comes back with it, also on another branch; the block and pending transactions stay as they are."""
+    """It goes with the block and comes back with it after a fork switch; the block and pending transactions stay as they are."""
     chain.push_transaction(transfer(chain))
     heard: list[Any] = []
     chain.on_edited.append(lambda block_id, edit: heard.append((block_id, edit)))
@@ -229,11 +231,70 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     assert len(chain.pending) == 1
     assert chain.edits_of(head.id) == (edit,)
     assert chain.is_changed_by_hand
-    chain.pop_block()
+    other = forked(chain, head.number - 1)
+    for missed in (1, 0):
+        chain.push_block(make_block(other, missed))
     assert chain.state.account("carol").balance == balance
-    chain.push_block(head)
+    assert chain.edits_of(head.id) == (edit,)
+    back = forked(chain, head.number - 1)
+    back.push_block(head)
+    for _ in range(2):
+        chain.push_block(make_block(back))
     assert chain.state.account("carol").balance == balance + 5
     assert heard == [(head.id, edit)]
+
+
+def forked(chain: Chain, number: int) -> Chain:
+    """Another chain with the first blocks of a chain."""
+    other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+    for each in range(1, number + 1):
+        block = chain.block_by_number(each)
+        assert block is not None
+        other.push_block(block)
+    return other
+
+
+def test_edits_of_popped_blocks_do_not_come_back(chain: Chain) -> None:
+    """Although a block that is made anew is the very same one; those of blocks that stay do stay."""
+    dropped: list[list[bytes]] = []
+    chain.on_edits_dropped.append(dropped.append)
+    chain.edit(SetBalance("bob", Asset(7, COIN)))
+    ids = []
+    for amount in (5, 6):
+        ids.append(make_block(chain).id)
+        chain.edit(SetBalance("carol", Asset(amount, COIN)))
+    balance = chain.state.account("alice").balance
+    chain.pop_blocks(2)
+    assert dropped == [ids[::-1]]
+    assert [make_block(chain).id for _ in ids] == ids
+    assert chain.state.account("carol").balance == balance
+    assert chain.state.account("bob").balance == 7
+    chain.pop_block()
+    chain.edit(SetBalance("carol", Asset(8, COIN)))
+    assert make_block(chain).id == ids[1]
+    assert chain.state.account("carol").balance == 8
+
+
+def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
+    """A snapshot of a block holds the edits that were made until the next block; a replaced owner authority would be kept twice."""
+    head = chain.state.props.head_block_id
+    edits = [SetAuthority("alice", "owner", key_authority(bytes([2, *[number] * 32]))) for number in (1, 2)]
+    for edit in edits:
+        chain.edit(edit)
+    while chain.irreversible < block_number(head):
+        make_block(chain)
+    chain.rewind()
+    assert chain.state.props.head_block_id == head
+    parts = {name: list(part.dump()) for name, part in parts_of(chain.state).items()}
+    for known in (edits, [*edits, SetBalance("alice", Asset(3, COIN))]):
+        other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+        for deferred in restore(other, head_of(chain), lambda name: iter(parts[name]), chain._older):
+            deferred.finish()
+        other.plan_edits(head, known)
+        assert len(list(other.state.owner_histories)) == len(edits)
+        assert (state_digest(other.state) == state_digest(chain.state)) == (known == edits)
+        assert other.settled_edits == len(known)
+        assert (other.state.account("alice").balance == 3) == (known != edits)
 
 
 def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
