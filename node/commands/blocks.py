@@ -14,7 +14,7 @@ from node.storage.datafolder import mark_of, read_chain, require_chain
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
 
-blocks = App(name="blocks", help="Check or repair the block log of a data folder.")
+blocks = App(name="blocks", help="Check or repair the block log of a data folder.", group_commands="Commands")
 
 Folder = Annotated[Path, Parameter(help="The data folder of a node that is not running.")]
 Chain = Annotated[str | None, Parameter(help="The chain spec; by default the one that the folder names.")]

@@ -21,12 +21,12 @@ from node.snapshots.saving import EVERY
 from node.specs import load_spec
 from node.storage.syncing import sync_policy
 from rpc.service.transport.rights import read_origins
+from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.spec import ChainSpec
 
 DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
-TIME_MAX = 2**32 - 1
 
 THE_CHAIN = Group.create_ordered("Chain")
 BLOCKS = Group.create_ordered("Blocks and time")
@@ -217,7 +217,7 @@ def seconds_of(text: str, spec: ChainSpec) -> int:
             seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except ValueError:
         raise NodeError(f"--time {text!r} is no time; expected one as 2026-03-01T12:00:00 (UTC), or seconds since 1970") from None
-    if not genesis <= seconds <= TIME_MAX:
-        first, last = (datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%dT%H:%M:%S") for each in (genesis, TIME_MAX))
+    if not genesis <= seconds <= GENERATED_TIME_MAX:
+        first, last = (datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%dT%H:%M:%S") for each in (genesis, GENERATED_TIME_MAX))
         raise NodeError(f"--time {text!r} is out of range; expected a time from {first}, the genesis of {spec.name}, to {last}")
     return seconds

@@ -109,9 +109,13 @@ def test_times() -> None:
     for text in ("", "soon", "2026-13-01", "-5", "٣"):
         with pytest.raises(NodeError, match="is no time; expected"):
             seconds_of(text, DEV)
-    for text in ("2025-12-31T23:59:59", "4294967296", "9" * 5000):
-        with pytest.raises(NodeError, match="out of range; expected a time from 2026-01-01T00:00:00, the genesis of dev"):
+    for text in ("2025-12-31T23:59:59", "2106-01-01", "4294967296", "9" * 5000):
+        with pytest.raises(NodeError, match="out of range; expected a time from 2026-01-01T00:00:00, the genesis of dev, to 2105-12"):
             seconds_of(text, DEV)
+
+
+def test_words_without_quotes_are_named() -> None:
+    assert "No argument is expected at 'instant'. A text with spaces stands in quotes" in refused("run", "instant")
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:
