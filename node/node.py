@@ -443,7 +443,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         addresses: list[str] = await nursery.start(answer)
     except* OSError as errors:
         reason = first_of(errors).strerror
-        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}; choose another address with --http") from None
+        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}; choose another address") from None
     return addresses
 
 

@@ -75,7 +75,10 @@ def apply(chain: Chain, block: SignedBlock, skip: int) -> None:
     try:
         chain.push_block(block, skip)
     except ChainError as error:
-        raise BlockRefused(block.number, error.message(chain.state.spec.spell)) from error
+        reason = error.message(chain.state.spec.spell)
+        if not props.head_block_number:
+            reason += f"; the blocks may be of another chain than {chain.state.spec.name}: name theirs with --chain"
+        raise BlockRefused(block.number, reason) from error
     except Exception as error:
         error.add_note(f"while block {block.number} was applied")
         raise

@@ -4,6 +4,7 @@ import sys
 from typing import Literal
 
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
+from cyclopts.exceptions import UnusedCliTokensError
 
 from node.commands.shared import say
 from node.failures import NodeError, Status, last_line
@@ -92,13 +93,21 @@ def main() -> int:
     try:
         status = app(sys.argv[1:], result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        last_line(f"coind: {' '.join(str(error).split())} {usage(error)}")
+        last_line(f"coind: {problem(error)} {usage(error)}")
         return Status.USAGE
     except NodeError as error:
         end_of_lines()
         last_line(f"coind: {error}")
         return error.STATUS
     return status if isinstance(status, int) else Status.DONE
+
+
+def problem(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, in a sentence."""
+    if isinstance(error, UnusedCliTokensError):
+        given = " ".join(map(repr, error.unused_tokens or ()))
+        return f'No argument is expected at {given}. A text with spaces stands in quotes, as "1.000 COIN".'
+    return " ".join(str(error).split())
 
 
 def usage(error: CycloptsError) -> str:

@@ -15,7 +15,7 @@ from node.storage.edits import EDITS_NAME, DamagedEdits, cut_damage, lines_in
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
 
-blocks = App(name="blocks", help="Check or repair the block log of a data folder.")
+blocks = App(name="blocks", help="Check or repair the block log of a data folder.", group_commands="Commands")
 
 Folder = Annotated[Path, Parameter(help="The data folder of a node that is not running.")]
 Chain = Annotated[str | None, Parameter(help="The chain spec; by default the one that the folder names.")]

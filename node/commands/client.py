@@ -55,6 +55,12 @@ class RefusedCall(NodeError):
         return hint if isinstance(hint, str) else ""
 
     @property
+    def closest(self) -> list[str]:
+        """The methods that may have been meant in place of an unknown one, as the node guesses."""
+        found = self.data.get("closest")
+        return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+    @property
     def is_unknown_method(self) -> bool:
         """Whether the node doesn't have the method, or its group."""
         return any(text in self.message for text in UNKNOWN)

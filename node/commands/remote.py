@@ -56,6 +56,8 @@ def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
             write_problem(f"{name}: {error.explanation[key]}")
     if error.hint:
         write_problem(f"what to do: {error.hint}")
+    elif error.closest:
+        write_problem(f"what to do: call {' or '.join(error.closest)}")
     elif error.is_unknown_method:
         is_dev = error.method.startswith(DEV_GROUP)
         write_problem(

@@ -28,7 +28,7 @@ from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 
-snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.")
+snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.", group_commands="Commands")
 
 Data = Annotated[str, Parameter(help="The data folder of a node, which must not be running.")]
 Existing = Annotated[Path, Parameter(help="A snapshot.")]

@@ -37,8 +37,8 @@ def moment(text: str, now: int) -> int:
 
 
 def seconds_of(text: str) -> int:
-    """Return the seconds since 1970 of a time as nodes write it."""
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    """Return the seconds since 1970 of a time as nodes write it, who show those after 2038 as dates before 1970."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) % WORD32
 
 
 def span_text(seconds: int) -> str:

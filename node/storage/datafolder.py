@@ -154,7 +154,7 @@ def require_chain(folder: Path, found: ChainMark, ours: ChainMark) -> None:
         raise NodeError(f"{folder} holds the chain {held}, not {wanted}; use another folder, or the other chain's spec")
     if found.genesis != ours.genesis:
         what = f"holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
-        raise NodeError(f"{folder} {what}; use another folder, or the spec as it was")
+        raise NodeError(f"{folder} {what}; use another folder, or the spec, --witnesses and --accounts as they were")
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:

@@ -61,7 +61,7 @@ def lacking(case: Case, name: str, where: str, needed: int, current: int, symbol
     """Say what is needed, what there is, and what is missing."""
     text, missing = case.asset_text, needed - current
     # More than 64 bits hold can be missing, where an amount is the largest one.
-    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, whose {where}: {text(current, symbol)}; "
+    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, whose {where} is {text(current, symbol)}; "
     why += f"{text(missing, symbol)} too little."
     to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."
     facts = {"have": text(current, symbol), "need": text(needed, symbol), "missing": text(missing, symbol)}

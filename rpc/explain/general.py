@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections.abc import Iterator
 
 from rpc.explain.case import Case, Explanation
 from rpc.explain.values import fields_of_operation, in_words
 from state.operations.custom import CustomJson
+from state.protocol import constants
 from state.protocol.errors import PLACEHOLDER, BadCast, EndOfFile, OutOfRange, ParseError, fill
 from state.protocol.operation import Operation
 
@@ -18,6 +20,7 @@ def any_refusal(case: Case) -> Explanation:
     error = case.error
     said = fill(case.spec.spell(error.text), {name: case.shown(value) for name, value in error.values.items()}).strip().rstrip(".:")
     asked = in_words(case.spec.spell(error.condition))
+    asked = asked and "; ".join([asked, *facts_of(case)])
     reason = f"{said} ({asked})" if said and asked else said or asked or case.spec.spell(error.condition or error.what)
     operation = case.operation
     values = {name: value for name, value in error.values.items() if name != "what"}
@@ -33,6 +36,15 @@ def any_refusal(case: Case) -> Explanation:
     elif type(error) in READING and operation is not None:
         rule, why, advice = unreadable_json(case, operation, said)
     return case.explained(rule, why, advice, **values, condition=error.condition)
+
+
+def facts_of(case: Case) -> Iterator[str]:
+    """Yield the values of the fields and constants that a condition names."""
+    fields = fields_of_operation(case)
+    for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", case.error.condition)):
+        value = fields.get(word, getattr(constants, word, None))
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield f"{case.spec.spell(word)} is {value}"
 
 
 def unreadable_json(case: Case, operation: Operation, said: str) -> tuple[str, str, str]:

@@ -58,9 +58,9 @@ TEXTS: dict[str, Sentence] = {
     # names, texts
     "Account name ${n} is invalid": Sentence(
         "invalid_account_name",
-        "{n} can't be the name of an account.",
+        "'{n}' can't be the name of an account.",
         "Use 3 to 16 lower-case letters, digits and hyphens, in parts divided by dots; each part has 3 characters at least, begins with a "
-        "letter and ends with a letter or digit. Write it without an @.",
+        "letter and ends with a letter or digit. Write it without an @. Where it is empty, a field may be missing or misspelt.",
     ),
     "Memo is too large": Sentence("memo_too_long", "The memo has more than 2047 bytes.", "Shorten it."),
     "JSON Metadata not valid JSON": Sentence(

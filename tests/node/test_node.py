@@ -135,6 +135,6 @@ def test_an_address_in_use_is_a_mistake() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         where = Address("127.0.0.1", other.getsockname()[1])
-        with pytest.raises(NodeError, match=r"^can't listen on 127\.0\.0\.1:\d+: .* in use; choose another address with --http$") as caught:
+        with pytest.raises(NodeError, match=r"^can't listen on 127\.0\.0\.1:\d+: .* in use; choose another address$") as caught:
             run(Settings(spec=DEV, plugins=(), http=where))
     assert caught.value.STATUS == Status.REFUSED

@@ -112,6 +112,11 @@ def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> Non
         list(BlockFile(tmp_path / "gap", case_wire()))
 
 
+async def test_blocks_of_another_chain_name_the_option() -> None:
+    with pytest.raises(BlockRefused, match=r"^block 1: .*; the blocks may be of another chain than dev: name theirs with --chain$"):
+        await replayed(case_log("tx_validity"), "dev")
+
+
 async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-20])
     with pytest.raises(BlockRefused, match=r"^block 108: .*no whole block at byte"):

@@ -59,7 +59,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     chain: Any = getattr(item, "funcargs", {}).get("coin_chain")
     if report.when == "call" and report.failed and isinstance(chain, Chain):
-        refused = chain.refused_in_test()
+        # What the report says already isn't said again.
+        shown = report.longreprtext
+        refused = [each for each in chain.refused_in_test() if not each.why or each.why not in shown]
         if refused:
             report.sections.append(("coind: refused transactions, the last first", "\n\n".join(map(str, refused))))
     return report

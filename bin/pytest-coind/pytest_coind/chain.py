@@ -7,6 +7,8 @@ from typing import Any
 
 from pytest_coind.refusals import Expected, Refused
 
+__tracebackhide__ = True  # reports of pytest end at the line of the test
+
 REFUSED_SHOWN_MAX = 10
 
 Call = Callable[..., Any]

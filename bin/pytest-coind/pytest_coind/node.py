@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 from pytest_coind.chain import Chain
 from pytest_coind.refusals import Refused
 
+__tracebackhide__ = True  # reports of pytest end at the line of the test
+
 POLL_SECONDS = 0.005
 ANSWER_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 15
@@ -96,7 +98,7 @@ class Node:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}
         reply = json.loads(self._post(json.dumps(request).encode()))
         if "error" in reply:
-            raise Refused.by(reply["error"])
+            raise Refused.by(method, reply["error"])
         return reply["result"]
 
     def _post(self, body: bytes) -> bytes:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter, validators
 
+from node.commands.client import RefusedCall
 from node.commands.dev.printing import (
     explanation_pairs,
     head_pairs,
@@ -22,7 +23,7 @@ from node.commands.remote import Asking, Remote, carried_out
 from node.commands.shared import Flag
 from node.commands.times import duration, moment, seconds_of
 from node.commands.tx.app import read_file
-from node.commands.tx.texts import BadText, Context, read
+from node.commands.tx.texts import BadText, Context, read, require_public_key
 from node.commands.tx.whole import from_file
 from node.failures import NodeError
 from state.protocol.codec.kinds import AssetKind
@@ -112,7 +113,7 @@ def blocks(
 
 @dev.command(name="advance", group=BLOCKS)
 def advance(
-    span: Annotated[str, Parameter(help="How far: 90s, 2h30m, 7d.")],
+    span: Annotated[str, Parameter(help="How far: 90s, 2h30m, 7d.", allow_leading_hyphen=True)],
     /,
     *,
     leap: Annotated[
@@ -122,6 +123,8 @@ def advance(
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Let the chain's time run ahead, and make a block there."""
+    if span.startswith("-"):
+        raise NodeError("the chain's time doesn't go back; bin/coind dev revert returns to a snapshot, and dev reset to the present")
     return asked(asking, "advance_time", {"seconds": duration(span), "leap": leap}, show_head)
 
 
@@ -235,8 +238,19 @@ def set_authority(
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Set who signs for an account."""
-    given: Any = json_of(authority) if authority.lstrip().startswith("{") else authority
-    return asked(asking, "set_authority", {"account": account, "role": role, "authority": given}, show_done)
+
+    def work(remote: Remote) -> None:
+        is_json = authority.lstrip().startswith("{")
+        given: Any = json_of(authority) if is_json else authority.strip()
+        try:
+            result = remote.call("dev_api.set_authority", {"account": account, "role": role, "authority": given})
+        except RefusedCall:
+            if not is_json:
+                require_public_key("AUTHORITY", authority, remote.wire.codecs)  # it says more of a key than the node
+            raise
+        write_json(result) if asking.json else show_done(result)
+
+    return carried_out(asking, work)
 
 
 @dev.command(name="keys", group=HOLDINGS)

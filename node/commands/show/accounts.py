@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from node.commands.client import RefusedCall
 from node.commands.output import write_note, write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import asked_if_served, authority_rows, member, one, percent, sum_text, time_or_never, units
 from node.commands.times import seconds_of
+from node.commands.tx.texts import require_public_key
 from node.failures import NodeError
 
 NAMES_MAX = 100
@@ -95,12 +97,16 @@ def write_list(remote: Remote, accounts: Any) -> None:
         (each["name"], each["balance"], member(each, "sbd_balance", remote), each["vesting_shares"], each["post_count"])
         for each in accounts
     ]
-    write_table(["name", ">balance", ">debt", ">powered up", ">posts"], rows)
+    write_table(["name", ">balance", f">{remote.spec.debt_symbol}", ">powered up", ">posts"], rows)
 
 
 def ask_key(remote: Remote, public: str) -> Any:
     """Return the accounts that a key is in an authority of."""
-    found = remote.call("condenser_api.get_key_references", [[public]])
+    try:
+        found = remote.call("condenser_api.get_key_references", [[public]])
+    except RefusedCall:
+        require_public_key("KEY", public, remote.wire.codecs)  # it says more of a key than the node
+        raise
     names = sorted(set(found[0])) if found else []
     return remote.call("condenser_api.get_accounts", [names]) if names else []
 

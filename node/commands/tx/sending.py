@@ -1,5 +1,6 @@
 """From operations to a transaction in a block: reference block, signatures, dry run, broadcast, and waiting."""
 
+import os
 import secrets
 import sys
 import time
@@ -24,6 +25,7 @@ from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.text import time_text
 
+KEY_VARIABLE = "COIND_KEY"
 EXPIRE_SECONDS = 600
 # Two equal transactions in one block are refused as duplicates. By default the expiration varies, so that the same command can be
 # given twice.
@@ -43,8 +45,8 @@ class Sending(Asking):
     key: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A private key (WIF) to sign with; can be repeated. Those of the accounts of dev chains are known.",
-            env_var="COIND_KEY",
+            help="A private key (WIF) to sign with; can be repeated. Without it the known keys of the accounts of dev chains sign.",
+            env_var=KEY_VARIABLE,
             negative=(),
             consume_multiple=False,
             show_default=False,
@@ -71,29 +73,34 @@ def send(make: Make, options: Sending) -> int:
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run shows a transaction and --sign-only prints it; give one of them")
     given = secrets_of(options.key)
-    return carried_out(options, lambda remote: sent(remote, make, options, given))
+    # A variable is set for many commands, and an option for this one: its keys sign even where a known key would do.
+    must_sign = options.key != tuple(os.environ.get(KEY_VARIABLE, "").split())
+    return carried_out(options, lambda remote: sent(remote, make, options, given, must_sign=must_sign))
 
 
-def sent(remote: Remote, make: Make, options: Sending, given: tuple[bytes, ...]) -> int:
+def sent(remote: Remote, make: Make, options: Sending, given: tuple[bytes, ...], *, must_sign: bool) -> int:
     """Do the work of `send` at a node."""
     remote.require_chain(options.chain)
     head = remote.head()
     context = Context(remote.wire.codecs, seconds_of(head["time"]))
     found = make(remote, context)
     signers: tuple[Signer, ...] = ()
-    problem = ""
+    problem, advice = "", "Give private keys with --key or COIND_KEY"
     if isinstance(found, SignedTransaction):
         trx = found
     else:
         trx = unsigned(remote, found, head, options.expire)
         if not options.unsigned:
-            signers, problem = chosen(Signing(remote, found), given, may_ask=not options.dry_run)
+            signing = Signing(remote, found)
+            if signing.unknown_accounts():
+                advice = "bin/coind show accounts lists those that there are"
+            signers, problem = chosen(signing, given, must_sign=must_sign, may_ask=not options.dry_run)
         add_signatures(trx, signers, remote)
     if options.dry_run:
         show_dry_run(remote, trx, signers, problem, options)
         return Status.REFUSED if problem else Status.DONE
     if problem:
-        raise NodeError(f"{problem}. Give private keys with --key or COIND_KEY")
+        raise NodeError(f"{problem}. {advice}")
     if options.sign_only:
         write_json(to_json(trx, remote.wire))
         return Status.DONE
@@ -114,13 +121,14 @@ def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, 
     return remote.wire.seal(trx)
 
 
-def chosen(signing: Signing, given: tuple[bytes, ...], *, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
+def chosen(signing: Signing, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
     """Return the keys that sign, and what is wrong with them.
 
-    Keys that were given and don't suffice sign all the same: the node knows best why it refuses them, and says so.
+    Keys that were given and don't suffice sign all the same: the node knows best why it refuses them, and says so. With `must_sign`
+    that holds where the known keys alone would suffice, too.
     """
     found = signing.choose(given)
-    if found is not None:
+    if found is not None and (not must_sign or not given or any(signer.secret in given for signer in found)):
         return found, ""
     if given:
         return signing.all_of(given), ""
@@ -145,14 +153,16 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
 def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: Sending) -> int:
     """Print what has become of a broadcast transaction, after its block if that is waited for."""
     result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
-    if options.wait:
-        number, place = wait_for(remote, trx, head["head_block_number"])
-        result |= {"block_num": number, "trx_num": place}
+    start = head["head_block_number"]
+    # Where a block is made for each transaction, it is there already.
+    place = wait_for(remote, trx, start) if options.wait else place_in(remote, trx, start, remote.head()["head_block_number"])
+    if place is not None:
+        result |= {"block_num": place[0], "trx_num": place[1]}
     if options.json:
         write_json(result)
         return Status.DONE
     pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", result["id"])]
-    if options.wait:
+    if place is not None:
         pairs.append(("block", f"{result['block_num']}, transaction {result['trx_num']} of it"))
     else:
         pairs.append(("state", f"pending; expires at {result['expiration']} (chain time)"))
@@ -163,6 +173,16 @@ def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], optio
 def names_of(trx: SignedTransaction) -> str:
     """Return the names of a transaction's operations."""
     return ", ".join(operation.NAME for operation in trx.operations)
+
+
+def place_in(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
+    """Return the block after one and up to another one that has a transaction, and its place there; None if there is none."""
+    wanted = trx.id.hex()
+    for number in range(max(after, last - BLOCKS_SCANNED_MAX) + 1, last + 1):
+        block = remote.call("condenser_api.get_block", [number])
+        if block is not None and wanted in block["transaction_ids"]:
+            return number, block["transaction_ids"].index(wanted)
+    return None
 
 
 def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, int]:
@@ -177,13 +197,11 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
         if number < scanned:
             # Blocks were undone.
             scanned = max(0, number - 1)
-        if number - scanned > BLOCKS_SCANNED_MAX:
-            scanned = number - BLOCKS_SCANNED_MAX
-        while scanned < number:
-            scanned, moved = scanned + 1, time.monotonic()
-            block = remote.call("condenser_api.get_block", [scanned])
-            if block is not None and wanted in block["transaction_ids"]:
-                return scanned, block["transaction_ids"].index(wanted)
+        if number > scanned:
+            place = place_in(remote, trx, scanned, number)
+            if place is not None:
+                return place
+            scanned, moved = number, time.monotonic()
         if seconds_of(head["time"]) >= trx.expiration:
             raise NodeError(f"{wanted} has expired, and no block has it")
         if time.monotonic() - moved > WAIT_SECONDS_MAX:

@@ -34,6 +34,7 @@ from state.protocol.codec.kinds import (
 from state.protocol.codec.kinds.containers import ordered, sort_key
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.keys import secret_from_wif
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset, Price
 from state.protocol.values.integers import INT64_MAX
@@ -142,6 +143,24 @@ def expected(kind: Any, context: Context) -> str:
     return f"expected {'a public key' if prefix else words(kind)}{prefix}"
 
 
+def require_public_key(name: str, text: str, codecs: Codecs) -> None:
+    """Read the public key of an argument. Raises NodeError, which doesn't repeat a private key that was given by mistake."""
+    try:
+        read(Key(), text.strip(), Context(codecs, 0))
+    except BadText as error:
+        given = "a private key" if is_private_key(text.strip()) else repr(text)
+        raise NodeError(f"{name} is {given}; {error}") from None
+
+
+def is_private_key(text: str) -> bool:
+    """Whether a text is a private key in wallet import format."""
+    try:
+        secret_from_wif(text)
+    except ChainError:
+        return False
+    return True
+
+
 def read_kind(kind: Any, text: str, context: Context) -> Any:
     """Return the value of a text by its kind; anything that has no form of its own is JSON as the condenser writes it."""
     if kind is Authority and not text.lstrip().startswith("{"):
@@ -234,7 +253,7 @@ def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
         return asset_from_nai(parsed_json(text))
     match = AMOUNT.fullmatch(text.strip())
     if match is None:
-        raise BadText(f"expected {AMOUNT_FORM}")
+        raise BadText(f"expected {AMOUNT_FORM}{misspelt(text.strip())}")
     whole, fraction, name = match[1], match[2] or "", match[3]
     symbol = fixed_symbol(name, context) if not name.startswith("@@") else nai_symbol(name, len(fraction))
     places = assets.decimals(symbol)
@@ -244,6 +263,17 @@ def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
     if amount > INT64_MAX:
         raise BadText("expected a smaller amount: it has more than 64 bits")
     return Asset(amount, symbol)
+
+
+def misspelt(text: str) -> str:
+    """Return what is wrong with an amount where that is easily overlooked, to follow what was expected."""
+    if text.startswith("-"):
+        return ", of zero or more"
+    if AMOUNT.fullmatch(text.upper()):
+        return ": symbols are in capitals"
+    if "," in text:
+        return ", with a point before the decimals and nothing between thousands"
+    return ""
 
 
 def fixed_symbol(name: str, context: Context) -> int:

@@ -198,7 +198,8 @@ BY_RULES = (
         ("neither delegated",),
     ),
     # operations
-    Way("a name that can't be one", signed(replace(TRANSFER, to="Bob")), "invalid_account_name", None, ("Bob can't be",)),
+    Way("a name that can't be one", signed(replace(TRANSFER, to="Bob")), "invalid_account_name", None, ("'Bob' can't be",)),
+    Way("a name that is left out", signed(replace(TRANSFER, to="")), "invalid_account_name", None, ("'' can't be", "missing or misspelt")),
     Way("a private key in the memo", signed(replace(TRANSFER, memo="dev")), "private_key_in_memo", None, ("private key",)),
     Way("a long memo", signed(replace(TRANSFER, memo="x" * 2048)), "memo_too_long"),
     Way("nothing to send", signed(replace(TRANSFER, amount=Asset(0, COIN))), "amount_not_positive", None, ("0.000 COIN",)),
@@ -215,6 +216,13 @@ BY_RULES = (
         "editing_too_fast",
     ),
     Way("the same vote", signed(Vote("bob", "alice", "hello", 10_000), by=(("bob", "posting"),)), "same_vote", None, ("bob has voted",)),
+    Way(
+        "a vote of too much weight",
+        signed(Vote("carol", "alice", "hello", 20_000), by=(("carol", "posting"),)),
+        "weight_is_not_a_coinit_percentage",
+        None,
+        ("weight is 20000", "COIN_100_PERCENT is 10000"),
+    ),
     Way("a vote of no weight", signed(Vote("carol", "alice", "hello", 0), by=(("carol", "posting"),)), "vote_without_weight"),
     Way(
         "votes too soon",

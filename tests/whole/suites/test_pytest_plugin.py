@@ -177,6 +177,9 @@ def test_another_rule(coin_chain):
 def test_unexpected(coin_chain):
     coin_chain.broadcast(MUCH)
 
+def test_a_misspelt_method(coin_chain):
+    coin_chain.call("condenser_api.get_acounts", [["alice"]])
+
 def test_another_error(coin_chain):
     with coin_chain.refused():
         raise KeyError("mine")
@@ -197,7 +200,7 @@ def other_client(chain):
 def test_refusals_explain_themselves(project: Project) -> None:
     project.write(REFUSALS)
     ran = project.run()
-    assert outcomes(ran.stdout) == {"passed": 3, "failed": 5}, ran.stdout
+    assert outcomes(ran.stdout) == {"passed": 3, "failed": 6}, ran.stdout
     for text in (
         "nothing was refused, although a refusal by insufficient_funds was expected",
         "refused by insufficient_funds, although a refusal by missing_active_authority was expected",
@@ -208,6 +211,10 @@ def test_refusals_explain_themselves(project: Project) -> None:
     failures = ran.stdout.partition("= FAILURES =")[2].split("\n____")
     unexpected = next(text for text in failures if " test_unexpected " in text)
     assert re.search(r"Refused: .*sufficient funds.*\n.*rule: insufficient_funds\n.*why: .*\n.*what to do: ", unexpected)
+    # The report ends at the line of the test, and says once why.
+    assert "pytest_coind/node.py" not in unexpected
+    assert unexpected.count("why: ") == 1
+    assert re.search(r"method: condenser_api.get_acounts; is it condenser_api.get_accounts\b", ran.stdout)
     other = next(text for text in failures if " test_another_client_fails " in text)
     assert "coind: refused transactions" in other
     assert other.count("rule: missing_active_authority") == 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from state.protocol.config import config_object
+from state.protocol.keys.keys import derive_secret, wif_from_secret
 from tests.helpers.answering import Answering, answering
 from tests.helpers.commands import Done, coind
 from tests.helpers.nodes import DEV
@@ -32,6 +33,8 @@ INFO = HEAD | {
     "witnesses": 1, "pending": 2, "snapshots": [1, 2], "impersonated": {"accounts": ["alice"], "everyone": False},
 }  # fmt: skip
 TRANSFER = ["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}]
+
+WIF = wif_from_secret(derive_secret("alice", "active", "dev"))
 
 REFUSED = {
     "time": "t",
@@ -162,6 +165,9 @@ def test_any_method_can_be_called(node: Answering, capsys: pytest.CaptureFixture
     ("words", "said"),
     [
         (["advance", "7y"], "'7y' is no duration"),
+        (["advance", "-1h"], "time doesn't go back; bin/coind dev revert returns to a snapshot"),
+        (["set-authority", "alice", "active", "STM1"], "AUTHORITY is 'STM1'; expected a public key that starts with TST"),
+        (["set-authority", "alice", "active", WIF], "AUTHORITY is a private key; expected a public key that starts with TST"),
         (["mine", "0"], "Must be >= 1"),
         (["faucet", "alice", "5"], "AMOUNT '5': expected an amount with its symbol"),
         (["set-balance", "alice", "5 XYZ"], "XYZ is no symbol of this chain"),
@@ -177,6 +183,12 @@ def test_a_mistake_is_named(node: Answering, capsys: pytest.CaptureFixture[str],
 def refused(node: Answering, capsys: pytest.CaptureFixture[str], error: dict[str, Any]) -> Done:
     node.errors["dev_api.mine"] = error
     return coind(capsys, "dev", "mine", "--url", node.url)
+
+
+def test_a_misspelt_method_is_guessed(node: Answering, capsys: pytest.CaptureFixture[str]) -> None:
+    node.errors["a.mien"] = {"code": 1, "message": "Could not find method mien", "data": {"closest": ["a.mine", "b.mine"]}}
+    done = coind(capsys, "dev", "call", "a.mien", "--url", node.url)
+    assert done.err.splitlines()[1] == "what to do: call a.mine or b.mine"
 
 
 def test_a_refusal_says_what_to_do(node: Answering, capsys: pytest.CaptureFixture[str]) -> None:

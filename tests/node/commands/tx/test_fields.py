@@ -151,6 +151,9 @@ def test_witness_properties_are_packed_by_name() -> None:
     ("words", "said"),
     [
         (("transfer", "alice", "bob", "5"), "AMOUNT '5': expected an amount with its symbol"),
+        (("transfer", "alice", "bob", "1.000 coin"), 'expected an amount with its symbol, as "1.000 COIN": symbols are in capitals'),
+        (("transfer", "alice", "bob", "-1.000 COIN"), 'as "1.000 COIN", of zero or more'),
+        (("transfer", "alice", "bob", "1,000 COIN"), "with a point before the decimals and nothing between thousands"),
         (("transfer", "alice", "bob", "1.0000 COIN"), "AMOUNT '1.0000 COIN': expected at most 3 decimals of COIN"),
         (("transfer", "alice", "bob", "1.000 STEEM"), "STEEM is no symbol of this chain; it has COIN, SBD, VESTS"),
         (("transfer", "alice", "bob", "9999999999999999 COIN"), "it has more than 64 bits"),
