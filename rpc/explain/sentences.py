@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rpc.explain.case import Case, Explanation
 from rpc.explain.values import fields_of_operation, filled
-from state.chain.chain import TRANSACTION_SIZE_MARGIN
+from state.chain.transactions import SIZE_MARGIN
 from state.protocol.constants import (
     COIN_MIN_REPLY_INTERVAL_HF20,
     COIN_MIN_ROOT_COMMENT_INTERVAL,
@@ -78,7 +78,7 @@ def present_vote(case: Case, operation: Any) -> dict[str, Any]:
 def size_limit(case: Case, operation: Any) -> dict[str, Any]:
     """The size of the transaction, and the largest one."""
     assert case.trx is not None
-    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - TRANSACTION_SIZE_MARGIN}
+    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - SIZE_MARGIN}
 
 
 def head_time(case: Case, operation: Any) -> dict[str, Any]:
