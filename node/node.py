@@ -396,7 +396,10 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
             folder.log.sync()
     except OSError as error:
         processor.fail(error)
-    if site.settings.spec.is_test:
+    settings, head_time = site.settings, site.chain.state.head_time
+    if settings.time is not None and head_time > settings.time:
+        _log.warning("--time is before the head, from which the chain goes on", time=date_text(settings.time), head=date_text(head_time))
+    if settings.spec.is_test:
         site.clock.reach(site.chain.state.head_time * 1000)
 
 

@@ -99,13 +99,15 @@ class Driver:
         one, whichever is later. Raises ChainError.
 
         What has been accepted must not get lost because nobody made a block for a while: then the block is given an earlier slot, in
-        which no pending transaction has expired.
+        which no pending transaction has expired. Where one would have expired by the time that was set, a block of what waits goes first.
         """
-        if self.next_block_time is not None:
-            return self._make(self.next_block_time)
-        first = slot_time(self.chain.state, 1)
+        first, wanted = slot_time(self.chain.state, 1), self.next_block_time
         lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]
-        return self._make(min([self.time, *lasting]))
+        if wanted is None:
+            return self._make(min([self.time, *lasting]))
+        if lasting and min(lasting) < wanted:
+            self._make(min([self.time, *lasting]))
+        return self._make(wanted)
 
     def mine(self, count: int) -> Iterator[None]:
         """Make blocks, one a step."""

@@ -67,6 +67,12 @@ def test_who_is_no_account_needs_no_key(run: Command) -> None:
     assert "there is no account nobodyy on this chain. bin/coind show accounts lists" in run("tx", "vote", "nobodyy", "b", "c", "1").err
 
 
+def test_words_without_quotes_are_named(run: Command) -> None:
+    done = run("tx", "transfer", "alice", "bob", "1.000", "COIN")
+    assert done.status == 2
+    assert "No argument is expected at 'COIN'. A text with spaces stands in quotes, as \"1.000 COIN\". See: bin/coind tx tr" in done.err
+
+
 def test_the_same_command_can_be_given_twice(run: Command) -> None:
     first, second = (good(run("tx", "transfer", "alice", "bob", "0.001 COIN")).pairs for _ in range(2))
     assert first["accepted"] == "transfer"

@@ -156,7 +156,7 @@ def pop(count: Count = 1, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
 
 @dev.command(name="snapshot", group=MOMENTS)
 def snapshot(*, asking: Asking = Asking()) -> int:  # noqa: B008
-    """Keep this moment, and print the id by which `dev revert` returns to it."""
+    """Keep this moment, and print the id by which bin/coind dev revert returns to it."""
     return asked(asking, "snapshot", {}, show_pairs)
 
 
@@ -322,7 +322,7 @@ def explain(file: File, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
 @dev.command(name="refused", group=TRANSACTIONS)
 def refused(*, limit: Count = 20, asking: Asking = Asking()) -> int:  # noqa: B008
     """List the last transactions that the node has refused, the newest first."""
-    columns = ["time", ">block", "operations", "message", "why"]
+    columns = ["=time", ">block", "operations", "why"]
     return asked(asking, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
 
 

@@ -31,5 +31,8 @@ async def advance_time(chain: Chain, driver: Driver, processor: Processor, /, se
 
 @method("dev_api.set_next_block_time", loopback_only=True)
 async def set_next_block_time(driver: Driver, processor: Processor, /, time: Timestamp) -> NextBlock:
-    """Set the time of the next block, whoever makes it: rounded up to a slot, and not before the next slot. Return it as it was rounded."""
+    """Set the time of the next block, whoever makes it: rounded up to a slot, and not before the next slot. Return it as it was rounded.
+
+    Where a transaction that waits would have expired by then, a block of what waits is made before it.
+    """
     return {"next_block_time": time_text(await processor.in_turn(lambda: driver.set_next_block_time(time)))}

@@ -111,10 +111,6 @@ def test_times() -> None:
     assert start_time("9" * 5000) == int("9" * 20)
 
 
-def test_words_without_quotes_are_named() -> None:
-    assert "No argument is expected at 'instant'. A text with spaces stands in quotes" in refused("run", "instant")
-
-
 def test_options_that_contradict_each_other_are_refused() -> None:
     assert "contradict" in refused("run", "--quiet", "--verbose")
     assert "--log-level and --quiet" in refused("run", "--quiet", "--log-level", "info")

@@ -106,6 +106,22 @@ async def test_the_time_of_the_next_block_holds_for_the_clock_too(nursery: trio.
     assert [when for _, when in yard.made] == [1002, 1005]
 
 
+async def test_what_would_have_expired_by_the_time_that_was_set_gets_a_block_before(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    yard = Driven(autojump_clock, "instant")
+    yard.start(nursery)
+    yard.driver.set_next_block_time(START + 90_000)
+    trx = transfer(yard.chain)
+    await yard.processor.push_transaction(trx)
+    head = yard.chain.head
+    assert head is not None
+    before = yard.chain.block_by_number(head.number - 1)
+    assert before is not None
+    assert [one.id for one in before.transactions] == [trx.id]
+    assert before.timestamp <= trx.expiration < head.timestamp == START + 90_000
+
+
 async def test_a_block_from_outside_does_not_move_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard, other = Driven(autojump_clock, "manual"), Driven(autojump_clock, "manual")
     yard.start(nursery)

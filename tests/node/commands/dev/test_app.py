@@ -104,7 +104,7 @@ def node() -> Iterator[Answering]:
         (
             ["refused", "--limit", "5"], "list_refused", {"limit": 5},
             [REFUSED],
-            "t         1  transfer    no       x",
+            "t         1  transfer    x",
         ),
     ],
 )  # fmt: skip
