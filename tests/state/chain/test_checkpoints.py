@@ -22,10 +22,13 @@ from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Comment, DeleteComment
+from state.operations.custom import CustomJson
 from state.plugins.registry import PLUGINS, enable
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.tags.plugin import TAGS
 from state.protocol.errors import ChainError
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 from tests.conformance.play import Play, Player
@@ -102,6 +105,35 @@ def test_the_state_is_the_same_objects() -> None:
     assert alice.balance == balance
     assert state.account("alice") is alice is get(alice.id) is by_name("alice")
     assert state.props is props
+
+
+def test_pending_custom_operations_are_counted_as_then() -> None:
+    """The counters are in the journal and in no part of a snapshot; without them the chain could make no block after a return."""
+    chain = dev_chain()
+    make_block(chain)
+    for number in range(2):
+        chain.push_transaction(custom(chain, number))
+    kept = chain.checkpoint()
+    for _ in range(2):
+        make_block(chain)
+        for number in range(2, 7):
+            chain.push_transaction(custom(chain, number))
+        chain.return_to(kept)
+        for number in range(2, 5):
+            chain.push_transaction(custom(chain, number))
+        with pytest.raises(ChainError, match="already submitted 5 custom json"):
+            chain.push_transaction(custom(chain, 5))
+    assert len(make_block(chain).transactions) == 5
+
+
+def custom(chain: Chain, number: int) -> SignedTransaction:
+    """A signed custom operation of alice."""
+    trx = transfer(chain)
+    trx.operations = (CustomJson((), ("alice",), "checkpoint", str(number)),)
+    chain.state.wire.seal(trx)
+    secret = derive_secret("alice", "posting", "dev")
+    trx.signatures = (sign(secret, chain.state.wire.signature_digest(trx), Canonical.bip_0062),)
+    return chain.state.wire.seal(trx)
 
 
 def test_blocks_that_were_popped_after_the_checkpoint_come_back_as_applied() -> None:
