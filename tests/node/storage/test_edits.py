@@ -6,7 +6,7 @@ import pytest
 
 from node.failures import FileError
 from node.storage.disk import SystemDisk
-from node.storage.edits import EDITS_NAME, EditLog
+from node.storage.edits import EDITS_NAME, EditLog, cut_damage
 from state.chain.edits import ScheduleHardfork, SetBalance
 from state.protocol.values.asset import COIN, Asset
 
@@ -138,3 +138,20 @@ def test_a_file_that_is_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / EDITS_NAME).unlink()
     with pytest.raises(FileError, match="is missing, and blocks of this chain have been changed by hand"):
         opened(tmp_path).read()
+
+
+def test_damage_is_cut_off_after_a_copy(tmp_path: Path) -> None:
+    """What `bin/coind blocks repair --accept-loss` does."""
+    written(tmp_path).close()
+    path = tmp_path / EDITS_NAME
+    assert cut_damage(tmp_path, TAG, SystemDisk()) == ""
+    whole = path.read_bytes()
+    damaged = whole.replace(b"24", b"23")
+    for copy in ("edits.damaged.0", "edits.damaged.1"):
+        path.write_bytes(damaged)
+        assert copy in cut_damage(tmp_path, TAG, SystemDisk())
+        assert (tmp_path / copy).read_bytes() == damaged
+        assert opened(tmp_path).read() == {BLOCK: FOUND[BLOCK]}
+    path.unlink()
+    assert "is missing" in cut_damage(tmp_path, TAG, SystemDisk())
+    assert opened(tmp_path).read() == {}

@@ -109,20 +109,28 @@ class Story:
             "mine": lambda: list(driver.mine(draw.choice((1, 1, 2, 25)))),
             "edit": lambda: chain.edit(self.edit()),
             "edit again": lambda: chain.edit(self.edit()),
-            "send": lambda: (driver.chain.impersonate([], True), chain.push_transaction(transfer(chain, str(draw.random()), 30))),
-            "pop": lambda: chain.poppable and chain.pop_blocks(draw.randint(1, min(4, chain.poppable))),
+            "send": self.send,
+            "pop": lambda: chain.pop_blocks(draw.randint(1, 4)),
             "advance": lambda: list(driver.advance(draw.choice((3, 60, 86_400)), draw.choice(("missed", "missed", "")))),
             "broadcast": self.send_block,
             "snapshot": driver.snapshot,
-            "revert": lambda: driver.snapshots and driver.revert(draw.choice(driver.snapshots)),
-            "reset": lambda: draw.random() < 0.1 and driver.reset(),
+            "revert": lambda: driver.revert(draw.choice(driver.snapshots or [1])),
+            "reset": driver.reset,
         }
-        kind = draw.choice(list(todo))
+        kind = draw.choices(list(todo), [1] * (len(todo) - 1) + [0.1])[0]
         self.kinds[kind] += 1
         try:
             todo[kind]()
         except ChainError:
             return
+
+    def send(self) -> None:
+        """Push a transaction of an impersonated account."""
+        chain = self.driven.chain
+        chain.impersonate([], is_everyone=True)
+        trx = transfer(chain, str(self.draw.random()), 30)
+        trx.signatures = ()
+        chain.push_transaction(chain.state.wire.seal(trx))
 
     def send_block(self) -> None:
         """Send a branch that is longer than what it undoes, as from another node."""
@@ -158,7 +166,8 @@ class Story:
         after = self.driven.seen()
         # What was under way may have been done.
         if not how.endswith("step") or (after[0], after[3]) == (before[0], before[3]):
-            assert after == before, how
+            # Edits that can't be undone any more are forgotten; after a restart fewer blocks may be irreversible than before.
+            assert after[:3] == before[:3], how
 
 
 @pytest.mark.parametrize("seed", range(6))
