@@ -2,8 +2,10 @@
 and the file that tells programs the same. It must not know how requests are answered.
 """
 
+import errno
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec, GenesisAccount
 
 WIDTH_MAX = 80
+READY_SIZE_MAX = 10_000  # bytes of a file that is looked at
 SHOWN_MAX = 10  # accounts; more only with all their keys
 KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows
 
@@ -31,12 +34,16 @@ class Announcer(Struct, frozen=True):
     is_quiet: bool = False
 
     def __enter__(self) -> None:
-        """Remove the file of a node that was killed: whoever waits for it must not find that one."""
+        """Remove the file of a node that was killed: whoever waits for it must not find that one. Any other file is refused, and stays."""
         if self.ready_file is not None:
             try:
+                if not is_ready_file(self.ready_file):
+                    raise NodeError(f"--ready-file {self.ready_file}: is there already, and not from a node; it stays as it is")
                 self.ready_file.unlink(missing_ok=True)
             except OSError as error:
                 raise self._error(error) from None
+            except ValueError as error:
+                raise NodeError(f"--ready-file {str(self.ready_file)!r} names no file: {error}") from None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Remove the file, unless another node has put its own there since."""
@@ -74,6 +81,24 @@ class Announcer(Struct, frozen=True):
 
     def _error(self, error: OSError) -> NodeError:
         return NodeError(f"--ready-file {self.ready_file}: {error.strerror}; name a file in a folder that can be written to")
+
+
+def is_ready_file(path: Path) -> bool:
+    """Whether a path is free, or holds what a node has written there. Nothing but a regular file is opened. Raises OSError."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return True
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        return False
+    with path.open("rb") as opened:
+        data = opened.read(READY_SIZE_MAX + 1)
+    try:
+        return not data or "pid" in json.loads(data)
+    except (ValueError, TypeError, RecursionError):
+        return False
 
 
 def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:

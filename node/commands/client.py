@@ -16,6 +16,7 @@ DEFAULT_URL = "http://127.0.0.1:8090"
 CONNECT_SECONDS_MAX = 10
 IDLE_SECONDS_MAX = 3
 REPLY_SECONDS_MAX = 60
+PART_BYTES = 1 << 20
 REPLY_BYTES_MAX = 64 * 1024 * 1024
 SHOWN_CHARACTERS_MAX = 200
 PORTS = {"http": 80, "https": 443}
@@ -74,16 +75,18 @@ class Client:
         self._parts = parts_of(url)
         self._connection: http.client.HTTPConnection | None = None
         self._id = 0
+        self.last_method = ""  # that was called
         self._used = 0.0
 
     def call(self, method: str, params: Any = (), *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
         """Return the result of a call. Raises Unreachable, NoNode or RefusedCall."""
         self._id += 1
+        self.last_method = method
         body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode()
         status, reply = self._post(body, seconds_max)
         try:
             answer = json.loads(reply)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
             shown = reply[:SHOWN_CHARACTERS_MAX].decode("utf-8", "replace").strip()
@@ -119,15 +122,21 @@ class Client:
     def _exchange(self, body: bytes, seconds_max: float) -> tuple[int, bytes]:
         connection = self._open()
         connection.sock.settimeout(seconds_max)
+        latest = time.monotonic() + seconds_max
         path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         connection.request("POST", path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
-        reply = response.read(REPLY_BYTES_MAX + 1)
+        reply = bytearray()
+        # In parts, since each byte that drips in would begin the time of a whole read anew.
+        while len(reply) <= REPLY_BYTES_MAX and (part := response.read1(PART_BYTES)):
+            reply += part
+            if time.monotonic() > latest:
+                raise TimeoutError
         self._used = time.monotonic()
         if len(reply) > REPLY_BYTES_MAX:
             self.close()
             raise NoNode(f"{self.url} answers with more than {REPLY_BYTES_MAX // 1024 // 1024} MiB")
-        return response.status, reply
+        return response.status, bytes(reply)
 
     def _open(self) -> http.client.HTTPConnection:
         """Return the connection; a new one when the old one is closed, or so old that the node may close it at any moment."""

@@ -41,7 +41,7 @@ def read_file(file: str) -> dict[str, Any]:
         raise NodeError(f"--config {file}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise NodeError(f"--config {file}: expected text in UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
         raise NodeError(f"--config {file}: expected TOML: {error or 'nested too deeply'}") from None
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from msgspec.structs import replace
 
-from node.commands.client import DEFAULT_URL, Client, NoNode, RefusedCall
+from node.commands.client import DEFAULT_URL, SHOWN_CHARACTERS_MAX, Client, NoNode, RefusedCall
 from node.commands.output import write_json, write_problem
 from node.commands.shared import Flag
 from node.failures import NodeError, Status
@@ -22,6 +22,8 @@ from state.protocol.transaction import Wire
 from state.protocol.values.text import version_from_text
 
 CHAIN_ID_DIGITS = 64
+# What reading a result raises that has another form than nodes of the family give it.
+STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 DEV_GROUP = "dev_api."
 
 
@@ -42,6 +44,9 @@ def carried_out(asking: Asking, work: Callable[["Remote"], int | None]) -> int:
     except RefusedCall as error:
         report_refusal(error, remote.url, as_json=asking.json)
         return Status.REFUSED
+    except STRANGE as error:
+        why = f"{type(error).__name__}: {error}"[:SHOWN_CHARACTERS_MAX]
+        raise NoNode(f"{remote.url} answers {remote.last_method} in a form that is not known here ({why})") from error
     finally:
         remote.close()
 
@@ -78,6 +83,11 @@ class Remote:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+    @property
+    def last_method(self) -> str:
+        """The method that was called last."""
+        return self._client.last_method
 
     @cached_property
     def spec(self) -> ChainSpec:

@@ -32,6 +32,8 @@ from state.protocol.values.text import time_text
 
 SYSTEM = SystemDisk()
 LEAPS = ("missed", "produced")
+# Of a leap whose slots are produced: more than sixty days. So many take half an hour.
+LEAP_BLOCKS_MAX = 2_000_000
 
 _log = Log("driver")
 
@@ -189,7 +191,8 @@ class Driver:
             yield
             return
         slots = slot_at_time(self.chain.state, target_ms // 1000)
-        require_bounded(slots)
+        text = "a leap of ${slots} produced blocks is too long, at most ${max} are made at once"
+        require(slots <= LEAP_BLOCKS_MAX, text, condition="slots <= max", slots=slots, max=LEAP_BLOCKS_MAX)
         self._make(0)
         yield
         while slot_time(self.chain.state, 1) * 1000 <= target_ms:

@@ -119,7 +119,7 @@ def test_quiet_prints_nothing() -> None:
 
 def test_the_file_is_there_as_long_as_the_node(tmp_path: Path) -> None:
     path = tmp_path / "ready.json"
-    path.write_text("of a node that was killed")
+    path.write_text('{"pid": 1}')  # of a node that was killed
     announcer = Announcer(ready_file=path, is_quiet=True)
     with announcer:
         assert not path.exists()
@@ -143,4 +143,18 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with announcer, pytest.raises(NodeError, match=r"--ready-file .*No such file"):
         announcer.announce(DEV, [ADDRESS], "interval")
     with pytest.raises(NodeError, match="--ready-file"), Announcer(ready_file=tmp_path):
+        pass
+
+
+def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
+    """A slip in the path must not cost a file, a link or a pipe."""
+    (tmp_path / "letter").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "letter")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("letter", "link", "pipe"):
+        with pytest.raises(NodeError, match="it stays as it is"), Announcer(ready_file=tmp_path / name):
+            pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["letter", "link", "pipe"]
+    assert (tmp_path / "letter").read_text() == "precious"
+    with pytest.raises(NodeError, match="names no file"), Announcer(ready_file=tmp_path / "a\0b"):
         pass

@@ -1,6 +1,9 @@
 """The HTTP client of the commands: results, refusals with what they say, and clear words for everything that is no node."""
 
+import contextlib
 import socket
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -45,7 +48,7 @@ def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
     client.close()
 
 
-@pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe"])
+@pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe", b'{"result":' + b"[" * 200_000])
 def test_another_program_is_no_node(server: Answering, raw: bytes) -> None:
     server.raw = raw
     with pytest.raises(NoNode, match="answers, but not as a node of this chain family"):
@@ -84,3 +87,22 @@ def test_addresses() -> None:
     assert parts_of("localhost:8090").hostname == "localhost"
     assert parts_of("https://api.example.org/rpc?x=1").path == "/rpc"
     assert parts_of("http://[::1]:8090").port == 8090
+
+
+def test_a_reply_that_drips_is_left() -> None:
+    """Each byte comes in time, the whole would take hours."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection = listening.accept()[0]
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+                while True:
+                    connection.sendall(b" ")
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        start = time.monotonic()
+        with pytest.raises(Unreachable, match=r"gives no answer within 0\.5 s"):
+            Client(f"127.0.0.1:{listening.getsockname()[1]}").call("a.b", seconds_max=0.5)
+        assert time.monotonic() - start < 5

@@ -128,3 +128,26 @@ def test_a_refusal_is_explained(hive: Answering, capsys: pytest.CaptureFixture[s
         "what to do: send less",
     ]
     assert json.loads(coind(capsys, *words, "--json").out) == {"error": error}
+
+
+@pytest.mark.parametrize("strange", [None, [], {}, "x", 1, [None], {"name": []}, [{"name": "gtg"}]])
+@pytest.mark.parametrize(
+    "words", [("show", "account", "gtg"), ("show", "chain"), ("show", "witnesses"), ("show", "market"), ("dev", "info")]
+)
+def test_results_of_another_form_are_no_internal_error(
+    hive: Answering, words: tuple[str, ...], strange: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever a node answers, the command says so in a sentence."""
+    kept = {name: hive.results[name] for name in ("condenser_api.get_config", "condenser_api.get_version")}
+    methods = (
+        "get_accounts",
+        "get_witness_schedule",
+        "get_dynamic_global_properties",
+        "get_witnesses_by_vote",
+        "get_ticker",
+        "get_order_book",
+    )
+    hive.results = dict.fromkeys((*(f"condenser_api.{name}" for name in methods), "dev_api.get_info"), strange) | kept
+    done = coind(capsys, *words, "--url", hive.url)
+    assert done.status in (0, 1)
+    assert "Traceback" not in done.err

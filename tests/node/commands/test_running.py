@@ -157,6 +157,7 @@ def test_the_command_line_counts_more_than_the_file(started: Started, tmp_path: 
         ("[run]\nport = 1", "run: unknown key"),
         ("port = ", "expected TOML"),
         ("x = " + "[" * 5000, "expected TOML"),
+        ("port = " + "9" * 5000, "expected TOML"),
     ],
 )
 def test_what_a_file_may_not_say_is_refused_by_its_key(tmp_path: Path, text: str, said: str) -> None:
