@@ -41,6 +41,7 @@ from state.protocol.values.integers import INT64_MAX
 from state.protocol.values.text import size
 
 NAME_BYTES = 16
+PUBLIC_KEY = Key()
 PERCENT = re.compile(r"(-?)(\d{1,3})(?:\.(\d{1,2}))?%", re.ASCII)
 NUMBER = re.compile(r"[+-]?\d{1,39}", re.ASCII)
 AMOUNT = re.compile(r"(\d{1,16})(?:\.(\d{1,12}))? ([A-Z]{1,8}|@@\d{9})", re.ASCII)
@@ -164,7 +165,7 @@ def is_private_key(text: str) -> bool:
 def read_kind(kind: Any, text: str, context: Context) -> Any:
     """Return the value of a text by its kind; anything that has no form of its own is JSON as the condenser writes it."""
     if kind is Authority and not text.lstrip().startswith("{"):
-        return key_authority(context.codecs.parser(Key())(text))
+        return key_authority(context.codecs.parser(PUBLIC_KEY)(text))
     if isinstance(kind, Maybe):
         return read_kind(kind.element, text, context)
     if isinstance(kind, Many) and not text.lstrip().startswith("["):

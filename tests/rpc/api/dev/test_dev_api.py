@@ -91,7 +91,14 @@ def test_a_leap_puts_what_waits_into_a_block_first(site: Site) -> None:
     assert (len(first.transactions), first.timestamp) == (1, site.now + 3)
 
 
-@pytest.mark.parametrize(("leap", "seconds", "text"), [("x", 1, "x is no leap; expected missed or produced"), ("", 2**32 - 1, "is beyond")])
+@pytest.mark.parametrize(
+    ("leap", "seconds", "text"),
+    [
+        ("x", 1, "x is no leap; expected missed or produced"),
+        ("produced", 6_100_000, "at most 2000000 are made at once"),
+        ("", 2**32 - 1, "is beyond"),
+    ],
+)
 def test_leaps_that_are_refused(site: Site, leap: str, seconds: int, text: str) -> None:
     head = site.state.props.head_block_id
     assert text in site.refused("dev_api.advance_time", seconds=seconds, leap=leap)[1]
