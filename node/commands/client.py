@@ -132,6 +132,8 @@ class Client:
             reply += part
             if time.monotonic() > latest:
                 raise TimeoutError
+        # Reading in parts doesn't say by itself that the reply is whole; the connection takes the next request only then.
+        response.close()
         self._used = time.monotonic()
         if len(reply) > REPLY_BYTES_MAX:
             self.close()

@@ -33,7 +33,7 @@ except ZeroDivisionError:
 def written(level: str = "info", terminal: bool = False) -> str:
     """What a process writes to stderr."""
     reading, writing = pty.openpty() if terminal else os.pipe()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": ""}
     process = subprocess.Popen([sys.executable, "-c", WRITER.format(level=level)], stderr=writing, env=environment)
     process.wait(20)
     os.close(writing)

@@ -244,11 +244,11 @@ def test_the_checkout_that_the_plugin_is_in_is_the_last_place(project: Project) 
     (checkout / "coind").write_text(LAUNCHER)
     program = (
         "import sys; from pathlib import Path; from pytest_coind import command; "
-        "command.__file__ = sys.argv[1]; print(*[path for path in command.in_checkout()])"
+        "command.__file__ = sys.argv[1]; print(*command.in_checkout(), sep=chr(10))"
     )
     module = str(checkout / "pytest-coind" / "pytest_coind" / "command.py")
     ran = subprocess.run([sys.executable, "-c", program, module], env=project.environment, capture_output=True, text=True, check=True)
-    assert ran.stdout.split()[0] == str(PLUGIN.parent / "coind")
+    assert ran.stdout.splitlines()[0] == str(PLUGIN.parent / "coind")
 
 
 @pytest.mark.parametrize(
