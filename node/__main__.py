@@ -10,7 +10,8 @@ from node.memory import tune_collector
 
 STREAMS = (0, 1, 2)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above."
+ADVICE = "Please report the traceback above"
+NODE_ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above"
 
 
 def main() -> int:
@@ -67,7 +68,8 @@ def end_of(error: BaseException) -> int:
     inner = error
     while isinstance(inner, BaseExceptionGroup):
         inner = inner.exceptions[0]
-    last_line(f"coind: an internal error ended this ({type(inner).__name__}). {ADVICE}")
+    advice = NODE_ADVICE if sys.argv[1:2] == ["run"] else ADVICE
+    last_line(f"coind: an internal error ended this ({type(inner).__name__}). {advice}")
     return Status.BUG
 
 
