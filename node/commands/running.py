@@ -102,9 +102,7 @@ class Run:
     config: Annotated[
         str | None, Parameter(help="Take options from this TOML file; those of the command line count more.", group=THE_CHAIN)
     ] = None
-    witnesses: Annotated[
-        int, Parameter(help="Witnesses of the chain: 21 make real rounds and irreversibility.", validator=AtLeastOne, group=THE_CHAIN)
-    ] = 1
+    witnesses: Annotated[int, Parameter(help="Witnesses of the chain: 21 make real rounds.", validator=AtLeastOne, group=THE_CHAIN)] = 1
     accounts: Annotated[
         int | None, Parameter(help="Accounts with funds, whose keys are known; by default the spec's.", validator=Natural, group=THE_CHAIN)
     ] = None
