@@ -59,12 +59,20 @@ class HttpClient:
         self._stream = Stream(port)
         self._head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 
-    def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply."""
+    def send(self, body: bytes) -> None:
+        """Send a request."""
         self._stream.socket.sendall((self._head % len(body)).encode() + body)
+
+    def receive(self) -> bytes:
+        """Wait for the whole reply."""
         head = self._stream.until(b"\r\n\r\n").lower()
         assert head.startswith(b"http/1.1 200"), head
         return self._stream.exactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
+
+    def ask(self, body: bytes) -> bytes:
+        """Send a request, and wait for the whole reply."""
+        self.send(body)
+        return self.receive()
 
 
 class SocketClient:
@@ -79,9 +87,12 @@ class SocketClient:
         self._stream.socket.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{upgrade}\r\n\r\n".encode())
         assert self._stream.until(b"\r\n\r\n").startswith(b"HTTP/1.1 101")
 
-    def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply. The mask is zero, which is a valid one and changes nothing."""
+    def send(self, body: bytes) -> None:
+        """Send a request. The mask is zero, which is a valid one and changes nothing."""
         self._stream.socket.sendall(frame_head(len(body)) + bytes(4) + body)
+
+    def receive(self) -> bytes:
+        """Wait for the whole reply."""
         reply, is_last = b"", False
         while not is_last:
             first, size = self._stream.exactly(2)
@@ -92,6 +103,11 @@ class SocketClient:
                 size = int.from_bytes(self._stream.exactly(8), "big")
             reply += self._stream.exactly(size)
         return reply
+
+    def ask(self, body: bytes) -> bytes:
+        """Send a request, and wait for the whole reply."""
+        self.send(body)
+        return self.receive()
 
 
 def frame_head(size: int) -> bytes:
