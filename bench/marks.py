@@ -196,7 +196,9 @@ def pending_block() -> float:
     head = state.props.head_block_id
     reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
     for number in range(PENDING):
-        trx = SignedTransaction(*reference, state.head_time + 60, (Transfer(sender, f"user-{number % 999 + 1:06d}", Asset(1 + number, COIN), ""),))
+        trx = SignedTransaction(
+            *reference, state.head_time + 60, (Transfer(sender, f"user-{number % 999 + 1:06d}", Asset(1 + number, COIN), ""),)
+        )
         digest = state.wire.signature_digest(state.wire.seal(trx))
         trx.signatures = (sign(site.secret, digest, Canonical.bip_0062),)
         site.chain.push_transaction(state.wire.seal(trx))
@@ -206,7 +208,8 @@ def pending_block() -> float:
     site.produce()
     seconds = time.perf_counter() - start
     block = site.chain.head
-    assert block is not None and len(block.transactions) == PENDING, "the block doesn't hold all transactions"
+    assert block is not None
+    assert len(block.transactions) == PENDING, "the block doesn't hold all transactions"
     return seconds / recovery
 
 

@@ -23,7 +23,7 @@ def main() -> int:
     open_closed_streams()
     tune_collector()
     try:
-        from node.commands.app import main as command
+        from node.commands.entry import main as command
         from node.logs import configure_logs
 
         configure_logs()

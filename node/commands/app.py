@@ -1,4 +1,4 @@
-"""The command line of `bin/coind`: its commands, each in a module that is loaded when it is called, and how a command ends."""
+"""The commands of `bin/coind`, each in a module that is loaded when it is called, as cyclopts runs them."""
 
 import sys
 from typing import Literal
@@ -7,8 +7,7 @@ from cyclopts import App, ArgumentCollection, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
 from node.commands.shared import say
-from node.failures import NodeError, Status, last_line
-from node.logs import end_of_lines
+from node.failures import Status, last_line
 from node.version import version
 
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
@@ -52,8 +51,8 @@ app = App(
     group_commands=ABOUT,
 )
 app["--help"].group = app["--version"].group = ABOUT
-app.command("node.commands.running:run_command", name="run", help="Start a node.", group=NODE, sort_key=1)
-app.command("node.commands.running:replay_command", name="replay", help="Apply a file of blocks.", group=NODE, sort_key=2)
+app.command("node.commands.parsed:run_command", name="run", help="Start a node.", group=NODE, sort_key=1)
+app.command("node.commands.parsed:replay_command", name="replay", help="Apply a file of blocks.", group=NODE, sort_key=2)
 app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
 app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
 app.command("node.commands.dev.app:dev", name="dev", help=DEV_HELP, group=CHAIN)
@@ -89,16 +88,12 @@ def version_command() -> int:
 
 
 def main() -> int:
-    """Run the command line of `bin/coind`; returns the status of the process."""
+    """Run a command line that cyclopts reads; returns the status of the process. Raises NodeError."""
     try:
         status = app(sys.argv[1:], result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
         last_line(f"coind: {problem(error)} {usage(error)}")
         return Status.USAGE
-    except NodeError as error:
-        end_of_lines()
-        last_line(f"coind: {error}")
-        return error.STATUS
     return status if isinstance(status, int) else Status.DONE
 
 

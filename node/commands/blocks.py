@@ -5,7 +5,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from node.commands.shared import Flag, say
+from node.commands.parameters import Flag
+from node.commands.shared import say
 from node.failures import NodeError
 from node.specs import load_spec
 from node.storage.blockfile import SYSTEM

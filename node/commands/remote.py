@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from node.commands.client import DEFAULT_URL, SHOWN_CHARACTERS_MAX, Client, NoNode, RefusedCall
 from node.commands.output import write_json, write_problem
-from node.commands.shared import Flag
+from node.commands.parameters import Flag
 from node.failures import NodeError, Status
 from node.specs import load_spec, spec_names
 from state.protocol.errors import ChainError

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter, validators
-
 from node.banner import Announcer
-from node.commands.shared import DEFAULT_CHAIN, Flag, Repeated, data_folder
+from node.commands.declared import Option
+from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
@@ -28,47 +27,43 @@ DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
 TIME_DIGITS_MAX = 20
 
-THE_CHAIN = Group.create_ordered("Chain")
-BLOCKS = Group.create_ordered("Blocks and time")
-DATA = Group.create_ordered("Data")
-ACCESS = Group.create_ordered("Access")
-OUTPUT = Group.create_ordered("Output")
-CHECKS = Group.create_ordered("Checks")
+THE_CHAIN = "Chain"
+BLOCKS = "Blocks and time"
+DATA = "Data"
+ACCESS = "Access"
+OUTPUT = "Output"
+CHECKS = "Checks"
+# The order in which the help shows them.
+GROUPS = (THE_CHAIN, BLOCKS, DATA, ACCESS, OUTPUT, CHECKS)
 
-Natural = validators.Number(gte=0)
-AtLeastOne = validators.Number(gte=1)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Common:
     """The options that `run` and `replay` share."""
 
-    chain: Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.", group=THE_CHAIN)] = DEFAULT_CHAIN
+    chain: Annotated[str, Option("A chain spec: a name, or a TOML file.", group=THE_CHAIN)] = DEFAULT_CHAIN
     cors: Annotated[
         tuple[str, ...],
-        Repeated,
-        Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
+        Option("Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
     ] = ()
-    http2: Annotated[bool, Flag, Parameter(help="Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
+    http2: Annotated[bool, Option("Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
     allow_debug: Annotated[
         bool,
-        Flag,
-        Parameter(help="Serve the debug methods on an address that other machines can reach, and to everyone there.", group=ACCESS),
+        Option("Serve the debug methods on an address that other machines can reach, and to everyone there.", group=ACCESS),
     ] = False
     ready_file: Annotated[
         Path | None,
-        Parameter(help="Write a JSON file once requests are answered: address, chain, chain_id, pid. Removed at the end.", group=OUTPUT),
+        Option("Write a JSON file once requests are answered: address, chain, chain_id, pid. Removed at the end.", group=OUTPUT),
     ] = None
-    show_keys: Annotated[bool, Flag, Parameter(help="Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
-    quiet: Annotated[bool, Flag, Parameter(help="Print no banner, and only warnings and errors.", group=OUTPUT)] = False
-    verbose: Annotated[bool, Flag, Parameter(help="Log everything: on a terminal, empty blocks and all values too.", group=OUTPUT)] = False
-    log_json: Annotated[bool, Flag, Parameter(help="Log JSON lines on a terminal, too.", group=OUTPUT)] = False
+    show_keys: Annotated[bool, Option("Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
+    quiet: Annotated[bool, Option("Print no banner, and only warnings and errors.", group=OUTPUT)] = False
+    verbose: Annotated[bool, Option("Log everything: on a terminal, empty blocks and all values too.", group=OUTPUT)] = False
+    log_json: Annotated[bool, Option("Log JSON lines on a terminal, too.", group=OUTPUT)] = False
     log_level: Annotated[
-        Level | None, Parameter(help="The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
+        Level | None, Option("The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
     ] = None
     check_invariants: Annotated[
-        int, Parameter(help="Check every N blocks whether everything in the state adds up; 0: never.", validator=Natural, group=CHECKS)
+        int, Option("Check every N blocks whether everything in the state adds up; 0: never.", least=0, group=CHECKS)
     ] = 0
 
     def begin(self) -> None:
@@ -94,46 +89,42 @@ class Common:
         )
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """The options that only `run` has."""
 
-    config: Annotated[
-        str | None, Parameter(help="Take options from this TOML file; those of the command line count more.", group=THE_CHAIN)
-    ] = None
-    witnesses: Annotated[int, Parameter(help="Witnesses of the chain: 21 make real rounds.", validator=AtLeastOne, group=THE_CHAIN)] = 1
+    config: Annotated[str | None, Option("Take options from this TOML file; those of the command line count more.", group=THE_CHAIN)] = None
+    witnesses: Annotated[int, Option("Witnesses of the chain: 21 make real rounds.", least=1, group=THE_CHAIN)] = 1
     accounts: Annotated[
-        int | None, Parameter(help="Accounts with funds, whose keys are known; by default the spec's.", validator=Natural, group=THE_CHAIN)
+        int | None, Option("Accounts with funds, whose keys are known; by default the spec's.", least=0, group=THE_CHAIN)
     ] = None
-    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
-    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()
-    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default with the spec's keys.", group=BLOCKS)] = None
+    enable: Annotated[tuple[str, ...], Option("A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
+    disable: Annotated[tuple[str, ...], Option("A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()
+    produce: Annotated[bool | None, Option("Whether to produce blocks; by default with the spec's keys.", group=BLOCKS)] = None
     blocks: Annotated[
         str,
-        Parameter(
-            help="When: interval[:SECONDS], by the clock; instant, one for each transaction; manual, when asked; mixed:SECONDS.",
+        Option(
+            "When: interval[:SECONDS], by the clock; instant, one for each transaction; manual, when asked; mixed:SECONDS.",
             group=BLOCKS,
         ),
     ] = "interval"
     time: Annotated[
-        str | None, Parameter(help="The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
+        str | None, Option("The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
     ] = None
-    leap: Annotated[Leap, Parameter(help="What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
-    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
-    sync: Annotated[str, Parameter(help="When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = (
-        "block"
-    )
+    leap: Annotated[Leap, Option("What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
+    data: Annotated[str | None, Option("Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
+    sync: Annotated[str, Option("When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = "block"
     snapshot_every: Annotated[
         int,
-        Parameter(help="Save a snapshot in the folder after every N blocks and at the end; 0: never.", validator=Natural, group=DATA),
+        Option("Save a snapshot in the folder after every N blocks and at the end; 0: never.", least=0, group=DATA),
     ] = EVERY
-    http: Annotated[str, Parameter(help="Where to answer, HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, Option("Where to answer, HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
     port: Annotated[
         int | None,
-        Parameter(
-            help="The port alone, in place of that of --http; 0: any that is free.",
-            validator=validators.Number(gte=0, lte=PORT_MAX),
+        Option(
+            "The port alone, in place of that of --http; 0: any that is free.",
+            least=0,
+            most=PORT_MAX,
             group=ACCESS,
         ),
     ] = None
@@ -170,12 +161,12 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
 
 
 def replay_command(
-    file: Annotated[Path, Parameter(help="A block log, or JSON lines of blocks; plain, gzip or zstd.")],
+    file: Annotated[Path, Option("A block log, or JSON lines of blocks; plain, gzip or zstd.")],
     /,
     *,
-    until: Annotated[int | None, Parameter(help="Stop after this block.", validator=Natural, group=BLOCKS)] = None,
-    verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
-    serve: Annotated[str | None, Parameter(help="Then answer from there, HOST:PORT.", group=ACCESS)] = None,
+    until: Annotated[int | None, Option("Stop after this block.", least=0, group=BLOCKS)] = None,
+    verify: Annotated[Literal["all", "none"], Option("Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
+    serve: Annotated[str | None, Option("Then answer from there, HOST:PORT.", group=ACCESS)] = None,
     common: Common | None = None,
 ) -> int:
     """Apply a file of blocks."""

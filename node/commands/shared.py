@@ -1,18 +1,11 @@
-"""What the commands share: kinds of options, paths of data folders, and lines of output. It knows no command."""
+"""What the commands share: paths of data folders, and lines of output. It knows no command."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from node.failures import NodeError, on_one_line
 
 DEFAULT_CHAIN = "dev"
-
-Repeated = Parameter(negative=(), consume_multiple=False, show_default=False)
-Flag = Parameter(negative=(), show_default=False)
-Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 
 
 def data_folder(text: str) -> Path:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from msgspec import MsgspecError
 
-from node.commands.shared import DEFAULT_CHAIN, Chain, Flag, Repeated, data_folder, say
+from node.commands.parameters import Chain, Flag, Repeated
+from node.commands.shared import DEFAULT_CHAIN, data_folder, say
 from node.ending import run_to_end
 from node.failures import NodeError, last_line
 from node.node import Settings, Site, load

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from node.commands.app import main
+from node.commands.entry import main
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from node.commands.dev.printing import (
     refusal_rows,
 )
 from node.commands.output import write_json, write_note, write_pairs, write_table
+from node.commands.parameters import Flag
 from node.commands.remote import Asking, Remote, carried_out
-from node.commands.shared import Flag
 from node.commands.times import duration, moment, seconds_of
 from node.commands.tx.app import read_file
 from node.commands.tx.texts import BadText, Context, read, require_public_key

@@ -12,8 +12,8 @@ from cyclopts import Parameter, validators
 
 from node.commands.client import RefusedCall
 from node.commands.output import write_json, write_note, write_pairs, write_problem, write_table
+from node.commands.parameters import Flag
 from node.commands.remote import Asking, Remote, carried_out
-from node.commands.shared import Flag
 from node.commands.times import seconds_of
 from node.commands.tx.signing import Signer, Signing, add_signatures, asked_keys, secrets_of
 from node.commands.tx.texts import Context

@@ -1,6 +1,8 @@
 """The options of `run` and `replay`: what they become in the settings of the node, alone, together and from a file, and what is refused."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -8,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from node.commands import running
-from node.commands.app import app, main
+from node.commands.app import app
+from node.commands.declared import declared, read_plain
+from node.commands.entry import main, run_plain
 from node.commands.running import Common, Run, start_time
 from node.driving.modes import BlockMode, block_mode
 from node.failures import NodeError
@@ -22,7 +28,7 @@ Started = Callable[..., Settings]
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
-    """The settings that a command line starts a node with."""
+    """The settings that a command line starts a node with, the same whether it is read as a plain one or by cyclopts."""
     found: list[Settings] = []
 
     def run(settings: Settings, *_others: Any, **_more: Any) -> int:
@@ -34,8 +40,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     monkeypatch.setattr(running, "replay_file", run)
 
     def start(*words: str | Path) -> Settings:
-        assert app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False) == 0
-        return found.pop()
+        texts = [str(word) for word in words]
+        assert app(texts, result_action="return_value", print_error=False, exit_on_error=False) == 0
+        settings = found.pop()
+        if texts[0] == "run" and run_plain(texts[1:]) is not None:
+            assert found.pop() == settings
+        return settings
 
     return start
 
@@ -45,6 +55,49 @@ def refused(*words: str | Path) -> str:
     with pytest.raises(NodeError) as told:
         app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False)
     return str(told.value)
+
+
+# ------------------------------------------------------------------ plain command lines
+
+# A value of each type, good ones and bad ones; "" and those that begin with a dash are never plain.
+TEXTS = st.sampled_from(["0", "1", "21", "65536", "-1", "1.5", "missed", "x", "", "-", "--quiet", "a b", "dev", "true", "٣", "1_0", " 1"])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> list[str]:
+    """Words of a command line, of which most are options with a value."""
+    words = []
+    for _ in range(draw(st.integers(0, 4))):
+        option = draw(st.sampled_from([*declared(Common), *declared(Run)]))
+        name = draw(st.sampled_from([option.word] * 8 + [option.word[:-1], "--no-" + option.name, option.word.upper()]))
+        words += draw(st.sampled_from([[name, draw(TEXTS)], [f"{name}={draw(TEXTS)}"], [name]]))
+    return words
+
+
+@given(words=lines())
+@settings(max_examples=300)
+def test_what_a_plain_line_gives_is_what_cyclopts_reads(words: list[str]) -> None:
+    plain = read_plain(words, Common, Run)
+    if plain is None or plain[1].config is not None:
+        return
+    _, bound, _ = app.parse_args(["run", *words], print_error=False, exit_on_error=False)
+    for cls, read in zip((Common, Run), plain, strict=True):
+        found = bound.kwargs.get(cls.__name__.lower().replace("run", "own"), cls())
+        assert {each.name: getattr(found, each.name) for each in fields(cls)} == {
+            each.name: getattr(read, each.name) for each in fields(cls)
+        }
+
+
+@pytest.mark.parametrize(
+    "words", [["--blocks"], ["--quiet", "--quiet"], ["--port", "70000"], ["--accounts", "-1"], ["x"], ["--help"], ["--por", "1"]]
+)
+def test_a_line_that_may_be_a_mistake_is_left_to_cyclopts(words: list[str]) -> None:
+    assert read_plain(words, Common, Run) is None
+
+
+def test_a_plain_start_loads_no_cyclopts() -> None:
+    code = "import sys, node.commands.entry, node.commands.running; print('cyclopts' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 # ------------------------------------------------------------------ options
