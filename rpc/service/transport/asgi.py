@@ -22,6 +22,7 @@ from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
 from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
 from rpc.service.transport.intake import Intake
+from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
 from rpc.service.transport.streaming import PATH, show_stream
@@ -86,6 +87,7 @@ async def serve(
     push: Hub | None = None,
     access: Access | None = None,
     is_http2: bool = False,
+    has_lanes: bool = True,
     bounds: Bounds | None = None,
     guests: Guests | None = None,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
@@ -94,7 +96,7 @@ async def serve(
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
     `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `guests`, or else their `bounds`, say who
-    may hold what.
+    may hold what. Without lanes, which is for tests, hypercorn serves everything.
     Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = guests or Guests(bounds or bounds_for())
@@ -107,7 +109,8 @@ async def serve(
         if push is not None:
             push.close()
 
-    start = partial(listen, gateway, config, guests, intake, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
+    lanes = (CallLane(gateway, intake),) if has_lanes else ()
+    start = partial(listen, gateway, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)

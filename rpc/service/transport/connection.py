@@ -1,9 +1,10 @@
-"""One connection: reads what arrives, hands it to its protocol, sends the answers, and ends. Whatever is raised in it ends this
-connection only. It bounds the time that a client may let the node wait. It knows nothing of requests.
+"""One connection: reads what arrives, hands it to its lanes and then to its protocol, sends the answers, and ends. Whatever is raised in
+it ends this connection only. It bounds the time that a client may let the node wait. It knows nothing of requests.
 """
 
 import socket
 import traceback
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -33,6 +34,10 @@ ENDED_LOGGED_MAX = 20
 ENDED_LOGGED_SECONDS = 60
 ERROR_LENGTH_MAX = 200
 
+# A lane serves what it knows on a connection, from the bytes on that have been read. It returns what it has read and not served, for the
+# next one, or None when the connection is to end.
+Lane = Callable[["Connection", Guest, bytes, Limit], Awaitable[bytes | None]]
+
 _log = Log("rpc.http")
 
 
@@ -58,12 +63,12 @@ class Complaints:
 
 
 class Connection:
-    """A connection that was accepted: its socket, its protocol, and the scope of all its tasks.
+    """A connection that was accepted: its socket, its lanes, its protocol, and the scope of all its tasks.
 
     `cut` ends it at once, from anywhere. Idle is a connection on which no request is open.
     """
 
-    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake) -> None:
+    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake, lanes: Sequence[Lane] = ()) -> None:
         self.client = (str(peer[0]), int(peer[1]))
         self.scope = trio.CancelScope()
         self._socket = accepted
@@ -72,6 +77,7 @@ class Connection:
         self._config = config
         self._guests = guests
         self._intake = intake
+        self._lanes = lanes
         self._is_idle = True
         self._is_ending = False
         self._is_gone = False
@@ -107,6 +113,16 @@ class Connection:
             self._stream.socket.close()
 
     async def _serve(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
+        """Serve it in its lanes as far as they go, and from there on by its protocol."""
+        rest: bytes | None = data
+        for lane in self._lanes:
+            if rest is not None:
+                rest = await lane(self, guest, rest, bugs)
+        if rest is not None:
+            await self._speak(guest, protocol, rest, bugs)
+        await self._close()
+
+    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
         self._protocol = protocol
         server = self._stream.socket.getsockname()[:2]
         state = ConnectionState(LifespanState({"guest": guest}))
@@ -119,7 +135,6 @@ class Connection:
                 self._is_gone = True
                 self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
             await protocol.handle(Closed())
-        await self._close()
 
     async def _receive(self, guest: Guest, data: bytes) -> None:
         """Handle what has arrived, and what arrives until nothing more comes."""
