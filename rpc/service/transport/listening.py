@@ -43,7 +43,8 @@ async def listen(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve lanes, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have `config.graceful_timeout` seconds.
+    """Serve lanes, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have
+    `config.graceful_timeout` seconds.
 
     Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
     """
