@@ -107,7 +107,7 @@ class CallLane:
     async def _answer(self, connection: Connection, guest: Guest, call: Call, data: bytes, bugs: Limit) -> bytes | None:
         """Answer a request of which some bytes after the head have arrived. Returns what follows it; None at the connection's end."""
         size = call.head.size
-        if size is None or len(data) < size or call.head.waits or not call.begin:
+        if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
         if not (self._service.is_free and self._guests.has_room(guest, size)):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)

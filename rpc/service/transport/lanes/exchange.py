@@ -80,6 +80,8 @@ class Exchange:
         """Take bytes that have arrived."""
         try:
             self._piece = self._body.feed(data)
+            if self._body.rest and self._asked.is_last:
+                raise Malformed(_BAD_REQUEST)  # who says that nothing follows sends nothing
         except Malformed as error:
             await self._refuse(error.status)
 
