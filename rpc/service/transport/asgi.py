@@ -6,7 +6,7 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
@@ -17,11 +17,12 @@ from msgspec import Struct
 
 from rpc.push.hub import Hub
 from rpc.push.session import Session
-from rpc.service.envelope import Service
+from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
 from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
 from rpc.service.transport.intake import Intake
+from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
 from rpc.service.transport.streaming import PATH, show_stream
@@ -58,6 +59,8 @@ NO_TEXT = "error: string payload expected"
 _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
+_TOO_MANY = b"too many requests are open\n"
+_TOO_LARGE = b"requests and replies hold too many bytes\n"
 _NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
 
 
@@ -86,6 +89,7 @@ async def serve(
     push: Hub | None = None,
     access: Access | None = None,
     is_http2: bool = False,
+    has_lanes: bool = True,
     bounds: Bounds | None = None,
     guests: Guests | None = None,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
@@ -94,7 +98,7 @@ async def serve(
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
     `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `guests`, or else their `bounds`, say who
-    may hold what.
+    may hold what. Without lanes, which is for tests, hypercorn serves everything.
     Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = guests or Guests(bounds or bounds_for())
@@ -107,7 +111,8 @@ async def serve(
         if push is not None:
             push.close()
 
-    start = partial(listen, gateway, config, guests, intake, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
+    lanes = (CallLane(gateway, intake),) if has_lanes else ()
+    start = partial(listen, gateway, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
@@ -185,12 +190,12 @@ class Gateway:
         elif self.push is not None and scope["path"] == PATH and scope["method"] == "GET":
             await self._stream(self.push, scope, receive, send, headers)
         elif not self.guests.take(guest, Kind.REQUESTS):
-            await _turn_away(guest, receive, send, 503, b"too many requests are open\n", headers)
+            await _turn_away(guest, receive, send, 503, _TOO_MANY, headers)
         else:
             try:
                 await self._take(scope, receive, send, headers)
             except Overloaded:
-                await _turn_away(guest, receive, send, 503, b"requests and replies hold too many bytes\n", headers)
+                await _turn_away(guest, receive, send, 503, _TOO_LARGE, headers)
             finally:
                 self.guests.give_back(guest, Kind.REQUESTS)
 
@@ -238,13 +243,41 @@ class Gateway:
         try:
             why_not = self.access.why_not_local(scope)
             reply = await self.service.answer_in_turn(body, not why_not, why_not)
-            if not isinstance(reply, bytes):
-                answered = await _unless_gone(receive, reply)
-                if answered is None:
-                    return
-                reply = answered
         finally:
             guest.working -= 1
+        await self._reply(reply, scope, receive, send, headers, held)
+
+    async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send a reply, which may have to be waited for, to a request of so many bytes that has been answered outside."""
+        guest: Guest = scope["state"]["guest"]
+        headers = self.access.cors(scope)
+        held = Held(self.guests, guest)
+        if not self.guests.take(guest, Kind.REQUESTS):
+            await _turn_away(guest, receive, send, 503, _TOO_MANY, headers)
+            return
+        try:
+            held.add(size)
+            await self._reply(reply, scope, receive, send, headers or [], held)
+        except Overloaded:
+            await _turn_away(guest, receive, send, 503, _TOO_LARGE, headers)
+        finally:
+            held.give_back()
+            self.guests.give_back(guest, Kind.REQUESTS)
+            if isinstance(reply, Coroutine):
+                reply.close()  # unless it has run
+
+    async def _reply(self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, held: "Held") -> None:
+        """Send a reply when it is there, unless the client has left."""
+        guest: Guest = scope["state"]["guest"]
+        if not isinstance(reply, bytes):
+            guest.working += 1
+            try:
+                answered = await _unless_gone(receive, reply)
+            finally:
+                guest.working -= 1
+            if answered is None:
+                return
+            reply = answered
         held.add(len(reply))
         await _respond(guest, send, 200, [_JSON, *headers], reply)
         self.guests.heard(guest)

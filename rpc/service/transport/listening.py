@@ -2,7 +2,7 @@
 
 import errno
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import trio
@@ -11,7 +11,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ASGIFramework
 from hypercorn.utils import repr_socket_addr, wrap_app
 
-from rpc.service.transport.connection import Complaints, Connection
+from rpc.service.transport.connection import Complaints, Connection, Lane
 from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lobby import Lobby, Newcomer
@@ -38,11 +38,13 @@ async def listen(
     guests: Guests,
     intake: Intake,
     *,
+    lanes: Sequence[Lane] = (),
     is_http2: bool = False,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve an ASGI app until cancelled, or until `shutdown` returns: then open requests have `config.graceful_timeout` seconds.
+    """Serve lanes, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have
+    `config.graceful_timeout` seconds.
 
     Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
     """
@@ -63,7 +65,7 @@ async def listen(
     async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
 
         def begin(newcomer: Newcomer, data: bytes) -> None:
-            connection = Connection(newcomer.line, newcomer.peer, config, guests, intake)
+            connection = Connection(newcomer.line, newcomer.peer, config, guests, intake, lanes)
             newcomer.guest.cut = connection.cut
             connections.add(connection)
             nursery.start_soon(serve, connection, newcomer.guest, data)
