@@ -16,9 +16,11 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 
 from rpc.log import Log
-from rpc.service.transport.guests import Guest, Guests, Kind
+from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
-from rpc.service.transport.protocols import Ended, Protocol
+from rpc.service.transport.protocols import Protocol
+from rpc.service.transport.sockets.handshake import Asked
+from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.tasks import Limit, Tasks, bugs_logged
 
 RECEIVE_SIZE = 1 << 16
@@ -68,7 +70,9 @@ class Connection:
     `cut` ends it at once, from anywhere. Idle is a connection on which no request is open.
     """
 
-    def __init__(self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake, lanes: Sequence[Lane] = ()) -> None:
+    def __init__(
+        self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake, lanes: Sequence[Lane] = ()
+    ) -> None:
         self.client = (str(peer[0]), int(peer[1]))
         self.scope = trio.CancelScope()
         self._socket = accepted
@@ -84,6 +88,12 @@ class Connection:
         self._protocol: Protocol
         self._sending = trio.Lock()
 
+    @property
+    def server(self) -> tuple[str, int]:
+        """The node's address, as the client knows it."""
+        host, port = self._stream.socket.getsockname()[:2]
+        return host, port
+
     def cut(self) -> None:
         """Close it; its tasks are cancelled."""
         self.scope.cancel()
@@ -96,14 +106,22 @@ class Connection:
             self.scope.cancel()
 
     async def run(
-        self, guest: Guest, data: bytes, app: AppWrapper, context: WorkerContext, complaints: Complaints, *, is_http2: bool
+        self,
+        guest: Guest,
+        data: bytes,
+        app: AppWrapper,
+        socket_lane: SocketLane,
+        context: WorkerContext,
+        complaints: Complaints,
+        *,
+        is_http2: bool,
     ) -> None:
         """Serve it to its end, from its first bytes on, which the intake has let in."""
         try:
             with self.scope:
                 self._note_idle(True)
                 protocol = Protocol(app, self._config, context, partial(self._intake.enter, guest.address), is_http2=is_http2)
-                await self._serve(guest, protocol, data, complaints.bugs)
+                await self._serve(guest, protocol, socket_lane, data, complaints.bugs)
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         except* Exception as errors:
@@ -112,43 +130,43 @@ class Connection:
             self._guests.leave(guest)
             self._stream.socket.close()
 
-    async def _serve(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
-        """Serve it in its lanes as far as they go, and from there on by its protocol."""
+    async def _serve(self, guest: Guest, protocol: Protocol, socket_lane: SocketLane, data: bytes, bugs: Limit) -> None:
+        """Serve it in its lanes as far as they go, and from there on by its protocol, or as a WebSocket when the client asks for one."""
         rest: bytes | None = data
         for lane in self._lanes:
             if rest is not None:
                 rest = await lane(self, guest, rest, bugs)
         if rest is not None:
-            await self._speak(guest, protocol, rest, bugs)
+            asked = await self._speak(guest, protocol, rest, bugs)
+            if asked is not None:
+                self._is_gone = False
+                self._note_idle(False)
+                await socket_lane.serve(asked, self, guest, bugs)
         await self._close()
 
-    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
+    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> Asked | None:
+        """Serve it by its protocol to its end, or until it goes on as a WebSocket."""
         self._protocol = protocol
-        server = self._stream.socket.getsockname()[:2]
         state = ConnectionState(LifespanState({"guest": guest}))
         async with trio.open_nursery() as nursery:
-            protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, server, self.send)
+            protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, self.server, self.send)
             try:
                 await self._receive(guest, data)
+            except Asked as asked:
+                return asked
             finally:
                 # Tasks of hypercorn can wait for what will never come.
                 self._is_gone = True
                 self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
             await protocol.handle(Closed())
+        return None
 
     async def _receive(self, guest: Guest, data: bytes) -> None:
         """Handle what has arrived, and what arrives until nothing more comes."""
-        waiting = 0
         while True:
             await self._protocol.handle(RawData(data))
             if not data:
                 return
-            held = self._protocol.waiting_size
-            if held > waiting and not self._guests.take(guest, Kind.BYTES, held - waiting):
-                raise Ended("no room for a message")
-            if held < waiting:
-                self._guests.give_back(guest, Kind.BYTES, waiting - held)
-            waiting = held
             try:
                 data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -158,13 +176,19 @@ class Connection:
             # The end of a connection is work as well, and a thousand can end at once.
             await self._intake.enter(guest.address, is_page=self._intake.is_for_page(data))
 
+    async def receive(self) -> bytes:
+        """Return what has arrived once there is something; b"" at the end."""
+        data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
+        self._sent_at_once = 0
+        return data
+
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
         if isinstance(event, RawData):
             try:
-                rest = self._send_at_once(event.data)
+                rest = self.send_at_once(event.data)
                 if rest:
-                    await self._send_in_turn(rest)
+                    await self.send_in_turn(rest)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 # Whatever else it has asked for, nobody waits for the answers.
                 self.scope.cancel()
@@ -175,7 +199,7 @@ class Connection:
         elif isinstance(event, Updated):
             self._note_idle(event.idle)
 
-    def _send_at_once(self, data: bytes) -> bytes:
+    def send_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest.
 
         Between the head of a reply and its body nobody else runs: a reply that has begun is not cut in favour of a newcomer.
@@ -191,7 +215,7 @@ class Connection:
             raise trio.BrokenResourceError from error
         return data[sent:]
 
-    async def _send_in_turn(self, data: bytes) -> None:
+    async def send_in_turn(self, data: bytes) -> None:
         """Send a piece after those of others."""
         try:
             self._sending.acquire_nowait()

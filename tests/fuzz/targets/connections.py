@@ -14,6 +14,8 @@ from rpc.service.transport.connection import Complaints, Connection
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.rights import Access
+from rpc.service.transport.sockets.lane import SocketLane
+from rpc.service.transport.sockets.talk import Talk
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
 from tests.helpers.logs import capture_logs
@@ -107,6 +109,7 @@ def connection(prefix: bytes) -> Run:
         guests = Guests(bounds)
         handle = wrap_app(Gateway(service, {}, guests, Access()), config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
         intake = Intake()
+        socket_lane = SocketLane(Talk(service, guests, None, intake.enter), Access(), guests, intake, config)
         served = Connection(unused.dup(), CLIENT, config, guests, intake)
         served._stream.socket.close()
         # The first bytes have been read in the lobby.
@@ -117,7 +120,7 @@ def connection(prefix: bytes) -> Run:
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(intake.run)
-                await served.run(guest, pieces[0], handle, WorkerContext(None), Complaints(), is_http2=True)
+                await served.run(guest, pieces[0], handle, socket_lane, WorkerContext(None), Complaints(), is_http2=True)
                 nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:
