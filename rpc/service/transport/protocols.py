@@ -142,10 +142,10 @@ class _Requests:
             raise h11.RemoteProtocolError("this version of HTTP is not served", error_status_hint=505)
         if request.method == b"CONNECT":
             raise h11.RemoteProtocolError("the node is no proxy", error_status_hint=501)
-        upgrade = next((value for name, value in request.headers if name == _UPGRADE), None)
-        if upgrade is None:
+        upgrades = {value.strip().lower() for name, value in request.headers if name == _UPGRADE}
+        if not upgrades:
             return request
-        if upgrade.strip().lower() != b"websocket":
+        if upgrades != {b"websocket"}:
             return _without(request, frozenset({_UPGRADE}))
         for name, value in request.headers:
             if name in _WEBSOCKET_ASCII and not value.isascii():
