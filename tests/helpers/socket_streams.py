@@ -70,7 +70,7 @@ def _broken(random: random.Random) -> bytes:
         lambda: masked_frame(random, text, LAST | random.choice((0, 3, 7, 11, 15))),
         lambda: masked_frame(random, text[:125], PING),
         lambda: masked_frame(random, b"x" * 126, LAST | PING),
-        lambda: masked_frame(random, b"x" * random.choice((1000, 1001, 3000)), LAST | random.choice((TEXT, BYTES))),
+        lambda: masked_frame(random, b"x" * random.choice((1000, 1001, 3000)), LAST | random.choice((TEXT, TEXT, BYTES))),
         lambda: masked_frame(random, "ü".encode() * random.choice((999, 1000, 1001)), LAST | TEXT),
         lambda: b"\x81\xff" + (1 << 63).to_bytes(8, "big") + b"mask",
     ))()  # fmt: skip
@@ -78,7 +78,7 @@ def _broken(random: random.Random) -> bytes:
 
 def frames(random: random.Random) -> bytes:
     """Return a stream of frames."""
-    kinds = random.choices((_usual, _fragments, _closing, _broken), (12, 6, 1, 1), k=random.randrange(1, 9))
+    kinds = random.choices((_usual, _fragments, _closing, _broken), (12, 6, 1, 2), k=random.randrange(1, 9))
     stream = b"".join(kind(random) for kind in kinds)
     return mutated(random, stream) if random.random() < 0.3 else stream
 

@@ -36,7 +36,7 @@ from rpc.service.transport.tasks import Tasks, bugs_logged
 from tests.helpers.socket_streams import frames, handshake, pieces
 
 SIZE_MAX = 1000
-COUNT = 600  # in a run of all tests
+COUNT = 1200  # in a run of all tests
 CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
 # What has happened, in its order: texts, other messages, frames that were sent, and the end; and what waited after each piece.
@@ -193,7 +193,7 @@ def test_frames_come_to_the_same() -> None:
 
 
 async def test_handshakes_come_to_the_same(autojump_clock: trio.testing.MockClock) -> None:
-    for seed in range(COUNT // 2):
+    for seed in range(COUNT // 6):
         await compare_handshakes(seed)
 
 
