@@ -141,6 +141,7 @@ ONE_SHOT: dict[str, bytes] = {
     "WebSocket broken extension": upgrade("Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=x; =;;,"),
     "WebSocket non-ASCII key": upgrade().replace(b"Sec-WebSocket-Key: ", b"Sec-WebSocket-Key: \xff"),
     "WebSocket without a version": upgrade().replace(b"Sec-WebSocket-Version: 13\r\n", b""),
+    "WebSocket or HTTP/2": upgrade("Upgrade: h2c"),
     "WebSocket over HTTP/1.0": upgrade().replace(b"HTTP/1.1", b"HTTP/1.0"),
     "WebSocket upgraded twice": upgrade() + upgrade(),
     "WebSocket with a body": upgrade("Content-Length: 5") + b"hello",

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from rpc.push.session import TOO_SLOW
-from rpc.service.transport.asgi import TRY_AGAIN_LATER
+from rpc.service.transport.sockets.talk import TRY_AGAIN_LATER
 from tests.conftest import ROOT
 from tests.helpers.push import lines, websocket
 from tests.whole.test_command import Running, coind, node

@@ -7,7 +7,6 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -16,7 +15,6 @@ from hypercorn.config import Config
 from msgspec import Struct
 
 from rpc.push.hub import Hub
-from rpc.push.session import Session
 from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
@@ -25,6 +23,8 @@ from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
+from rpc.service.transport.sockets.lane import SocketLane
+from rpc.service.transport.sockets.talk import NOTICES, Talk, Turn
 from rpc.service.transport.streaming import PATH, show_stream
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
@@ -33,7 +33,6 @@ BODY_SECONDS_MAX = 120
 BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
-WAITING_PER_SOCKET_MAX = 64
 # Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
 BACKLOG_MAX = 16_384
 # What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
@@ -49,13 +48,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Waits until output or input of an address may be worked on.
-Turn = Callable[[str], Awaitable[None]]
-
 PAGE_VERBS = ("GET", "HEAD")
-NOTICES = " notices"  # what stands after an address whose notices have their turn
-TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
-NO_TEXT = "error: string payload expected"
 _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
@@ -103,8 +96,10 @@ async def serve(
     """
     guests = guests or Guests(bounds or bounds_for())
     intake = Intake(pages)
-    gateway = Gateway(service, pages, guests, access or Access(host), push, intake.enter)
+    access = access or Access(host)
+    gateway = Gateway(service, pages, guests, access, push, intake.enter)
     config = server_config(host, port)
+    socket_lane = SocketLane(Talk(service, guests, push, intake.enter), access, guests, intake, config)
 
     async def end() -> None:
         await shutdown()
@@ -112,7 +107,7 @@ async def serve(
             push.close()
 
     lanes = (CallLane(gateway, intake),) if has_lanes else ()
-    start = partial(listen, gateway, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
+    start = partial(listen, gateway, socket_lane, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
@@ -162,8 +157,6 @@ class Gateway:
         try:
             if scope["type"] == "http":
                 await self._http(scope, receive, send)
-            elif scope["type"] == "websocket":
-                await self._websocket(scope, receive, send)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone
 
@@ -292,89 +285,6 @@ class Gateway:
 
         app = self._page_app or await self.load_pages()
         await _in_time(scope["state"]["guest"], 0, partial(app, scope, _nothing_to_read(), send_with_headers))
-
-    # -------------------------------------------------------------- WebSocket
-
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        guest: Guest = scope["state"]["guest"]
-        await receive()
-        if self.access.cors(scope) is None:
-            await send({"type": "websocket.close"})  # before it was accepted: status 403
-            return
-        if not self.guests.take(guest, Kind.SOCKETS):
-            await send({"type": "websocket.close", "code": 1013})
-            return
-        await send({"type": "websocket.accept"})
-        session = None if self.push is None else self._session(self.push, guest)
-        try:
-            async with trio.open_nursery() as nursery:
-                if session is not None:
-                    session.on_first = partial(nursery.start_soon, self._notify, guest, session, send, nursery.cancel_scope)
-                await self._talk(guest, self.access.why_not_local(scope), receive, send, nursery, session)
-                nursery.cancel_scope.cancel()
-        finally:
-            if session is not None:
-                session.close()
-            self.guests.give_back(guest, Kind.SOCKETS)
-
-    def _session(self, push: Hub, guest: Guest) -> Session:
-        kind = Kind.SUBSCRIPTIONS
-        return push.session(partial(self.guests.take, guest, kind), partial(self.guests.give_back, guest, kind))
-
-    async def _notify(self, guest: Guest, session: Session, send: Send, scope: trio.CancelScope) -> None:
-        """Send the notices of a WebSocket. A reader that is let go gets the reason, and is cut off if it doesn't take that in time."""
-        with session.patience:
-            while (notice := await session.next()) is not None:
-                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
-                await self._turn(guest.address + NOTICES)
-                await _send_text(send, notice.decode())
-                self.guests.heard(guest)
-            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": session.reason})
-        if session.patience.cancelled_caught:
-            guest.cut()
-        scope.cancel()
-
-    async def _talk(
-        self, guest: Guest, why_not_local: str, receive: Receive, send: Send, nursery: trio.Nursery, session: Session | None
-    ) -> None:
-        """Answer frames until the client leaves: in their order, except that nothing waits for a broadcast."""
-        places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
-
-        async def answer_later(reply: Awaitable[bytes]) -> None:
-            try:
-                await self._answer_frame(guest, send, await reply)
-            finally:
-                guest.working -= 1
-                places.release()
-
-        while (event := await receive())["type"] == "websocket.receive":
-            text = event.get("text")
-            if text is None:
-                await _send_text(send, NO_TEXT)
-                continue
-            await places.acquire()
-            self.guests.heard(guest)
-            guest.working += 1
-            body = text.encode("utf-8", "surrogatepass")
-            with nullcontext() if session is None else session.paused():
-                reply = await self.service.answer_in_turn(body, not why_not_local, why_not_local, session)
-                if isinstance(reply, bytes):
-                    guest.working -= 1
-                    places.release()
-                    await self._answer_frame(guest, send, reply)
-                else:
-                    nursery.start_soon(answer_later, reply)
-
-    async def _answer_frame(self, guest: Guest, send: Send, reply: bytes) -> None:
-        """Send the answer to a frame; a client that leaves too many of them lying is cut off."""
-        held = Held(self.guests, guest)
-        try:
-            held.add(len(reply))
-            await _send_text(send, reply.decode())
-        except Overloaded:
-            guest.cut()
-        finally:
-            held.give_back()
 
 
 class Held:
@@ -523,8 +433,3 @@ def _nothing_to_read() -> Receive:
         return await trio.sleep_forever()
 
     return receive
-
-
-async def _send_text(send: Send, text: str) -> None:
-    """Send one text frame."""
-    await send({"type": "websocket.send", "text": text})

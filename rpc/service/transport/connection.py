@@ -16,9 +16,11 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 
 from rpc.log import Log
-from rpc.service.transport.guests import Guest, Guests, Kind, address_of
+from rpc.service.transport.guests import Guest, Guests, address_of
 from rpc.service.transport.intake import Intake
-from rpc.service.transport.protocols import Ended, Protocol
+from rpc.service.transport.protocols import Protocol
+from rpc.service.transport.sockets.handshake import Asked
+from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.tasks import Limit, Tasks, bugs_logged
 
 RECEIVE_SIZE = 1 << 16
@@ -103,14 +105,22 @@ class Connection:
             self.scope.cancel()
 
     async def run(
-        self, guest: Guest, data: bytes, app: AppWrapper, context: WorkerContext, complaints: Complaints, *, is_http2: bool
+        self,
+        guest: Guest,
+        data: bytes,
+        app: AppWrapper,
+        socket_lane: SocketLane,
+        context: WorkerContext,
+        complaints: Complaints,
+        *,
+        is_http2: bool,
     ) -> None:
         """Serve it to its end, from its first bytes on, which the intake has let in."""
         try:
             with self.scope:
                 self.note_idle(True)
                 protocol = Protocol(app, self._config, context, partial(self._intake.enter, guest.address), is_http2=is_http2)
-                await self._serve(guest, protocol, data, complaints.bugs)
+                await self._serve(guest, protocol, socket_lane, data, complaints.bugs)
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         except* Exception as errors:
@@ -119,43 +129,44 @@ class Connection:
             self._guests.leave(guest)
             self._stream.socket.close()
 
-    async def _serve(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
-        """Serve it in its lanes as far as they go, and from there on by its protocol."""
+    async def _serve(self, guest: Guest, protocol: Protocol, socket_lane: SocketLane, data: bytes, bugs: Limit) -> None:
+        """Serve it in its lanes as far as they go, and from there on by its protocol, or as a WebSocket when the client asks for one."""
         self.server = self._stream.socket.getsockname()[:2]
         rest: bytes | None = data
         for lane in self._lanes:
             if rest is not None:
                 rest = await lane(self, guest, rest, bugs)
         if rest is not None:
-            await self._speak(guest, protocol, rest, bugs)
+            asked = await self._speak(guest, protocol, rest, bugs)
+            if asked is not None:
+                self._is_gone = False
+                self.note_idle(False)
+                await socket_lane.serve(asked, self, guest, bugs)
         await self._close()
 
-    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> None:
+    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> Asked | None:
+        """Serve it by its protocol to its end, or until it goes on as a WebSocket."""
         self._protocol = protocol
         state = ConnectionState(LifespanState({"guest": guest}))
         async with trio.open_nursery() as nursery:
             protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, self.server, self.send)
             try:
                 await self._receive(guest, data)
+            except Asked as asked:
+                return asked
             finally:
                 # Tasks of hypercorn can wait for what will never come.
                 self._is_gone = True
                 self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
             await protocol.handle(Closed())
+        return None
 
     async def _receive(self, guest: Guest, data: bytes) -> None:
         """Handle what has arrived, and what arrives until nothing more comes."""
-        waiting = 0
         while True:
             await self._protocol.handle(RawData(data))
             if not data:
                 return
-            held = self._protocol.waiting_size
-            if held > waiting and not self._guests.take(guest, Kind.BYTES, held - waiting):
-                raise Ended("no room for a message")
-            if held < waiting:
-                self._guests.give_back(guest, Kind.BYTES, waiting - held)
-            waiting = held
             try:
                 data = await self.receive()
             except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -210,7 +221,7 @@ class Connection:
         for piece in pieces:
             rest = self.write_at_once(piece)
             if rest:
-                await self._send_in_turn(rest)
+                await self.send_in_turn(rest)
 
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
@@ -243,7 +254,7 @@ class Connection:
             raise trio.BrokenResourceError from error
         return data[sent:]
 
-    async def _send_in_turn(self, data: bytes) -> None:
+    async def send_in_turn(self, data: bytes) -> None:
         """Send a piece after those of others."""
         try:
             self._sending.acquire_nowait()

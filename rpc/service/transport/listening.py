@@ -15,6 +15,7 @@ from rpc.service.transport.connection import Complaints, Connection, Lane
 from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lobby import Lobby, Newcomer
+from rpc.service.transport.sockets.lane import SocketLane
 
 # How many connections are accepted before everything else has its turn: some 10 ms of work.
 ACCEPTED_AT_ONCE_MAX = 256
@@ -34,6 +35,7 @@ _KEEP_ALIVE = (
 
 async def listen(
     app: ASGIFramework,
+    socket_lane: SocketLane,
     config: Config,
     guests: Guests,
     intake: Intake,
@@ -43,7 +45,7 @@ async def listen(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve lanes, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have
+    """Serve lanes, WebSockets, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have
     `config.graceful_timeout` seconds.
 
     Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
@@ -58,7 +60,7 @@ async def listen(
 
     async def serve(connection: Connection, guest: Guest, data: bytes) -> None:
         try:
-            await connection.run(guest, data, handle, context, complaints, is_http2=is_http2)
+            await connection.run(guest, data, handle, socket_lane, context, complaints, is_http2=is_http2)
         finally:
             connections.discard(connection)
 

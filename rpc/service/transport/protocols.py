@@ -1,8 +1,9 @@
 """The protocols as hypercorn speaks them, with every request looked at before hypercorn sees it: what its handlers would stumble
 over is refused here. It knows neither connections nor what requests ask for.
 
-WebSockets are taken without extensions: a compressed message can be a thousand times as large as its bytes. Upgrades to HTTP/2 are never
-taken (RFC 9113 §3.1 has dropped them), so such a request is answered in HTTP/1.1. WebSockets over HTTP/2 are not served.
+A request for a WebSocket is not for hypercorn: it is raised as `Asked`. WebSockets are taken without extensions: a compressed message can
+be a thousand times as large as its bytes. Upgrades to HTTP/2 are never taken (RFC 9113 §3.1 has dropped them), so such a request is
+answered in HTTP/1.1. WebSockets over HTTP/2 are not served.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,15 +20,16 @@ from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
 from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
+from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 
+from rpc.service.transport.sockets.handshake import Asked, asks, is_valid
+
 # A stream is cheap to open and to reset; what the node does for each is not. So many more may be reset than are not.
 RESETS_MAX = 50
-# What is handled at once, in bytes. Frames of HTTP/2 can be requests.
-FRAMES_SIZE, FRAMES_SIZE_HTTP2 = 1 << 13, 1 << 9
-HANDSHAKE_TURNS_MAX = 1000
+# What is handled at once of HTTP/2, in bytes. Frames can be requests.
+FRAMES_SIZE = 1 << 9
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
 
@@ -67,51 +69,26 @@ class Protocol:
         self._spoken = H11Protocol(*self._given)
         self._spoken.connection = _Requests(self._config.h11_max_incomplete_size, self._is_http2)  # type: ignore[assignment]
 
-    @property
-    def waiting_size(self) -> int:
-        """The bytes of a WebSocket's message that has not arrived as a whole."""
-        stream = self._spoken.stream if isinstance(self._spoken, H11Protocol) else None
-        return stream.buffer.length if isinstance(stream, WSStream) else 0
-
     async def handle(self, event: Event) -> None:
-        """Handle what has arrived. Raises Ended when the client has broken the rules in a way that hypercorn doesn't end."""
-        if isinstance(event, RawData) and self._has_frames:
-            await self._handle_frames(event.data)
+        """Handle what has arrived. Raises Ended when the client has broken the rules in a way that hypercorn doesn't end, and Asked when
+        the connection goes on as a WebSocket.
+        """
+        if isinstance(event, RawData) and isinstance(self._spoken, H2Protocol):
+            await self._handle_frames(self._spoken, event.data)
             return
         try:
             await self._spoken.handle(event)
         except H2ProtocolAssumedError as assumed:
             await self._go_on_in_http2(assumed.data)
-        if self._has_frames and isinstance(event, RawData):
-            await self._after_frames()
 
-    @property
-    def _has_frames(self) -> bool:
-        return isinstance(self._spoken, H2Protocol) or isinstance(self._spoken.stream, WSStream)
-
-    async def _handle_frames(self, data: bytes) -> None:
+    async def _handle_frames(self, spoken: H2Protocol, data: bytes) -> None:
         """Handle frames in pieces, since they can be tiny: what one piece makes the node do must not hold up others."""
-        size = FRAMES_SIZE_HTTP2 if isinstance(self._spoken, H2Protocol) else FRAMES_SIZE
-        for start in range(0, len(data) or 1, size):
+        for start in range(0, len(data) or 1, FRAMES_SIZE):
             if start:
                 await trio.lowlevel.checkpoint()
                 await self._turn()
-            if self._is_refused:
-                break
-            await self._spoken.handle(RawData(data[start : start + size]))
-            await self._after_frames()
-
-    @property
-    def _is_refused(self) -> bool:
-        """Whether a WebSocket was refused by an answer that may still be on its way: a second one must not come in between."""
-        stream = self._spoken.stream if isinstance(self._spoken, H11Protocol) else None
-        return isinstance(stream, WSStream) and stream.state is ASGIWebsocketState.HTTPCLOSED
-
-    async def _after_frames(self) -> None:
-        if isinstance(self._spoken, H2Protocol):
-            await _forget_streams(self._spoken)
-        elif isinstance(self._spoken.stream, WSStream):
-            await _settle(self._spoken.stream)
+            await spoken.handle(RawData(data[start : start + FRAMES_SIZE]))
+            await _forget_streams(spoken)
 
     async def _go_on_in_http2(self, data: bytes) -> None:
         """Speak HTTP/2 from the client's preface on."""
@@ -124,7 +101,7 @@ class Protocol:
         spoken.connection = _Frames(spoken.connection)  # type: ignore[assignment]
         self._spoken = spoken
         await spoken.initiate()
-        await self._handle_frames(data)
+        await self._handle_frames(spoken, data)
 
 
 class _Requests:
@@ -165,34 +142,28 @@ class _Requests:
             raise h11.RemoteProtocolError("this version of HTTP is not served", error_status_hint=505)
         if request.method == b"CONNECT":
             raise h11.RemoteProtocolError("the node is no proxy", error_status_hint=501)
-        upgrade = next((value for name, value in request.headers if name == _UPGRADE), None)
-        if upgrade is None:
+        upgrades = {value.strip().lower() for name, value in request.headers if name == _UPGRADE}
+        if not upgrades:
             return request
-        if upgrade.strip().lower() != b"websocket":
+        if upgrades != {b"websocket"}:
             return _without(request, frozenset({_UPGRADE}))
         for name, value in request.headers:
             if name in _WEBSOCKET_ASCII and not value.isascii():
                 raise h11.RemoteProtocolError(f"{name.decode()} is not ASCII", error_status_hint=400)
         if any(name in _BODY for name, _ in request.headers) or self._connection.trailing_data[0]:
             raise h11.RemoteProtocolError("a WebSocket's first frame came before the answer", error_status_hint=400)
-        return _without(request, _DROPPED)
+        request = _without(request, _DROPPED)
+        if not asks(request):
+            return request
+        if not is_valid(request):
+            raise h11.RemoteProtocolError("the handshake of a WebSocket is broken", error_status_hint=400)
+        raise Asked(request, self._connection)
 
 
 def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
     """Return a request without some headers."""
     kept = [(name, value) for name, value in request.headers if name not in dropped]
     return h11.Request(method=request.method, target=request.target, headers=kept, http_version=request.http_version)
-
-
-async def _settle(stream: WSStream) -> None:
-    """Wait until the handshake of a WebSocket is over: a frame that hypercorn sees earlier leaves a task that never ends."""
-    for _ in range(HANDSHAKE_TURNS_MAX):
-        if stream.closed or stream.state is not ASGIWebsocketState.HANDSHAKE:
-            break
-        await trio.lowlevel.checkpoint()
-    if stream.closed or stream.buffer.length > stream.buffer.max_length:
-        # Hypercorn goes on to read, and to keep what it reads.
-        raise Ended("the WebSocket was refused, or a message was too large")
 
 
 # ------------------------------------------------------------------ HTTP/2

@@ -14,7 +14,7 @@ from hypercorn.typing import AppWrapper
 from rpc.log import Log
 from rpc.service.transport.intake import Intake
 
-# Pieces of a body that have arrived and that the request has not taken yet; a WebSocket's message is handed over one at a time.
+# Pieces of a body that have arrived and that the request has not taken yet.
 EVENTS_MAX = 10
 # Bugs of ours are logged with their traceback, up to so many a minute: whoever has found one can repeat it.
 BUGS_LOGGED_MAX = 10
@@ -52,10 +52,9 @@ class Limit:
 
 
 class Inbox:
-    """The events for one request. Those of a body wait in a short queue; one of a WebSocket counts as handed over when it was taken."""
+    """The events for one request. Those of a body wait in a short queue."""
 
-    def __init__(self, is_websocket: bool) -> None:
-        self._room = 0 if is_websocket else EVENTS_MAX
+    def __init__(self) -> None:
         self._events: deque[AppEvent] = deque()
         self._readers = trio.lowlevel.ParkingLot()
         self._writers = trio.lowlevel.ParkingLot()
@@ -68,7 +67,7 @@ class Inbox:
         self._events.append(event)
         self._readers.unpark()
         if not event["type"].endswith(".disconnect"):
-            while len(self._events) > self._room and not self._is_closed:
+            while len(self._events) > EVENTS_MAX and not self._is_closed:
                 await self._writers.park()
 
     async def receive(self) -> AppEvent:
@@ -99,7 +98,7 @@ class Tasks:
         self, app: AppWrapper, config: Config, scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
         """Start a task for a request; returns what takes its events."""
-        inbox = Inbox(scope["type"] == "websocket")
+        inbox = Inbox()
         self._nursery.start_soon(self._run, app, scope, inbox, send)
         return inbox.put
 

@@ -15,6 +15,8 @@ from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.rights import Access
+from rpc.service.transport.sockets.lane import SocketLane
+from rpc.service.transport.sockets.talk import Talk
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
 from tests.helpers.lines import Line
@@ -58,6 +60,7 @@ def connection(prefix: bytes) -> Run:
         intake = Intake()
         gateway = Gateway(service, {}, guests, Access())
         handle = wrap_app(gateway, config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
+        socket_lane = SocketLane(Talk(service, guests, None, intake.enter), Access(), guests, intake, config)
         served = Connection(unused.dup(), CLIENT, config, guests, intake, [CallLane(gateway, intake)])
         # The first bytes have been read in the lobby.
         Line(pieces[1:], SERVER).plug(served)
@@ -66,7 +69,7 @@ def connection(prefix: bytes) -> Run:
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(intake.run)
-                await served.run(guest, pieces[0], handle, WorkerContext(None), Complaints(), is_http2=True)
+                await served.run(guest, pieces[0], handle, socket_lane, WorkerContext(None), Complaints(), is_http2=True)
                 nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:

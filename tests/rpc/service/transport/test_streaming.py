@@ -14,8 +14,8 @@ from rpc.push import session as session_module
 from rpc.push.hub import STOPPING
 from rpc.push.session import TOO_SLOW
 from rpc.service.transport import connection, streaming
-from rpc.service.transport.asgi import TRY_AGAIN_LATER
 from rpc.service.transport.guests import Bounds
+from rpc.service.transport.sockets.talk import TRY_AGAIN_LATER
 from rpc.service.transport.streaming import BadQuery, read_query
 from state.protocol.values.integers import UINT32_MAX
 from tests.helpers.attackers import h2_request, h2_start

@@ -18,6 +18,8 @@ from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.rights import Access
+from rpc.service.transport.sockets.lane import SocketLane
+from rpc.service.transport.sockets.talk import Talk
 from tests.helpers.fakes import fake_wire
 from tests.helpers.lines import Line
 
@@ -44,6 +46,8 @@ class Twins:
         self._gateway = Gateway(_service(), {"/health": lambda: PageReply(b"{}")}, self._guests, access)
         self._app = wrap_app(self._gateway, self._config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
         self._lane = CallLane(self._gateway, self._intake)
+        talk = Talk(self._gateway.service, self._guests, None, self._intake.enter)
+        self._sockets = SocketLane(talk, access, self._guests, self._intake, self._config)
         self._complaints = Complaints()
         self._unused = socket.socket()
 
@@ -63,7 +67,7 @@ class Twins:
             async with trio.open_nursery() as nursery:
 
                 async def serve() -> None:
-                    await connection.run(guest, pieces[0], self._app, WorkerContext(None), self._complaints, is_http2=False)
+                    await connection.run(guest, pieces[0], self._app, self._sockets, WorkerContext(None), self._complaints, is_http2=False)
 
                 nursery.start_soon(serve)
                 await trio.testing.wait_all_tasks_blocked()

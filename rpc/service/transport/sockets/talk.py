@@ -1,0 +1,109 @@
+"""What is said over a WebSocket: requests and their answers, and notices in between. It knows neither frames nor connections."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Protocol
+
+import trio
+
+from rpc.push.hub import Hub
+from rpc.push.session import Session
+from rpc.service.envelope import Service
+from rpc.service.transport.guests import Guest, Guests, Kind
+
+# Requests of one WebSocket that wait for something.
+WAITING_PER_SOCKET_MAX = 64
+TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
+NO_TEXT = b"error: string payload expected"
+NOTICES = " notices"  # what stands after an address whose notices have their turn
+
+# Waits until output or input of an address may be worked on.
+Turn = Callable[[str], Awaitable[None]]
+
+
+class Line(Protocol):
+    """An open WebSocket. Texts are in UTF-8."""
+
+    async def receive(self) -> bytes | None:
+        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes."""
+
+    async def answer(self, text: bytes) -> None:
+        """Send an answer; a client that leaves too many of them lying is cut off."""
+
+    async def send(self, text: bytes) -> None:
+        """Send a text; a client that doesn't take it in time is cut off."""
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say that this is the end."""
+
+
+class Talk:
+    """Talks over WebSockets; `push` has the notices, if there are any."""
+
+    def __init__(self, service: Service, guests: Guests, push: Hub | None, turn: Turn) -> None:
+        self._service, self._guests, self._push, self._turn = service, guests, push, turn
+
+    async def run(self, guest: Guest, why_not_local: str, line: Line) -> None:
+        """Talk over one WebSocket until the client leaves, or is let go."""
+        session = None if self._push is None else self._session(self._push, guest)
+        try:
+            async with trio.open_nursery() as nursery:
+                if session is not None:
+                    session.on_first = partial(nursery.start_soon, self._notify, guest, session, line, nursery.cancel_scope)
+                await self._answer(guest, why_not_local, line, nursery, session)
+                nursery.cancel_scope.cancel()
+        finally:
+            if session is not None:
+                session.close()
+
+    def _session(self, push: Hub, guest: Guest) -> Session:
+        kind = Kind.SUBSCRIPTIONS
+        return push.session(partial(self._guests.take, guest, kind), partial(self._guests.give_back, guest, kind))
+
+    async def _notify(self, guest: Guest, session: Session, line: Line, scope: trio.CancelScope) -> None:
+        """Send the notices of a WebSocket. A reader that is let go gets the reason, and is cut off if it doesn't take that in time."""
+        with session.patience:
+            while (notice := await session.next()) is not None:
+                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
+                await self._turn(guest.address + NOTICES)
+                await line.send(notice)
+                self._guests.heard(guest)
+            await line.close(TRY_AGAIN_LATER, session.reason)
+        if session.patience.cancelled_caught:
+            guest.cut()
+        scope.cancel()
+
+    async def _answer(self, guest: Guest, why_not_local: str, line: Line, nursery: trio.Nursery, session: Session | None) -> None:
+        """Answer requests until the client leaves: in their order, except that nothing waits for a broadcast."""
+        places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
+        is_local = not why_not_local
+
+        async def answer_later(reply: Awaitable[bytes]) -> None:
+            try:
+                await line.answer(await reply)
+            finally:
+                guest.working -= 1
+                places.release()
+
+        while True:
+            try:
+                body = await line.receive()
+            except trio.EndOfChannel:
+                return
+            if body is None:
+                await line.send(NO_TEXT)
+                continue
+            if not places.value:
+                await places.acquire()
+                places.release()
+            self._guests.heard(guest)
+            guest.working += 1
+            with nullcontext() if session is None else session.paused():
+                reply = await self._service.answer_in_turn(body, is_local, why_not_local, session)
+                if isinstance(reply, bytes):
+                    guest.working -= 1
+                    await line.answer(reply)
+                else:
+                    places.acquire_nowait()
+                    nursery.start_soon(answer_later, reply)
