@@ -7,6 +7,7 @@ It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from node.clock import ChainClock, Patience
 from node.failures import FileError
+from node.recovering.ahead import Ahead
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
@@ -77,6 +79,7 @@ class Processor:
         patience: Patience | None = None,
         sync: SyncPolicy = BEFORE_ANSWERS,
         in_thread: InThread = in_thread,
+        workers: int = 0,
     ) -> None:
         self.chain = chain
         self.broken = trio.Event()
@@ -91,6 +94,7 @@ class Processor:
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
+        self._workers = workers
         chain.on_moved.append(self._moved)
 
     @property
@@ -175,14 +179,16 @@ class Processor:
         in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
         try:
             blocks = await in_thread(BlockFile, Path(path), self.chain.state.wire, first)
+            ahead = Ahead(islice(blocks, count), self.chain.state.wire, self._workers, skip)
             try:
-                following = iter(blocks)
+                following = iter(ahead)
                 block = await in_thread(next, following, None)
                 while block is not None:
-                    await self._in_turn(partial(self._own, partial(self.chain.push_block, block, skip)))
+                    await self._in_turn(partial(self._own, partial(ahead.push, self.chain, block, skip)))
                     pushed += 1
-                    block = next(following, None) if pushed < count else None
+                    block = next(following, None)
             finally:
+                ahead.close()
                 blocks.close()
         except FileError as error:
             if not pushed:

@@ -42,12 +42,15 @@ class _Group(Struct, eq=False):
 class Ahead:
     """Iterates blocks, some of them read ahead; what reading them raises is raised after the last one that was read.
 
-    `workers` processes are started when there is enough for them to do. The blocks are pushed by `push`, which doesn't believe a
-    refusal that may be due to a wrong key.
+    `workers` processes are started when there is enough for them to do, and end with `close`; none are where the flags of `skip` leave
+    signatures unchecked. The blocks are pushed by `push`, which doesn't believe a refusal that may be due to a wrong key.
     """
 
-    def __init__(self, blocks: Iterable[SignedBlock], wire: Wire, workers: int, new_pool: Callable[[int], Pool] = Pool) -> None:
+    def __init__(
+        self, blocks: Iterable[SignedBlock], wire: Wire, workers: int, skip: int = Skip.NOTHING, new_pool: Callable[[int], Pool] = Pool
+    ) -> None:
         self._blocks, self._wire = iter(blocks), wire
+        self._workers = 0 if skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK) else workers
         self._pool: Pool | None = None
         self._new_pool = partial(new_pool, workers)
         self._records = 0
@@ -55,14 +58,15 @@ class Ahead:
         self._error: Exception | None = None
         self._is_at_end = False
 
-    def __enter__(self) -> "Ahead":
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """End the processes."""
         if self._pool is not None:
             self._pool.close()
 
     def __iter__(self) -> Iterator[SignedBlock]:
+        if not self._workers:
+            yield from self._blocks
+            return
         self._read_on()
         while self._groups:
             group = self._groups[0]
@@ -137,8 +141,3 @@ class Ahead:
             parts.append(records)
             count += len(records) // RECORD_SIZE
         return group, b"".join(parts)
-
-
-def has_signatures_to_check(skip: int) -> bool:
-    """Return whether keys are needed at all when blocks are pushed with these flags."""
-    return not skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK)

@@ -16,6 +16,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -148,10 +149,8 @@ class _Worker:
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         for pipe in (self._in, self._out):
             os.set_blocking(pipe, False)
-            try:
+            with suppress(AttributeError, OSError):  # not on this system, or not so much: it goes in smaller pieces
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-            except (AttributeError, OSError):  # not on this system, or not so much: it goes in smaller pieces
-                pass
 
     def take(self, batch: Batch) -> None:
         """Take a batch; it is written by the next exchanges."""

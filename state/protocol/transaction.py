@@ -288,8 +288,12 @@ class Wire:
         The rule is asked each time: it changes with a hardfork, and keys that were recovered ahead were recovered without it.
         """
         keys = trx.signers
-        if keys is not None and all([is_canonical(signature, canonical) for signature in trx.signatures]):
-            return keys
+        if keys is not None:
+            for signature in trx.signatures:
+                if not is_canonical(signature, canonical):
+                    break
+            else:
+                return keys
         digest = self.signature_digest(trx)
         keys = trx.signers = tuple([recover(signature, digest, canonical) for signature in trx.signatures])
         return keys
