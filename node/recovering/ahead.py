@@ -47,12 +47,17 @@ class Ahead:
     """
 
     def __init__(
-        self, blocks: Iterable[SignedBlock], wire: Wire, workers: int, skip: int = Skip.NOTHING, new_pool: Callable[[int], Pool] = Pool
+        self,
+        blocks: Iterable[SignedBlock],
+        wire: Wire,
+        workers: int,
+        skip: int = Skip.NOTHING,
+        new_pool: Callable[[int], Pool] | None = None,
     ) -> None:
         self._blocks, self._wire = iter(blocks), wire
         self._workers = 0 if skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK) else workers
         self._pool: Pool | None = None
-        self._new_pool = partial(new_pool, workers)
+        self._new_pool = partial(new_pool or Pool, workers)
         self._records = 0
         self._groups: deque[_Group] = deque()
         self._error: Exception | None = None

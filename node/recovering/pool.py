@@ -69,11 +69,6 @@ class Pool:
             _log.warning("no process for recovering keys could be started", error=error.strerror or str(error))
 
     @property
-    def is_alive(self) -> bool:
-        """Whether any process is left."""
-        return bool(self._workers)
-
-    @property
     def is_warm(self) -> bool:
         """Whether a process has answered yet: a new one takes a while to start."""
         return any(worker.is_warm for worker in self._workers)

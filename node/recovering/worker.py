@@ -12,7 +12,6 @@ from state.protocol.keys.records import recover_records
 
 HEAD = Layout("<II")
 """In front of each batch and of each answer: its number, and how many bytes follow."""
-BATCH_SIZE_MAX = 1 << 30
 
 
 def main() -> None:
