@@ -23,7 +23,7 @@ from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.records import RECORD_SIZE
-from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.keys.signatures import Canonical, recover, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, frame
 from tests.helpers.nodes import SECRET, case_log, dev_chain, json_lines, make_block, transfer
 from tests.node.recovering.test_pool import PATIENCE, records
@@ -60,15 +60,12 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def plain_recoveries(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The signatures whose keys this process recovers for blocks and transactions."""
     found: list[bytes] = []
-    from state.protocol import transaction
-
-    recover = transaction.recover
 
     def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
         found.append(signature)
         return recover(signature, digest, canonical)
 
-    monkeypatch.setattr(transaction, "recover", counted)
+    monkeypatch.setattr("state.protocol.transaction.recover", counted)
     return found
 
 
