@@ -46,9 +46,9 @@ def bodies(site: Site, count: int, memo: bool, serial: int) -> list[bytes]:
     reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
     made = []
     for number in range(serial, serial + count):
-        # Without a memo the amount makes the difference.
-        transfer = Transfer("alice", "bob", Asset(1 if memo else number + 1, COIN), f"invoice {number}" if memo else "")
-        trx = wire.seal(SignedTransaction(*reference, state.head_time + 1800, (transfer,)))
+        # Without a memo the amount and the expiration make the difference.
+        transfer = Transfer("alice", "bob", Asset(1 + number % 100, COIN), f"invoice {number}" if memo else "")
+        trx = wire.seal(SignedTransaction(*reference, state.head_time + 1800 + number // 100, (transfer,)))
         trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
         made.append(request(wire, trx))
     return made
@@ -64,7 +64,7 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
     """Send one body after another, each when the one before is answered."""
     while waiting:
         reply = await answer(waiting.pop())
-        assert reply == expected, reply
+        assert reply == expected, reply[:500]
         # A connection waits for its next request.
         await trio.lowlevel.checkpoint()
 

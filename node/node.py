@@ -355,6 +355,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         sync=settings.sync,
         in_thread=timed,
         workers=settings.workers,
+        stopwatch=settings.stopwatch,
     )
     # Before the counters: nobody needs a line of the log for each of the first blocks.
     start_at_present(site, processor, folder)
