@@ -1,6 +1,6 @@
 """Measures a replay: seconds, microseconds and key recoveries per transaction, and the memory.
 
-Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--profile]
+Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--workers N] [--profile]
 Each mode runs `python -m node replay` in a process of its own; block 1, which makes the genesis state, is left out of the
 time. Without a file it takes the longest block log of the recorded cases. The reference's figures for the shared workload
 are 6.7 recoveries a transaction with every check and 1.8 without.
@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from bench.recovery import recovery_seconds
+from node.recovering.pool import default_workers
 
 CASES = Path(__file__).resolve().parent.parent / "tests" / "conformance" / "cases"
 KILOBYTE = 1024
@@ -33,10 +34,11 @@ def plain(path: Path) -> Path:
     return copy
 
 
-def measure(path: Path, chain: str, verify: str) -> None:
-    """Replay in this process, and print what it took."""
+def measure(path: Path, chain: str, verify: str, workers: int) -> None:
+    """Replay in this process, and print what it took; the time of the workers stands by itself."""
     from node.memory import keep_what_is_loaded, tune_collector
     from node.plugins import chosen_plugins
+    from node.recovering.ahead import Ahead
     from node.replay import BLOCKS_BETWEEN_KEEPS
     from node.specs import load_spec
     from state.chain.chain import Chain
@@ -49,13 +51,13 @@ def measure(path: Path, chain: str, verify: str) -> None:
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
     node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
-    data = path.read_bytes()
+    data, wire = path.read_bytes(), node.state.wire
     skip = TRUSTED if verify == "none" else 0
+    ahead = Ahead((wire.unpack_block(data, first)[0] for first, _ in frames(data)), wire, workers, skip)
     blocks = transactions = operations = 0
     start = wall = 0.0
-    for first, _ in frames(data):
-        block = node.state.wire.unpack_block(data, first)[0]
-        node.push_block(block, skip)
+    for block in ahead:
+        ahead.push(node, block, skip)
         if not blocks:
             start, wall = time.process_time(), time.perf_counter()
         blocks += 1
@@ -64,13 +66,15 @@ def measure(path: Path, chain: str, verify: str) -> None:
         transactions += len(block.transactions)
         operations += sum(len(trx.operations) for trx in block.transactions)
     seconds, passed = time.process_time() - start, time.perf_counter() - wall
+    ahead.close()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     each = seconds / max(transactions, 1)
     recovery = recovery_seconds()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KILOBYTE
     print(
         f"verify {verify}: {blocks} blocks, {transactions} transactions, {operations} operations in {seconds:.2f} s of processor time "
         f"({passed:.2f} s): {each * 1e6:.1f} µs a transaction = {each / recovery:.2f} recoveries ({recovery * 1e6:.1f} µs each); "
-        f"at most {memory:.0f} MB"
+        f"at most {memory:.0f} MB; {workers} workers: {used.ru_utime + used.ru_stime:.2f} s of processor time"
     )
 
 
@@ -80,19 +84,22 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")
     parser.add_argument("--verify", choices=("all", "none"))
+    parser.add_argument("--workers", type=int, help="processes that recover keys ahead; by default one for each further core")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     path = plain(options.file or max(CASES.glob("*/block_log"), key=lambda log: log.stat().st_size))
+    workers = default_workers() if options.workers is None else options.workers
     if options.profile:
         profile = cProfile.Profile()
-        profile.runcall(measure, path, options.chain, options.verify or "none")
+        profile.runcall(measure, path, options.chain, options.verify or "none", workers)
         pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
         return
     if options.verify:
-        measure(path, options.chain, options.verify)
+        measure(path, options.chain, options.verify, workers)
         return
     for verify in ("all", "none"):
         command = [sys.executable, "-m", "bench.replay", str(path), "--chain", options.chain, "--verify", verify]
+        command += ["--workers", str(workers)]
         subprocess.run(command, check=True, cwd=CASES.parent.parent.parent)
 
 

@@ -105,6 +105,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
     sync: SyncPolicy = SyncPolicy()
+    workers: int = 0  # processes that recover keys ahead where blocks are checked
     check_invariants: int = 0  # check after every so many blocks; 0: never
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
     disk: Disk = SystemDisk()
@@ -270,7 +271,9 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         # Without a mark nothing else vouches for the last block's signature.
-        if not await replay(site.chain, blocks, progress, skip=skip, signed=0 if log.is_marked else len(log), stop=site.stop):
+        signed = 0 if log.is_marked else len(log)
+        workers = site.settings.workers
+        if not await replay(site.chain, blocks, progress, skip=skip, signed=signed, stop=site.stop, workers=workers):
             return loaded
     except BlockRefused as error:
         raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
@@ -309,7 +312,7 @@ async def _replay_file(settings: Settings, file: Path, until: int | None, skip: 
     async with trio.open_nursery() as nursery:
         await nursery.start(watch_signals, site, nursery.cancel_scope)
         try:
-            is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop)
+            is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop, workers=settings.workers)
         finally:
             show_result(site.chain, progress)
         if is_done and settings.http is not None:
@@ -344,7 +347,16 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         await in_thread(work)
         counters.sync_seconds.add(trio.current_time() - start)
 
-    processor = Processor(site.chain, log=log, clock=site.clock, patience=site.patience, sync=settings.sync, in_thread=timed)
+    processor = Processor(
+        site.chain,
+        log=log,
+        clock=site.clock,
+        patience=site.patience,
+        sync=settings.sync,
+        in_thread=timed,
+        workers=settings.workers,
+        stopwatch=settings.stopwatch,
+    )
     # Before the counters: nobody needs a line of the log for each of the first blocks.
     start_at_present(site, processor, folder)
     counters.attach()

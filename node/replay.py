@@ -1,10 +1,14 @@
 """Applies the blocks of a file to a chain, one after another. It must not know what the chain is used for afterwards."""
 
+from collections.abc import Callable
+from functools import partial
+
 import trio
 
 from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
 from node.progress import Progress
+from node.recovering.ahead import Ahead
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
@@ -38,18 +42,22 @@ async def replay(
     until: int | None = None,
     signed: int = 0,
     stop: trio.Event | None = None,
+    workers: int = 0,
 ) -> bool:
     """Apply blocks up to number `until`; returns whether it got there, False when `stop` was set. Raises BlockRefused.
 
     The signature of block `signed` is checked whatever `skip` says: no later block confirms that of the last one.
-    Other tasks get their turn every SLICE_SECONDS. The file is closed in every case.
+    Other tasks get their turn every SLICE_SECONDS. The file is closed in every case. Where signatures are checked, so many `workers`
+    recover their keys ahead.
     """
     pause = trio.current_time() + SLICE_SECONDS
+    ahead = Ahead(blocks, chain.state.wire, workers, skip)
+    push = partial(ahead.push, chain)
     try:
-        for block in blocks:
+        for block in ahead:
             if until is not None and block.number > until:
                 break
-            apply(chain, block, skip & ~Skip.WITNESS_SIGNATURE if block.number == signed else skip)
+            apply(chain, block, skip & ~Skip.WITNESS_SIGNATURE if block.number == signed else skip, push)
             progress.count(block.number, len(block.transactions), blocks.position)
             if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
                 keep_what_is_loaded()
@@ -61,19 +69,20 @@ async def replay(
     except FileError as error:
         raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
     finally:
+        ahead.close()
         blocks.close()
         progress.close()
         keep_what_is_loaded()
     return True
 
 
-def apply(chain: Chain, block: SignedBlock, skip: int) -> None:
-    """Apply the block that must be the next one."""
+def apply(chain: Chain, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
+    """Apply the block that must be the next one, by `push`."""
     props = chain.state.props
     if block.previous != props.head_block_id:
         raise BlockRefused(block.number, f"doesn't follow the head, block {props.head_block_number} ({props.head_block_id.hex()})")
     try:
-        chain.push_block(block, skip)
+        push(block, skip)
     except ChainError as error:
         reason = error.message(chain.state.spec.spell)
         if not props.head_block_number:

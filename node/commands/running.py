@@ -16,6 +16,7 @@ from node.failures import NodeError
 from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
+from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
 from node.specs import load_spec
 from node.storage.syncing import sync_policy
@@ -62,6 +63,14 @@ class Common:
     log_level: Annotated[
         Level | None, Option("The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
     ] = None
+    workers: Annotated[
+        int | None,
+        Parameter(
+            help="Processes that recover keys ahead of the chain; by default one for each further core, up to 3.",
+            validator=Natural,
+            group=CHECKS,
+        ),
+    ] = None
     check_invariants: Annotated[
         int, Option("Check every N blocks whether everything in the state adds up; 0: never.", least=0, group=CHECKS)
     ] = 0
@@ -80,6 +89,7 @@ class Common:
         return Settings(
             spec=spec,
             http=http,
+            workers=default_workers() if self.workers is None else self.workers,
             check_invariants=self.check_invariants,
             origins=origins(self.cors),
             is_http2=self.http2,

@@ -34,7 +34,6 @@ from state.chain.steps.withdrawals import process_savings_withdraws, process_ves
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
 from state.protocol.codec.kinds import untagged
 from state.protocol.errors import require
-from state.protocol.keys.signatures import recover
 from state.protocol.transaction import (
     HARDFORK_VOTE,
     OPTIONAL_ACTIONS,
@@ -158,7 +157,7 @@ def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
     )
     witness = state.witness(block.witness)
     if not skip & Skip.WITNESS_SIGNATURE:
-        key = recover(block.witness_signature, block.digest, canonical_rule(state))
+        key = state.wire.block_signer(block, canonical_rule(state))
         require(key == witness.signing_key, condition="next_block.validate_signee( witness.signing_key )")
     if not skip & Skip.WITNESS_SCHEDULE_CHECK:
         slot = slot_at_time(state, block.timestamp)

@@ -16,7 +16,7 @@ from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
 from state.protocol.codec.kinds import Codecs
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_WITNESSES
 from state.protocol.errors import ChainError, UnknownKey, require
-from state.protocol.keys.signatures import Canonical, recover
+from state.protocol.keys.signatures import Canonical
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock
 from state.store import Row, Table
@@ -63,7 +63,7 @@ class Signers:
             raise UnknownKey
         if not skip & Skip.WITNESS_SIGNATURE:
             # Without a canonical rule: the branch can be on the other side of hardfork 20, which changes it.
-            key = recover(block.witness_signature, block.digest, Canonical.non_canonical)
+            key = self._state.wire.block_signer(block, Canonical.non_canonical)
             require(key in keys, condition="next_block.validate_signee( witness.signing_key )")
         if not skip & Skip.WITNESS_SCHEDULE_CHECK and not has_changes:
             self._require_turn(block, parent_time, branch, mark)

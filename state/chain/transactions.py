@@ -11,6 +11,7 @@ from state.effects.notices import notify
 from state.protocol.constants import (
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
+    COIN_TEMP_ACCOUNT,
     EDIT_STEPS_MAX,
     HIVE_TREASURY_ACCOUNT,
 )
@@ -138,12 +139,33 @@ def verify_signatures(state: State, trx: SignedTransaction) -> None:
     # Limits of the search through authorities. Before hardfork 20 only transactions that entered this node had any.
     limits = LIMITS if state.hardfork >= 20 or state.is_pushing else NO_LIMITS
     keys = state.wire.signers(trx, canonical_rule(state))
+    if len(keys) == 1 == len(trx.operations) and is_signed_by_own_key(state, trx.operations[0], keys[0], limits.members):
+        return
     try:
         # A missing active authority is forgiven in a few blocks of the public chain that were accepted with it.
         verify(Needed.by(trx.operations), keys, authority_lookups(state), limits)
     except MissingActiveAuthority:
         if state.spec.is_test or state.props.head_block_number + 1 not in EXCEPTION_BLOCKS:
             raise
+
+
+def is_signed_by_own_key(state: State, operation: Operation, key: bytes, members: int) -> bool:
+    """Return whether one account must sign an operation, and a key has all the weight in that account's own authority.
+
+    It is so with nearly all transactions, and `verify` would find the same: this saves collecting what is needed first (2 % of a replay).
+    """
+    role = operation.SIGNER_ROLE
+    if role != "posting" and role != "active":
+        return False
+    name = getattr(operation, operation.SIGNER)
+    if name == COIN_TEMP_ACCOUNT:
+        return False
+    row = state.authority(name)
+    authority = row.posting if role == "posting" else row.active
+    for member, weight in authority.key_auths[: members or None]:
+        if member == key:
+            return weight >= authority.weight_threshold
+    return False
 
 
 def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:

@@ -71,6 +71,8 @@ class Operation(Struct, frozen=True, gc=False):
     VIRTUAL: ClassVar[bool] = False
     SIGNER: ClassVar[str] = ""
     """The field with the one account whose authority must sign; "" when no single field says it."""
+    SIGNER_ROLE: ClassVar[str] = ""
+    """The role of that authority."""
     PROTECTED: ClassVar[str] = ""
     """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
 
@@ -134,7 +136,7 @@ def operation(
                 many = is_many(cls, field)
                 cls.authorities = signer(role, field, many)  # type: ignore[method-assign, assignment]
                 if not many:
-                    cls.SIGNER = field
+                    cls.SIGNER, cls.SIGNER_ROLE = field, role
                     touched = impacted or (field,)
         if touched and "impacted" not in vars(cls):
             cls.impacted = touching(touched)  # type: ignore[method-assign, assignment]

@@ -43,7 +43,7 @@ from state.protocol.codec.kinds import (
 )
 from state.protocol.errors import require
 from state.protocol.keys.keys import ripemd160
-from state.protocol.keys.signatures import Canonical, recover
+from state.protocol.keys.signatures import Canonical, is_canonical, recover
 from state.protocol.operation import OperationKind, Operations
 from state.protocol.values.convert import to_array, to_object
 
@@ -67,7 +67,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
     After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
-    all, the merkle leaf, and (when they are first asked for) the keys that signed.
+    all, the merkle leaf, and (when they are first asked for, or recovered ahead) the keys that signed.
     """
 
     ref_block_num: UInt16 = 0
@@ -80,7 +80,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     id: bytes = ZERO_ID
     size: int = 0
     merkle_digest: bytes = b""
-    signers: dict[Canonical, tuple[bytes, ...]] | None = None
+    signers: tuple[bytes, ...] | None = None
 
 
 class HardforkVote(Struct, frozen=True):
@@ -156,7 +156,9 @@ class BlockHeader(Struct):
 
 
 class SignedBlock(Struct, eq=False, gc=False):
-    """A block. After the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`."""
+    """A block. After the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`; and the key
+    that signed it, when it is known.
+    """
 
     previous: Hash160 = ZERO_ID
     timestamp: Time = 0
@@ -170,6 +172,7 @@ class SignedBlock(Struct, eq=False, gc=False):
     digest: bytes = b""
     size: int = 0
     packed_header: bytes = b""
+    signer: bytes | None = None
 
 
 class Wire:
@@ -206,6 +209,7 @@ class Wire:
         trx.id = sha256(body).digest()[:ID_BYTES]
         trx.size = len(packed)
         trx.merkle_digest = sha256(packed).digest()
+        trx.signers = None
         return trx
 
     def pack_transaction(self, trx: SignedTransaction) -> bytes:
@@ -279,13 +283,19 @@ class Wire:
         return sha256(self.spec.chain_id + trx.body).digest()
 
     def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
-        """The keys that signed, in the order of the signatures; recovered once. Bad signatures are refused."""
-        if trx.signers is None:
-            trx.signers = {}
-        keys = trx.signers.get(canonical)
-        if keys is None:
-            digest = self.signature_digest(trx)
-            keys = trx.signers[canonical] = tuple([recover(signature, digest, canonical) for signature in trx.signatures])
+        """The keys that signed, in the order of the signatures; recovered once. Bad signatures are refused.
+
+        The rule is asked each time: it changes with a hardfork, and keys that were recovered ahead were recovered without it.
+        """
+        keys = trx.signers
+        if keys is not None:
+            for signature in trx.signatures:
+                if not is_canonical(signature, canonical):
+                    break
+            else:
+                return keys
+        digest = self.signature_digest(trx)
+        keys = trx.signers = tuple([recover(signature, digest, canonical) for signature in trx.signatures])
         return keys
 
     # -------------------------------------------------------------- blocks
@@ -299,7 +309,15 @@ class Wire:
         block.id = block.number.to_bytes(5, "big")[-4:] + sha224(block.packed_header).digest()[4:20]
         count = len(block.transactions)
         block.size = len(block.packed_header) + len(pack_length(count)) + sum([trx.size for trx in block.transactions])
+        block.signer = None
         return block
+
+    def block_signer(self, block: SignedBlock, canonical: Canonical) -> bytes:
+        """The key that signed a block; recovered once. A bad signature is refused."""
+        key = block.signer
+        if key is None or not is_canonical(block.witness_signature, canonical):
+            key = block.signer = recover(block.witness_signature, block.digest, canonical)
+        return key
 
     def pack_block(self, block: SignedBlock) -> bytes:
         """The bytes of a block."""

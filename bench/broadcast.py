@@ -1,0 +1,140 @@
+"""Measures broadcasts of signed transfers without HTTP: recoveries of processor time for each, from the complete body to the reply.
+
+Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...]
+A node's own parts answer: service, processor, chain with the default plugins of dev. Single broadcasts come over one connection and over
+16 at the same time; batches of 50 with and without a memo.
+"""
+
+import argparse
+import cProfile
+import json
+import pstats
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import trio
+
+from bench.recovery import recovery_seconds
+from node.clock import ChainClock
+from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
+from node.node import Settings, Site
+from node.plugins import chosen_plugins
+from node.processor import Processor
+from node.service import new_service
+from node.specs import load_spec
+from node.watch.counters import Counters
+from rpc.service.envelope import Service
+from state.operations.transfers import Transfer
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedTransaction, Wire
+from state.protocol.values.asset import COIN, Asset
+
+COUNT, BATCH = 1500, 50
+CONNECTIONS = (1, 16)
+DONE = b'{"jsonrpc":"2.0","result":{},"id":1}'
+LINES = 45
+
+Answer = Callable[[bytes], Awaitable[bytes]]
+
+
+def bodies(site: Site, count: int, memo: bool, serial: int) -> list[bytes]:
+    """So many requests, each a transfer that no other is like."""
+    state, wire = site.chain.state, site.chain.state.wire
+    secret, head = derive_secret("alice", "active", "dev"), state.props.head_block_id
+    reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
+    made = []
+    for number in range(serial, serial + count):
+        # Without a memo the amount and the expiration make the difference.
+        transfer = Transfer("alice", "bob", Asset(1 + number % 100, COIN), f"invoice {number}" if memo else "")
+        trx = wire.seal(SignedTransaction(*reference, state.head_time + 1800 + number // 100, (transfer,)))
+        trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
+        made.append(request(wire, trx))
+    return made
+
+
+def request(wire: Wire, trx: SignedTransaction) -> bytes:
+    """The body that broadcasts a transaction."""
+    params = [wire.transaction_to_json(trx, legacy=True)]
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": params}).encode()
+
+
+async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
+    """Send one body after another, each when the one before is answered."""
+    while waiting:
+        reply = await answer(waiting.pop())
+        assert reply == expected, reply[:500]
+        # A connection waits for its next request.
+        await trio.lowlevel.checkpoint()
+
+
+async def answered(service: Service, body: bytes) -> bytes:
+    """Answer a request as the transports do."""
+    reply = await service.answer_in_turn(body, True)
+    return reply if isinstance(reply, bytes) else await reply
+
+
+async def exchange(service: Service, sent: list[bytes], connections: int, expected: bytes) -> float:
+    """Send all bodies over some connections; returns the seconds of processor time."""
+    start = time.process_time()
+    async with trio.open_nursery() as nursery:
+        for _ in range(connections):
+            nursery.start_soon(client, partial(answered, service), sent, expected)
+    return time.process_time() - start
+
+
+async def measure(connections: list[int], is_profiled: bool) -> None:
+    """Print what each way of broadcasting takes."""
+    spec = load_spec("dev")
+    plugins = chosen_plugins(spec)
+    site = Site(Settings(spec=spec, plugins=plugins, is_producing=True))
+    clock = ChainClock()
+    counters = Counters(site.chain, clock)
+    processor = Processor(site.chain, clock=clock)
+    site.driver.make_first_blocks()
+    counters.attach()
+    processor.on_pushed.append(counters.pushed)
+    processor.on_accepted.append(site.driver.make_instantly)
+    service = new_service(site.chain, processor, site.driver, plugins, observe=counters.observe)
+    profile = cProfile.Profile() if is_profiled else None
+    serial = 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(processor.run)
+        await exchange(service, bodies(site, 100, True, serial), 1, DONE)
+        for memo in (False, True):
+            for count in (*connections, 0):
+                serial += COUNT
+                sent, what, expected = bodies(site, COUNT, memo, serial), f"{count} connections", DONE
+                if not count:
+                    what, expected = f"batches of {BATCH}", b"[" + b",".join([DONE] * BATCH) + b"]"
+                    sent = [b"[" + b",".join(sent[at : at + BATCH]) + b"]" for at in range(0, COUNT, BATCH)]
+                keep_what_is_loaded()
+                if profile is not None:
+                    profile.enable()
+                seconds = await exchange(service, sent, count or 1, expected)
+                if profile is not None:
+                    profile.disable()
+                recovery = recovery_seconds()
+                how = "with a memo" if memo else "without memo"
+                each = seconds / COUNT
+                print(f"{what:16} {how:13} {each * 1e6:7.1f} µs a transfer = {each / recovery:5.2f} recoveries ({recovery * 1e6:.1f} µs)")
+                site.driver.make_block()
+        nursery.cancel_scope.cancel()
+    if profile is not None:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
+
+
+def main() -> None:
+    """Measure all ways."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--connections", type=int, nargs="+", default=list(CONNECTIONS))
+    options = parser.parse_args()
+    tune_collector()
+    collect_in_portions()
+    trio.run(measure, options.connections, options.profile)
+
+
+if __name__ == "__main__":
+    main()

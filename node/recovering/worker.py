@@ -1,0 +1,39 @@
+"""The program of a process that recovers keys: `python -P -m node.recovering.worker`. It reads batches from its standard input and
+answers each on its standard output, until the input ends: with the process that has started it, however that ends.
+
+It imports as little as recovering needs, so that it starts soon and stays small.
+"""
+
+import os
+import sys
+from struct import Struct as Layout
+
+from state.protocol.keys.records import recover_records
+
+HEAD = Layout("<II")
+"""In front of each batch and of each answer: its number, and how many bytes follow."""
+
+
+def main() -> None:
+    """Answer batches until there are none."""
+    batches = os.fdopen(0, "rb")
+    while len(head := batches.read(HEAD.size)) == HEAD.size:
+        number, size = HEAD.unpack(head)
+        records = batches.read(size)
+        if len(records) < size:
+            return
+        answer = recover_records(records)
+        write(HEAD.pack(number, len(answer)) + answer)
+
+
+def write(data: bytes) -> None:
+    """Write all of some bytes; nobody who reads them is the end."""
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        sys.exit()
+
+
+if __name__ == "__main__":
+    main()
