@@ -65,11 +65,7 @@ class Common:
     ] = None
     workers: Annotated[
         int | None,
-        Parameter(
-            help="Processes that recover keys ahead of the chain; by default one for each further core, up to 3.",
-            validator=Natural,
-            group=CHECKS,
-        ),
+        Option("Processes that recover keys ahead of the chain; by default one for each further core, up to 3.", least=0, group=CHECKS),
     ] = None
     check_invariants: Annotated[
         int, Option("Check every N blocks whether everything in the state adds up; 0: never.", least=0, group=CHECKS)

@@ -6,6 +6,7 @@ same. It knows no operation. Source: wire-format.md §1.15, §1.17; operations.m
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -37,7 +38,8 @@ NOT_ARRAY_BRACKETS = bytes(set(range(256)) - set(b"[]"))
 AFTER_LONGER_NUMBERS = frozenset(bytes([byte]) for byte in b".0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ESCAPED = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 WORDS = {b"null": None, b"true": True, b"false": False}
-SPACE_CHARACTERS = (" ", "\t", "\r", "\n")
+BLANKS = " \t\r\n"
+SPACE_CHARACTERS = tuple(BLANKS)
 
 # The places that the long form of the reference's errors names.
 PEEK, PEEK_PLACE = "stringstream", "sstream.cpp:109 peek"
@@ -58,9 +60,13 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
         text = decode(text)
     brackets = text.count("[") + text.count("{")
     if brackets <= OPEN_BRACKETS_MAX and not OTHER_ESCAPE.search(text):
+        # The decoder's own `decode` looks for blanks with regular expressions, which takes longer than reading a short value.
+        stripped = text.strip(BLANKS)
         try:
-            return READER.decode(text)
-        except ValueError:
+            value, end = SCAN(stripped, 0)
+            if end == len(stripped):
+                return value
+        except (ValueError, StopIteration):
             pass  # for the lenient reader to say
     data = encode(text)
     if count_brackets and brackets > OPEN_BRACKETS_MAX:
@@ -129,6 +135,8 @@ DOUBLE = msgspec.json.Decoder(float)
 READER = json.JSONDecoder(
     parse_float=_real_or_token, parse_int=_short_int, parse_constant=_no_constant, object_pairs_hook=_first_of_equal_keys
 )
+# The decoder's function that reads one value; the stubs of the library lack it.
+SCAN: Callable[[str, int], tuple[Any, int]] = READER.scan_once  # type: ignore[attr-defined]
 CHECKER = msgspec.json.Decoder(float_hook=_same_real)
 # Decoding takes integers of any size; encoding as MessagePack takes those of 64 bits, like the reader, and is faster than looking.
 CHECKER_OF_INTS = msgspec.msgpack.Encoder()

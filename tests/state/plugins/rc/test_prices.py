@@ -23,7 +23,9 @@ def test_what_transactions_cost() -> None:
     equilibrium, full = rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), rates_of(RESOURCES, FULL, REGENERATION)
     transfer, vote = usage_of(sized(150, Transfer())), usage_of(sized(120, Vote()))
     assert transfer == (150, 0, 150, 174 * 185, 9600)
-    assert [cost((rate,), (count, 0, 0, 0, 0)) for rate, count in zip(equilibrium, transfer, strict=True)] == [
+    history, accounts, market, state_bytes, time = transfer
+    alone = [(history, 0, 0, 0, 0), (0, accounts, 0, 0, 0), (0, 0, market, 0, 0), (0, 0, 0, state_bytes, 0), (0, 0, 0, 0, time)]
+    assert [cost(equilibrium, usage) for usage in alone] == [
         46_913_476,
         0,
         281_479_237,
