@@ -28,7 +28,13 @@ from state.tables.witnesses import Witness
 # the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
 # transactions meet other rules than those under which it was assembled.
 JUST_CHECKED = (
-    Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.VALIDATE | Skip.MERKLE_CHECK | Skip.TAPOS_CHECK
+    Skip.WITNESS_SIGNATURE
+    | Skip.WITNESS_SCHEDULE_CHECK
+    | Skip.TRANSACTION_SIGNATURES
+    | Skip.AUTHORITY_CHECK
+    | Skip.VALIDATE
+    | Skip.MERKLE_CHECK
+    | Skip.TAPOS_CHECK
 )
 SECRETS_KEPT_MAX = 64
 COUNT_SIZE = 4  # the reference's allowance for the packed number of transactions
@@ -59,8 +65,8 @@ def assemble_block(
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
-    # Sealed up to three times, since each part depends on the one before: the size of the empty block decides what fits, the merkle
-    # root and thereby the digest follow from the transactions, and the id includes the signature.
+    # Sealed up to twice and then signed, since each part depends on the one before: the size of the empty block decides what fits, the
+    # merkle root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
     block.transactions = select_transactions(state, waiting, when, name, size, skip, out_of_time)
     actions = select_actions(state, when, size + sum(trx.size for trx in block.transactions))
@@ -69,8 +75,7 @@ def assemble_block(
         block.transaction_merkle_root = merkle_root(block.transactions)
         wire.seal_block(block)
     if not skip & Skip.WITNESS_SIGNATURE:
-        block.witness_signature = sign(secret, block.digest, canonical_rule(state))
-        wire.seal_block(block)
+        wire.sign_block(block, sign(secret, block.digest, canonical_rule(state)))
     if not skip & Skip.BLOCK_SIZE_CHECK:
         require(block.size <= COIN_MAX_BLOCK_SIZE, condition="fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE")
     return block
@@ -118,6 +123,8 @@ def select_transactions(
     tried, nor after one that is refused when time is up: of those any number can wait, as when all build on one that doesn't fit. Soft
     rules are not asked here: they apply when a transaction enters the node.
     """
+    if not waiting:
+        return ()
     most = state.props.maximum_block_size
     partition = most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
     journal = state.journal

@@ -93,6 +93,9 @@ def decayed(state: State, fund: RewardFund) -> int:
 def comments_due(state: State) -> list[Comment]:
     """Return the comments whose payout time has come, earliest first."""
     now, due = state.head_time, []
+    first = state.comments.by_cashout_time.first()
+    if first is None or first.cashout_time > now:
+        return due
     for comment in state.comments.by_cashout_time:
         if comment.cashout_time > now:
             break
