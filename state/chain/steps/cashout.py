@@ -91,7 +91,7 @@ def decayed(state: State, fund: RewardFund) -> int:
 
 def comments_due(state: State) -> list[Comment]:
     """Return the comments whose payout time has come, earliest first."""
-    now, due = state.head_time, []
+    now, due = state.head_time, list[Comment]()
     first = state.comments.by_cashout_time.first()
     if first is None or first.cashout_time > now:
         return due
