@@ -115,6 +115,8 @@ def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:
         (REQUIRED_ACTIONS, RequiredAction, state.required_actions),
         (OPTIONAL_ACTIONS, OptionalAction, state.optional_actions),
     ):
+        if not len(queue):
+            continue
         chosen: list[Any] = []
         for pending in queue.by_execution:
             with_it = size + packed_size(state, kind, pending.action)

@@ -103,7 +103,8 @@ def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> N
             max=most,
         )
     # Operations are paid to, or decided by, the witness that includes them: proofs of work, claims of free accounts.
-    state.set_props(current_witness=block.witness)  # 7
+    if state.props.current_witness != block.witness:
+        state.set_props(current_witness=block.witness)  # 7
     process_header_extensions(state, block, witness)  # 8
     if state.hardfork >= 5:  # 9
         # The report of this very block counts: it has just been read.

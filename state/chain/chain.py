@@ -9,15 +9,13 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
-
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
 from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_between
 from state.chain.edits import Edit, make_whole
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
-from state.chain.moves import EditListener, Move, MoveListener
+from state.chain.moves import EditListener, Move, MoveListener, Undone
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
@@ -27,14 +25,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, 
 from state.tables import State
 
 PENDING_MAX = 100_000
-
-
-class _Undone(Struct, frozen=True):
-    """A block that was the head, the flags with which it was applied, and the signing keys that it gave to witnesses."""
-
-    block: SignedBlock
-    skip: int
-    keys: tuple[tuple[str, bytes], ...]
+NOT_APPLIED = -1  # all flags: pending transactions that may not have been applied on the head
 
 
 class Chain:
@@ -63,6 +54,8 @@ class Chain:
         # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
         # undone with the position before it and the flags with which it was applied, oldest first.
         self._pending_mark: int | None = None
+        # The checks that were left out for any pending transaction, or NOT_APPLIED.
+        self._pending_skip = Skip.NOTHING
         self._marks: deque[tuple[int, int, int]] = deque()
         # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
         # Blocks are only ever appended to the list: checkpoints share it.
@@ -108,7 +101,7 @@ class Chain:
             self.forks.extend(block)
             self.forks.settle(number)
             self._packed.append(self.state.wire.pack_block(block))
-        self.pending, self._popped, self._pending_mark = [], deque(), None
+        self.pending, self._popped, self._pending_mark, self._pending_skip = [], deque(), None, Skip.NOTHING
         self._marks.clear()
         self._edits, self.settled_edits = {}, settled_edits
         self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
@@ -151,7 +144,7 @@ class Chain:
         self._packed = then.packed if len(then.packed) == then.count else then.packed[: then.count]
         self.forks, self._base, self._older = then.forks.copy(), then.base, then.older
         self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
-        self._pending_mark, self._marks = checkpoint.pending_mark, deque(checkpoint.marks)
+        self._pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
         self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
         # It knows positions of a journal that is another one now.
@@ -306,7 +299,7 @@ class Chain:
         forks, props = self.forks, self.state.props
         path = forks.path(block_id)
         head_id, parent = props.head_block_id, path[0].previous
-        olds: list[_Undone] = []
+        olds: list[Undone] = []
         news: list[SignedBlock] = []
         try:
             while props.head_block_id != parent:
@@ -333,7 +326,7 @@ class Chain:
             forks.keep(old.block, old.keys)
         self._finish(Move(tuple(old.block for old in olds), tuple(news)))
 
-    def _return_to(self, parent: bytes, olds: list[_Undone]) -> None:
+    def _return_to(self, parent: bytes, olds: list[Undone]) -> None:
         """Return to the old branch: undo the blocks after `parent`, then apply the undone ones again (`olds`, newest first).
 
         All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
@@ -403,7 +396,7 @@ class Chain:
                 popped.append(undone.block)
                 self.forks.keep(undone.block, undone.keys)
         finally:
-            self.pending = waiting
+            self.pending, self._pending_skip = waiting, NOT_APPLIED
         for listener in self.on_moved:
             listener(Move(tuple(popped), ()))
         if dropped := [block.id for block in popped if self._edits.pop(block.id, None)]:
@@ -411,7 +404,7 @@ class Chain:
             for forget in self.on_edits_dropped:
                 forget(dropped)
 
-    def _undo_head(self) -> _Undone:
+    def _undo_head(self) -> Undone:
         """Undo the head block, and take it off the fork tree."""
         head = self.head
         assert head is not None, "there is a block to undo"
@@ -428,7 +421,7 @@ class Chain:
         self.forks.retreat()
         # Blocks are popped newest first: putting each in front keeps the transactions in the order of the chain.
         self._popped.extendleft(reversed(head.transactions))
-        return _Undone(head, skip, tuple(keys))
+        return Undone(head, skip, tuple(keys))
 
     def _require_reversible(self) -> None:
         """Refuse unless the head block can be undone."""
@@ -457,6 +450,7 @@ class Chain:
             journal.undo(mark)
             raise
         self.pending.append(trx)
+        self._pending_skip |= skip
 
     def refusal_of(self, trx: SignedTransaction) -> ChainError | None:
         """Return what push_transaction would refuse this transaction with, None if it would accept it; nothing is changed."""
@@ -491,7 +485,7 @@ class Chain:
         if self._pending_mark is not None:
             self.state.journal.undo(self._pending_mark)
             self._pending_mark = None
-        waiting, self.pending = self.pending, []
+        waiting, self.pending, self._pending_skip = self.pending, [], Skip.NOTHING
         return waiting
 
     def _apply_pending(self, waiting: list[SignedTransaction], skip: int) -> None:
@@ -513,6 +507,7 @@ class Chain:
             if late or self._out_of_time():
                 late = True
                 self.pending.append(trx)
+                self._pending_skip = NOT_APPLIED
                 continue
             try:
                 self._apply_one(trx, skip)
@@ -523,9 +518,10 @@ class Chain:
 
     def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
         """Make a block of the waiting transactions, sign it and apply it like any other block."""
+        are_tried = not self._pending_skip & ~skip
         waiting = self._set_pending_aside()
         try:
-            block = assemble_block(self.state, waiting, when, witness, secret, skip, self._out_of_time)
+            block = assemble_block(self.state, waiting, when, witness, secret, skip, self._out_of_time, are_tried)
             self._push_block(block, skip | JUST_CHECKED if self.state.props.head_block_number else skip)
         finally:
             self._apply_pending(waiting, skip)

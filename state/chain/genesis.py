@@ -127,7 +127,7 @@ def create_singletons(state: State) -> None:
     if price == NULL_PRICE and spec.is_test:
         price = Price(Asset(1, SBD), Asset(1, COIN))
     worth = 0 if price == NULL_PRICE else convert(Asset(spec.genesis_printed_sbd, SBD), price).amount
-    state.props = state.global_properties.insert(
+    state.global_properties.insert(
         GlobalProperties(
             time=constants.COIN_GENESIS_TIME,
             current_witness=spec.genesis.witness,
@@ -149,10 +149,10 @@ def create_singletons(state: State) -> None:
             max_virtual_bandwidth=COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
         )
     )
-    state.feed = state.feed_histories.insert(FeedHistory(current_median_history=price))
-    state.hardforks = state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(constants.COIN_GENESIS_TIME,)))
+    state.feed_histories.insert(FeedHistory(current_median_history=price))
+    state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(constants.COIN_GENESIS_TIME,)))
     budget, decay = COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY
-    state.schedule = state.witness_schedules.insert(
+    state.witness_schedules.insert(
         WitnessSchedule(
             current_shuffled_witnesses=(spec.genesis.witness, *("",) * (COIN_MAX_WITNESSES - 1)),
             median_props=default_properties(spec),
@@ -160,4 +160,5 @@ def create_singletons(state: State) -> None:
             account_subsidy_witness_rd=witness_params(budget, decay),
         )
     )
-    state.nai_pool = state.nai_pools.insert(NaiPool())
+    state.nai_pools.insert(NaiPool())
+    state.find_single_rows()

@@ -1,4 +1,4 @@
-"""What listeners of a chain are called with: how its head has moved, and which edits have become part of it."""
+"""How the head of a chain moves: what listeners are called with, which edits become part of it, and what is kept of an undone block."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,6 +16,14 @@ class Move(Struct, frozen=True):
 
     popped: Sequence[SignedBlock]
     applied: Sequence[SignedBlock]
+
+
+class Undone(Struct, frozen=True):
+    """A block that was the head, the flags with which it was applied, and the signing keys that it gave to witnesses."""
+
+    block: SignedBlock
+    skip: int
+    keys: tuple[tuple[str, bytes], ...]
 
 
 MoveListener = Callable[[Move], None]

@@ -318,6 +318,13 @@ class Wire:
             key = block.signer = recover(block.witness_signature, block.digest, canonical)
         return key
 
+    def sign_block(self, block: SignedBlock, signature: bytes) -> SignedBlock:
+        """Put a signature into a sealed block, and compute what it changes: the id."""
+        block.witness_signature, block.signer = signature, None
+        block.packed_header = block.packed_header[:-SIGNATURE_BYTES] + signature
+        block.id = block.number.to_bytes(5, "big")[-4:] + sha224(block.packed_header).digest()[4:20]
+        return block
+
     def pack_block(self, block: SignedBlock) -> bytes:
         """The bytes of a block."""
         parts = [block.packed_header, pack_length(len(block.transactions))]

@@ -87,21 +87,16 @@ class OrderedIndex(Generic[RowT]):
         """The head of the index, None when it is empty."""
         if self.changed:
             self._settle()
-        try:
-            row: RowT = self._order[0][-1]
-            return row
-        except IndexError:
-            return None
+        # The list's own lists: every block asks a dozen indices for their head, and `order[0]` takes as long again.
+        lists = self._order._lists
+        return lists[0][0][-1] if lists else None
 
     def last(self) -> RowT | None:
         """The end of the index, None when it is empty."""
         if self.changed:
             self._settle()
-        try:
-            row: RowT = self._order[-1][-1]
-            return row
-        except IndexError:
-            return None
+        lists = self._order._lists
+        return lists[-1][-1][-1] if lists else None
 
     def starting(self, *prefix: Any) -> Iterator[RowT]:
         """From the first row that is not below the prefix (lower bound) on."""

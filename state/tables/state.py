@@ -1,6 +1,7 @@
 """The state of a chain: all its tables with the journal, the chain spec and the listeners. It knows nothing of what changes them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -193,6 +194,8 @@ class State:
         self.smt_contributions = smt.SmtContributions(journal)
         self.smt_icos = smt.SmtIcos(journal)
 
+        # `set_props(field=value, ...)` changes global properties: a function that is made for the row, as each block calls it often.
+        self.set_props: Callable[..., None]
         self.props: globals.GlobalProperties
         self.schedule: globals.WitnessSchedule
         self.feed: globals.FeedHistory
@@ -232,13 +235,10 @@ class State:
             raise UnknownKey(kind="witness", key=(owner,))
         return row
 
-    def set_props(self, **changes: Any) -> None:
-        """Change global properties."""
-        self.global_properties.modify(self.props, **changes)
-
     def find_single_rows(self) -> None:
         """Point the attributes for the rows of tables with one row at these, after all rows have been replaced."""
         self.props = next(iter(self.global_properties))
+        self.set_props = partial(self.global_properties.modify, self.props)
         self.feed = next(iter(self.feed_histories))
         self.hardforks = next(iter(self.hardfork_properties))
         self.schedule = next(iter(self.witness_schedules))

@@ -9,7 +9,7 @@ from msgspec import structs
 from state.chain.steps.cashout import decayed, pay
 from state.chain.steps.heads import count_missed
 from state.chain.steps.market import process_conversions
-from state.chain.steps.money import pay_reward_funds, process_funds
+from state.chain.steps.money import pay_reward_fund, process_funds
 from state.chain.steps.schedule import new_laps
 from state.effects import balances, smt_balances
 from state.effects.comments import require_depth
@@ -364,7 +364,7 @@ def claimed_accounts() -> None:
 def reward_balance(state: State, start: int) -> None:
     """Content's part of a block's inflation goes to the fund."""
     state.reward_funds.modify(post_fund(state), reward_balance=start)
-    pay_reward_funds(state, 1)
+    pay_reward_fund(state, 1)
 
 
 def numbered(state: State, start: int) -> int:

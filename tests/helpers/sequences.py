@@ -13,6 +13,7 @@ from msgspec import structs
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.invariants import validate_invariants
+from state.chain.producing import select_transactions
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
@@ -100,8 +101,14 @@ class Sequences(RuleBasedStateMachine):
         if self._height() >= BLOCKS_MAX:
             return
         state = self.chain.state
-        witness = scheduled_witness(state, missed + 1)
-        self.chain.generate_block(slot_time(state, missed + 1), witness, SECRET, SKIP)
+        # As if none had been applied: what the block takes without trying it must be what a trial of all finds.
+        waiting = self.chain._set_pending_aside()
+        witness, when = scheduled_witness(state, missed + 1), slot_time(state, missed + 1)
+        found = select_transactions(state, waiting, when, witness, 100, SKIP)
+        self.chain._apply_pending(waiting, SKIP)
+        assert self.chain.pending == waiting
+        block = self.chain.generate_block(when, witness, SECRET, SKIP)
+        assert block.transactions == found
         self.world.blocks += 1
         self._note_head()
         self.popped = []

@@ -16,7 +16,7 @@ from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.early_voting import adjust_claims
 from state.effects.notices import announce, complete, emit
 from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
-from state.effects.voting import LEFT_OVER
+from state.effects.voting import LEFT_OVER, post_fund
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MIN_PAYOUT_SBD,
@@ -48,8 +48,7 @@ def process_comment_cashout(state: State, block: SignedBlock) -> None:
     """Pay every comment that is due; nothing was paid before hardfork 7."""
     if state.hardfork >= 17:
         # Only one fund is ever created; every comment belongs to it.
-        for fund in list(state.reward_funds):
-            pay_from_fund(state, fund)
+        pay_from_fund(state, post_fund(state))
     elif state.hardfork >= 7:
         # Before hardfork 17 a discussion was paid as a whole, from one pot in the global properties.
         pay_discussions(state)
@@ -92,7 +91,10 @@ def decayed(state: State, fund: RewardFund) -> int:
 
 def comments_due(state: State) -> list[Comment]:
     """Return the comments whose payout time has come, earliest first."""
-    now, due = state.head_time, []
+    now, due = state.head_time, list[Comment]()
+    first = state.comments.by_cashout_time.first()
+    if first is None or first.cashout_time > now:
+        return due
     for comment in state.comments.by_cashout_time:
         if comment.cashout_time > now:
             break

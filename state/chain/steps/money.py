@@ -17,6 +17,7 @@ from state.effects.balances import (
 from state.effects.mana import truncated
 from state.effects.notices import announce, complete
 from state.effects.subsidies import pool_after_block
+from state.effects.voting import post_fund
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
@@ -195,13 +196,14 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     so that what their percentages leave of it falls to the producer, whose reward is the rest.
     """
     props = state.props
+    has_fund = state.hardfork >= 17
     rate = max(
         COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
     )
     new = share(props.virtual_supply * rate) // (COIN_100_PERCENT * COIN_BLOCKS_PER_YEAR)
     content = new * props.content_reward_percent // COIN_100_PERCENT
-    if state.hardfork >= 17:
-        content = pay_reward_funds(state, content)
+    if has_fund:
+        content = pay_reward_fund(state, content)
     vesting = new * props.vesting_reward_percent // COIN_100_PERCENT
     treasury = new * props.sps_fund_percent // COIN_100_PERCENT
     reward = new - content - vesting - treasury
@@ -213,7 +215,7 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
         # Before hardfork 17 content was paid from one pot in the global properties.
-        total_reward_fund_coin=share(props.total_reward_fund_coin + (content if state.hardfork < 17 else 0)),
+        total_reward_fund_coin=share(props.total_reward_fund_coin + (0 if has_fund else content)),
         current_supply=share(props.current_supply + content + vesting + reward),
         current_sbd_supply=share(props.current_sbd_supply + treasury_sbd),
         virtual_supply=share(props.virtual_supply + content + vesting + reward + treasury),
@@ -234,14 +236,12 @@ def producer_part(state: State, producer: Witness, reward: int) -> int:
     return reward // schedule.witness_pay_normalization_factor
 
 
-def pay_reward_funds(state: State, content: int) -> int:
-    """Give each fund its part of the content rewards; returns their sum."""
-    total = 0
-    for fund in state.reward_funds:
-        part = content * fund.percent_content_rewards // COIN_100_PERCENT
-        state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
-        total += part
-    return total
+def pay_reward_fund(state: State, content: int) -> int:
+    """Give the fund, the only one that is ever created, its part of the content rewards; returns the part."""
+    fund = post_fund(state)
+    part = content * fund.percent_content_rewards // COIN_100_PERCENT
+    state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
+    return part
 
 
 def pay_producer(state: State, producer: Witness, reward: int) -> None:
@@ -286,9 +286,13 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
     """Let the pools of free accounts fill and decay: the common one, and that of the producer if it is an elected one."""
+    # A pool that is full, as both are while few accounts are claimed, stays as it is.
     props, schedule = state.props, state.schedule
-    state.set_props(available_account_subsidies=pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies))
+    pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)
+    if pool != props.available_account_subsidies:
+        state.set_props(available_account_subsidies=pool)
     producer = state.witness(props.current_witness)
     if producer.schedule == ELECTED:
         pool = pool_after_block(schedule.account_subsidy_witness_rd, producer.available_witness_account_subsidies)
-        state.witnesses.modify(producer, available_witness_account_subsidies=pool)
+        if pool != producer.available_witness_account_subsidies:
+            state.witnesses.modify(producer, available_witness_account_subsidies=pool)

@@ -26,7 +26,8 @@ def process_proposals(state: State, block: SignedBlock) -> None:
     if state.hardfork < 21:
         return
     now = block.timestamp
-    remove_proposals(state, ended_proposals(state, now))
+    if len(state.proposals):
+        remove_proposals(state, ended_proposals(state, now))
     if state.props.next_maintenance_time > now:
         return
     income = state.props.sps_interval_ledger

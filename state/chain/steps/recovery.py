@@ -22,6 +22,8 @@ def account_recovery_processing(state: State, block: SignedBlock) -> None:
 def forget_owner_histories(state: State) -> None:
     """Remove former owner authorities that are too old for a recovery, in the order of their ids, up to the first that isn't."""
     histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
+    if not len(histories):
+        return
     while (oldest := next(iter(histories), None)) is not None and oldest.last_valid_time + period < state.head_time:
         histories.remove(oldest)
 
