@@ -249,7 +249,11 @@ def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float
         site = Site(Path(folder))
         sizes = [memory()]
         empty = max(blocks - posts // IN_BLOCK - BUSY_BLOCKS, 0)
-        stages = (lambda: site.add_accounts(accounts), lambda: site.add_posts(posts, accounts), lambda: site.add_blocks(empty))
+        stages: tuple[Callable[[], None], ...] = (
+            lambda: site.add_accounts(accounts),
+            lambda: site.add_posts(posts, accounts),
+            lambda: site.add_blocks(empty),
+        )
         for stage in stages:
             begun = time.perf_counter()
             stage()
