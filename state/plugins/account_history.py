@@ -59,17 +59,20 @@ class AccountHistory:
 
     def _enter(self, operation: Operation, accounts: set[str]) -> None:
         index = self.recorded.enter(operation)
-        by_name = self.accounts.by_name
+        by_name, full = self.accounts.by_name, None
         for account in accounts:
-            entries = by_name.get(account)
-            if entries is None:
+            try:
+                entries = by_name[account]
+            except KeyError:
                 # The name in the account's own row, where there is one: that of the operation would be kept for this alone.
                 row = self._names(account)
                 entries = by_name[account if row is None else row.name] = array(INDEX)
             entries.append(index)
+            if not len(entries) % KEPT_ENTRIES:
+                full = accounts
         self._record((self._take_back, accounts, None))
-        for account in accounts:
-            if len(by_name[account]) % KEPT_ENTRIES == 0:
+        if full is not None:
+            for account in full:
                 self._prune(account)
 
     def _unenter(self, accounts: set[str], _: None) -> None:

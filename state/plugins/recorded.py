@@ -28,6 +28,7 @@ OPERATION = OperationKind()
 ROW = Layout("<IIIIHBQ")
 ROW_BYTES = ROW.size
 NUMBER, SIZE = Layout("<I"), Layout("<I")
+ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # each operation calls them
 TIME_AT, KIND_AT = 4, 18
 
 # What the place of a record is, by its kind. IN_BLOCK: the bytes from the beginning of the operation's transaction to the end of the
@@ -61,7 +62,7 @@ class Recorded:
         self.virtual = bytearray()
         self.held: list[tuple[bytes, Operation]] = []
         self.block, self.left = NO_BLOCK, 0
-        self._state = state
+        self._state, self._here = state, state.here
         self._pack = state.wire.codecs.packer(OPERATION)
 
     def __len__(self) -> int:
@@ -69,26 +70,26 @@ class Recorded:
 
     def enter(self, operation: Operation) -> int:
         """Record an operation that is about to be applied, and return the index of its record."""
-        state, rows = self._state, self.rows
-        here = state.here
-        trx_in_block, trx_id, number = here.trx_in_block, here.trx_id, 0
+        here, rows, number = self._here, self.rows, 0
+        trx_in_block = here.trx_in_block
         if operation.VIRTUAL:
-            number, place, virtual = here.virtual_op, len(self.virtual), self.virtual
-            if trx_id == ZERO_ID:
+            virtual, number = self.virtual, here.virtual_op
+            place = len(virtual)
+            if here.trx_id == ZERO_ID:
                 kind = VIRTUAL
             else:
                 kind = OF_TRANSACTION
-                virtual += trx_id
+                virtual += here.trx_id
             packed = self._pack(operation)
-            virtual += SIZE.pack(len(packed))
+            virtual += SIZE_OF(len(packed))
             virtual += packed
         elif trx_in_block != NO_TRANSACTION and here.block == self.block:
             kind, place = IN_BLOCK, self.left
         else:
             kind, place = HELD, len(self.held)
-            self.held.append((trx_id, operation))
+            self.held.append((here.trx_id, operation))
         index = len(rows) // ROW_BYTES
-        rows += ROW.pack(here.block, state.props.time, trx_in_block, here.op_in_trx, number, kind, place)
+        rows += ROW_OF(here.block, self._state.props.time, trx_in_block, here.op_in_trx, number, kind, place)
         return index
 
     def drop_last(self) -> None:
