@@ -113,12 +113,12 @@ def made_up() -> Chain:
     return site.chain
 
 
-def questions(chain: Chain) -> Iterator[Question]:
-    """Return the requests whose replies are measured."""
+def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[str, int] | None = None) -> Iterator[Question]:
+    """Return the requests whose replies are measured; a block with its size and an account with its entries may be given."""
     names = [row.name for row in chain.state.accounts.by_name]
     spread = names[:: max(len(names) // 100, 1)][:100]
-    block, transactions = busy_block(chain)
-    writer, entries = longest_history(chain)
+    block, transactions = busy or busy_block(chain)
+    writer, entries = longest or longest_history(chain)
     first_page = {"start": "", "limit": 1000, "order": "by_name"}
     oldest = {"start": ["1970-01-01T00:00:00", "", ""], "limit": 100, "order": "by_cashout_time"}
     yield Question("database_api.get_dynamic_global_properties", *PROPERTIES, 1, 2)
@@ -149,7 +149,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 def longest_history(chain: Chain) -> tuple[str, int]:
     """Return the account with the most entries in its history, and how many of them one query shows, at most 10,000."""
     kept = ACCOUNT_HISTORY.of(chain.state).accounts
-    writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(kept.get(name)))[:WRITERS]
+    writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(kept.get(name)[1]))[:WRITERS]
     sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
     name = max(sizes, key=lambda each: sizes[each])
     return name, sizes[name]

@@ -9,7 +9,8 @@ from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.plugins import account_history
-from state.plugins.account_history import ACCOUNT_HISTORY, OperationRecord
+from state.plugins.account_history import ACCOUNT_HISTORY
+from state.plugins.recorded import OperationRecord
 from state.protocol.errors import Refused, require
 from state.protocol.operation import SMT_TAGS
 from state.protocol.values.integers import UINT32_MAX, UINT64_MAX

@@ -21,7 +21,7 @@ from rpc.service.envelope import encoded
 from rpc.service.show import Show
 from state.chain.chain import Chain
 from state.chain.moves import Move
-from state.plugins.account_history import OperationRecord
+from state.plugins.recorded import OperationRecord
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.integers import WORD32

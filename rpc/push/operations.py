@@ -1,6 +1,7 @@
 """The operations of the blocks that are being applied, virtual ones included, for the subscribers of operations. It knows no subscriber."""
 
-from state.plugins.account_history import OF_TREASURY, OperationRecord
+from state.plugins.account_history import OF_TREASURY
+from state.plugins.recorded import OperationRecord
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay

@@ -6,8 +6,8 @@ from rpc.records.accounts import AccountView, ExtendedAccountRecord
 from rpc.records.follow import AuthorCountRecord
 from rpc.records.history import AppliedOperationRecord
 from rpc.service.shown import Always, At, MaybeAt
-from state.plugins.account_history import OperationRecord
 from state.plugins.follow.rows import BlogAuthor
+from state.plugins.recorded import OperationRecord
 from state.protocol.codec.kinds import Int, Many, Pairs, String
 
 Numbered = tuple[tuple[int, OperationRecord], ...]

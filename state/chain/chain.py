@@ -21,6 +21,7 @@ from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction, impersonate, require_room
 from state.protocol.errors import ChainError, require
+from state.protocol.operation import Operation
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
 from state.tables import State
 
@@ -68,7 +69,7 @@ class Chain:
         self._edits: dict[bytes, tuple[Edit, ...]] = {}
         self.settled_edits = 0
         self._signers = Signers(state)
-        state.time_of_block = self._time_of_block
+        state.time_of_block, state.operations_of = self._time_of_block, self._operations_of
         install_soft_rules(state)
 
     @property
@@ -170,6 +171,17 @@ class Chain:
     def _time_of_block(self, number: int) -> int | None:
         block = self.block_by_number(number)
         return None if block is None else block.timestamp
+
+    def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
+        """Return id and operations of a transaction of a block of the main branch, which begins `size` bytes before the block's end."""
+        if number > self.irreversible:
+            block = self.forks.on_main_branch(number)
+            assert block is not None, f"block {number} is on the main branch"
+            trx = block.transactions[index]
+            return trx.id, trx.operations
+        packed = self._older(number) if number <= self._base else self._packed[number - self._base - 1]
+        assert packed is not None, f"block {number} is there"
+        return self.state.wire.unpack_operations(packed[-size:])
 
     # -------------------------------------------------------------- blocks
 

@@ -185,6 +185,8 @@ class Wire:
         self._pack_extensions = self.codecs.packer(EXTENSIONS)
         self._read_transaction = self._transaction_reader(self.codecs)
         self._read_canonical = self._transaction_reader(ChainCodecs(spec, canonical=True))
+        self._read_operation, self._read_operations = self.codecs.unpacker(OPERATION), self.codecs.unpacker(OPERATIONS)
+        self._read_extensions = self.codecs.unpacker(EXTENSIONS)
         self._pack_header = self.codecs.packer(BlockHeader)
         self._unpack_header = self.codecs.unpacker(BlockHeader)
 
@@ -218,6 +220,24 @@ class Wire:
         """A signed transaction from its bytes; what follows it is ignored."""
         trx: SignedTransaction = reading(self._unpack_signed, data, 0)[0]
         return trx
+
+    def unpack_operations(self, data: bytes) -> tuple[bytes, tuple[Any, ...]]:
+        """The id and the operations of a transaction that was packed by this class; what follows it is ignored.
+
+        This takes two thirds of the time of `unpack_transaction`, and is what pages of histories are made of.
+        """
+        found: tuple[bytes, tuple[Any, ...]] = reading(self._unpack_operations, data, 0)[0]
+        return found
+
+    def _unpack_operations(self, data: bytes, start: int) -> tuple[tuple[bytes, tuple[Any, ...]], int]:
+        i = start + HEAD.size
+        if data[i] == 1:  # as in `_transaction_reader`
+            operation, i = self._read_operation(data, i + 1)
+            operations = (operation,)
+        else:
+            operations, i = self._read_operations(data, i)
+        end = self._read_extensions(data, i)[1] if data[i] else i + 1
+        return (sha256(data[start:end]).digest()[:ID_BYTES], operations), end
 
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
         """Read a transaction and seal it.

@@ -18,6 +18,11 @@ from state.tables import accounts, content, globals, market, payments, proposals
 ACCEPTED_MAX = 100_000
 
 
+def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
+    """Stands for the function that finds the operations of a transaction, before a chain has set it."""
+    raise AssertionError("no chain keeps blocks")
+
+
 class Coordinates(Struct):
     """The place in the chain of the operation that is being applied (block-processing.md §7.1); listeners store it."""
 
@@ -146,6 +151,9 @@ class State:
         self.impersonated = Impersonated()
         # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
+        # The id and the operations of a transaction of the main branch, by its block, its place there, and the bytes from its beginning to
+        # the end of the block.
+        self.operations_of: Callable[[int, int, int], tuple[bytes, tuple[Operation, ...]]] = no_operations
         # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
         # operations, by id.
         self.plugins: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from state.plugins.recorded import ROW, Entries, Recorded
 from state.store import Lists, Table
 
 
@@ -21,6 +22,10 @@ def snapshot(plugin: Any) -> dict[str, Any]:
             found[name] = {key: (value.get(key).first, [repr(entry) for entry in value.get(key)]) for key in value}
         elif isinstance(value, dict):
             found[name] = dict(value)
+        elif isinstance(value, Recorded):
+            found[name] = [*ROW.iter_unpack(value.rows)], bytes(value.virtual), [*value.held]
+        elif isinstance(value, Entries):
+            found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
     return found
 
 

@@ -14,12 +14,12 @@ from state.plugins.account_history import (
     ACCOUNT_HISTORY,
     KEPT_ENTRIES,
     KEPT_SECONDS,
-    OperationRecord,
     history,
     locate_transaction,
     operations_in_block,
     virtual_operations,
 )
+from state.plugins.recorded import OperationRecord
 from state.plugins.registry import enable
 from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.operation import OPERATIONS, SMT_TAGS, OperationKind
@@ -120,7 +120,8 @@ def test_times_are_those_of_head() -> None:
         player.chain.push_block(block)
         times[block.number] = block.timestamp
     seen = set()
-    for record in kept(player.chain.state).records:
+    recorded = kept(player.chain.state).recorded
+    for record in map(recorded.reader(), range(len(recorded))):
         before = record.trx_in_block != NO_TRANSACTION
         if record.block > 1:
             assert record.timestamp == times[record.block - before]
@@ -177,7 +178,6 @@ def test_what_waits_is_seen_until_its_block_comes() -> None:
     trx = player.chain.pending[0]
     _, newest = history(state, trx.operations[0].from_, -1, 1)[0]  # type: ignore[attr-defined]
     assert (newest.trx_id, newest.block, newest.trx_in_block) == (trx.id, event["height"], NO_TRANSACTION)
-    assert newest.is_pending
     assert newest in operations_in_block(state, event["height"])
     assert locate_transaction(state, trx.id) is None
     player.chain.clear_pending()
@@ -211,10 +211,10 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     state.set_props(time=start + 1)
     for number in range(11, KEPT_ENTRIES + 6):
         plugin.record(state, transfer(number))
-    assert len(plugin.accounts.get("alice")) == KEPT_ENTRIES + 5
+    assert len(plugin.accounts.get("alice")[1]) == KEPT_ENTRIES + 5
     state.set_props(time=start + KEPT_SECONDS)
     plugin.record(state, transfer(KEPT_ENTRIES + 6))
-    assert len(plugin.accounts.get("alice")) == KEPT_ENTRIES + 6
+    assert len(plugin.accounts.get("alice")[1]) == KEPT_ENTRIES + 6
     before = snapshot(plugin)
     mark = state.journal.mark()
     # One second later the first ten are older than 30 days; 30 entries stay in front of the newest.
@@ -228,10 +228,10 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert history(state, "alice", 12, 10)[0][0] == 11
     assert history(state, "alice", 10, 10) == []
     # Memory is given back now and then; nobody sees it.
-    assert plugin.accounts.get("alice").first == 0
+    assert plugin.accounts.get("alice")[0] == 0
     for number in range(KEPT_ENTRIES + 30, 2 * KEPT_ENTRIES + 2):
         plugin.record(state, transfer(number))
-    assert plugin.accounts.get("alice").first == 10
+    assert plugin.accounts.get("alice")[0] == 10
     for start_at in range(11):
         assert history(state, "alice", start_at, 10_000) == []
     assert [n for n, _ in history(state, "alice", 13, 10_000)] == [11, 12, 13]
@@ -247,7 +247,7 @@ def test_what_touches_nobody_is_not_recorded() -> None:
     assert len(virtual_only) == 3
     for cls in virtual_only:
         kept(state).record(state, cls())
-    assert len(kept(state).records) == 0
+    assert len(kept(state).recorded) == 0
 
 
 def test_the_treasury_has_the_name_that_the_chain_gives_it() -> None:
@@ -258,7 +258,7 @@ def test_the_treasury_has_the_name_that_the_chain_gives_it() -> None:
             listener(state, operation)
     assert [type(r.operation) for _, r in history(state, "steem.dao", -1, 10)] == [SpsFund, ProposalPay]
     assert [type(r.operation) for _, r in history(state, "alice", -1, 10)] == [ProposalPay]
-    assert set(kept(state).accounts) == {"steem.dao", "alice"}
+    assert set(kept(state).accounts.by_name) == {"steem.dao", "alice"}
 
 
 def test_an_account_that_is_touched_twice_has_one_entry() -> None:

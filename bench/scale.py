@@ -1,0 +1,317 @@
+"""Measures a large chain against a small one: memory, blocks, operations and calls at 10^6 accounts, posts and blocks, all plugins on.
+
+Run: .venv/bin/python -m bench.scale [--accounts N] [--posts N] [--blocks N]
+Accounts are put into the tables directly; posts come in blocks of 50, every tenth with a vote; empty blocks follow, which pay the posts,
+and at last blocks of 50 transfers. All blocks go to a block log in a temporary folder, like those of a node with `--data`. Each size runs
+in a process of its own, the small one first, so that the memory is its own. Times are medians in processor time, as multiples of those at
+10^4; the first call of a kind, which may have to sort, stands beside the others. The aim is at most 2 for everything, and 2.5 GB.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.recovery import recovery_seconds
+from bench.rpc import Question, answered, questions
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
+from node.processor import Processor
+from node.service import new_service
+from node.specs import load_spec
+from node.storage.blocklog import BlockLog
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED
+from state.chain.slots import scheduled_witness, slot_time
+from state.chain.transactions import apply_transaction
+from state.operations.content import Comment, Vote
+from state.operations.market import LimitOrderCreate
+from state.operations.transfers import Transfer
+from state.plugins.registry import PLUGINS, enable
+from state.protocol.keys.authority import key_authority
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
+from state.protocol.values.asset import COIN, SBD, Asset
+from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+
+SMALL, LARGE = 10_000, 1_000_000
+IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations in a block; blocks of transfers at the end; one post of so many is voted for
+TIMED_BLOCKS = 300
+CALLS, CALLS_SECONDS = 100, 0.5
+STEPS = 10  # lines of progress for each stage
+VESTS = 1_000_000_000_000
+NOW = 1_700_000_000
+SENDER = "user-0000000"
+BODY = "A body of some length, as posts have one: " * 5
+RANKED = ("trending", "hot", "created", "promoted", "payout")
+DISCUSSED = (*RANKED[:4], "active", "cashout", "votes", "children")
+
+
+def name_of(number: int) -> str:
+    """Return the name of an account."""
+    return f"user-{number:07d}"
+
+
+def memory() -> int:
+    """Return the bytes that this process holds in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def say(line: str) -> None:
+    """Print a line of progress."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def counted(count: int, what: str) -> Iterator[int]:
+    """Yield numbers, and say now and then how many are done."""
+    begun = time.perf_counter()
+    for number in range(count):
+        if number and number % max(count // STEPS, 1) == 0:
+            say(f"  {number:,} of {count:,} {what}, {time.perf_counter() - begun:.0f} s, {memory() / 1e9:.2f} GB")
+        yield number
+
+
+class Site:
+    """A chain with accounts, posts and blocks, whose blocks are in a log. `sizes` is the memory after each stage."""
+
+    def __init__(self, folder: Path) -> None:
+        spec = load_spec("testnet")
+        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
+        self.state = self.chain.state
+        self.log = BlockLog(folder, self.state.wire)
+        self.chain.on_moved.append(lambda move: self.log.switch(move.popped, move.applied))
+        self.serial = 0
+        self.push(when=NOW)
+
+    def push(self, *operations: Operation, when: int = 0) -> None:
+        """Push a block of operations, each in a transaction of its own, without signatures."""
+        block = self.block(*operations, when=when)
+        self.chain.push_block(block, TRUSTED)
+
+    def block(self, *operations: Operation, when: int = 0) -> SignedBlock:
+        """Return a block that follows the head."""
+        state = self.state
+        transactions = tuple([self.transaction(operation) for operation in operations])
+        when, witness = when or slot_time(state, 1), scheduled_witness(state, 1)
+        block = SignedBlock(state.props.head_block_id, when, witness, merkle_root(transactions), transactions=transactions)
+        return state.wire.seal_block(block)
+
+    def transaction(self, operation: Operation) -> SignedTransaction:
+        """Return a transaction that no other is equal to."""
+        self.serial += 1
+        trx = SignedTransaction(0, self.serial, self.state.head_time + 60, (operation,), signatures=(bytes(65),))
+        return self.state.wire.seal(trx)
+
+    def apply(self, operation: Operation) -> None:
+        """Apply an operation outside of any block."""
+        apply_transaction(self.state, self.transaction(operation), TRUSTED)
+
+    def add_accounts(self, count: int) -> None:
+        """Insert accounts, each with a key of its own, as if they were part of the head block."""
+        state = self.state
+        for i in counted(count, "accounts"):
+            name, key = name_of(i), key_authority(b"\2" + i.to_bytes(32, "big"))
+            row = state.accounts.insert(Account(name=name, balance=10**9, sbd_balance=10**9, vesting_shares=VESTS + i, created=NOW))
+            state.account_authorities.insert(AccountAuthority(account=name, owner=key, active=key, posting=key))
+            state.account_metadata.insert(AccountMetadata(account=row.id))
+            if not i % 1000:
+                state.journal.cut(state.journal.mark())
+        state.set_props(total_vesting_shares=count * VESTS, total_vesting_fund_coin=count * VESTS // 1000)
+        state.journal.cut(state.journal.mark())
+
+    def add_posts(self, count: int, accounts: int) -> None:
+        """Push blocks of posts and votes."""
+        for begin in counted(count // IN_BLOCK, f"blocks of {IN_BLOCK} posts"):
+            some = range(begin * IN_BLOCK, begin * IN_BLOCK + IN_BLOCK)
+            posts = [
+                Comment(
+                    "",
+                    f"topic-{i % 50}",
+                    name_of(i % accounts),
+                    f"post-{i}",
+                    f"Title {i}",
+                    f"{i} {BODY}",
+                    '{"tags":["one","two"],"app":"bench/1"}',
+                )
+                for i in some
+            ]
+            votes = [Vote(name_of((i + 7) % accounts), name_of(i % accounts), f"post-{i}", 10_000) for i in some if i % VOTED == 0]
+            self.push(*posts, *votes)
+
+    def add_blocks(self, count: int) -> None:
+        """Push empty blocks, and then some of transfers, all of one account."""
+        for _ in counted(count, "blocks"):
+            self.push()
+        for number in range(BUSY_BLOCKS):
+            self.push(*[Transfer(SENDER, name_of(1 + i), Asset(1, COIN), f"{number}") for i in range(IN_BLOCK)])
+
+
+def median_of(work: Callable[[int], object], calls: int) -> float:
+    """Return the median processor time of a call."""
+    times = []
+    for i in range(calls):
+        start = time.process_time_ns()
+        work(i)
+        times.append((time.process_time_ns() - start) / 1e9)
+    return statistics.median(times)
+
+
+def operations(site: Site, accounts: int, posts: int) -> dict[str, float]:
+    """Return the time of a block and of each kind of operation."""
+    step, first = max(accounts // CALLS, 1), max(posts - accounts, 0)
+    state, newest = site.state, min(posts, accounts)
+
+    def user(i: int) -> str:
+        return name_of(i * step % accounts)
+
+    def post(i: int) -> tuple[str, str]:
+        at = first + i * max(newest // CALLS, 1) % newest
+        return name_of(at % accounts), f"post-{at}"
+
+    def order(i: int) -> Operation:
+        return LimitOrderCreate(user(i), i, Asset(1000, COIN), Asset(20_000_000 + i, SBD), False, state.head_time + 86_400)
+
+    def mixed(i: int) -> list[Operation]:
+        some = range(i * IN_BLOCK, i * IN_BLOCK + IN_BLOCK)
+        return [Transfer(name_of(n * 977 % accounts), name_of(n * 31 % accounts), Asset(1, COIN), "") for n in some]
+
+    blocks: list[SignedBlock] = []
+    figures = {"empty block": median_of(lambda _: site.push(), TIMED_BLOCKS)}
+    times = []
+    for i in range(TIMED_BLOCKS // 10):
+        blocks = [site.block(*mixed(i))]
+        start = time.process_time_ns()
+        site.chain.push_block(blocks[0], TRUSTED)
+        times.append((time.process_time_ns() - start) / 1e9)
+    figures[f"block of {IN_BLOCK} transfers"] = statistics.median(times)
+    mark = state.journal.mark()
+    figures["transfer"] = median_of(lambda i: site.apply(Transfer(user(i), user(i + 1), Asset(1, COIN), "")), CALLS)
+    figures["order"] = median_of(lambda i: site.apply(order(i)), CALLS)
+    figures["comment"] = median_of(lambda i: site.apply(Comment(*post(i), user(i), f"re-{i}", "", "A reply", "{}")), CALLS)
+    figures["vote"] = median_of(lambda i: site.apply(Vote(user(i), user(i), f"re-{i}", 10_000)), CALLS)
+    state.journal.undo(mark)
+    return figures
+
+
+def asked_of(chain: Chain) -> Iterator[Question]:
+    """Return the calls that are measured: those of bench.rpc, then the ranked lists."""
+    head = chain.state.props.last_irreversible_block_num
+    number = next(n for n in range(head, 0, -1) if len(found_block(chain, n).transactions) == IN_BLOCK)
+    yield from questions(chain, (number, IN_BLOCK), (SENDER, min(BUSY_BLOCKS * IN_BLOCK, 10_000)))
+    for sort in DISCUSSED:
+        yield Question(f"discussions of 20, {sort}", f"condenser_api.get_discussions_by_{sort}", [{"tag": "", "limit": 20}])
+    for sort in RANKED:
+        yield Question(f"ranked posts of 20, {sort}", "bridge.get_ranked_posts", {"sort": sort, "tag": "", "observer": "", "limit": 20})
+    for order in ("by_proxy", "by_next_vesting_withdrawal"):
+        start = "" if order == "by_name" else [{"by_proxy": "", "by_next_vesting_withdrawal": "1970-01-01T00:00:00"}[order], ""]
+        yield Question(f"accounts of 1,000, {order}", "database_api.list_accounts", {"start": start, "limit": 1000, "order": order})
+
+
+def found_block(chain: Chain, number: int) -> SignedBlock:
+    """Return a block that is there."""
+    block = chain.block_by_number(number)
+    assert block is not None
+    return block
+
+
+def calls(chain: Chain) -> Iterator[tuple[str, float]]:
+    """Yield the time of each kind of call, and of the first one."""
+    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), tuple(PLUGINS))
+    keep_what_is_loaded()
+    collect_in_portions()
+    for question in asked_of(chain):
+        body = question.body
+        start = time.process_time_ns()
+        answered(service, body)
+        yield f"{question.what}, first", (time.process_time_ns() - start) / 1e9
+        times: list[float] = []
+        end = time.perf_counter() + CALLS_SECONDS
+        while len(times) < 3 or (time.perf_counter() < end and len(times) < CALLS):
+            start = time.process_time_ns()
+            service.answer(body, True)
+            times.append((time.process_time_ns() - start) / 1e9)
+        yield question.what, statistics.median(times)
+
+
+def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float]]:
+    """Return what a chain of this size takes: bytes, and seconds of each kind."""
+    tune_collector()
+    with tempfile.TemporaryDirectory(prefix="coind-scale-") as folder:
+        site = Site(Path(folder))
+        sizes = [memory()]
+        empty = max(blocks - posts // IN_BLOCK - BUSY_BLOCKS, 0)
+        stages: tuple[Callable[[], None], ...] = (
+            lambda: site.add_accounts(accounts),
+            lambda: site.add_posts(posts, accounts),
+            lambda: site.add_blocks(empty),
+        )
+        for stage in stages:
+            begun = time.perf_counter()
+            stage()
+            gc.collect()
+            gc.freeze()
+            sizes.append(memory())
+            say(f"  in {time.perf_counter() - begun:.0f} s, {memory() / 1e9:.2f} GB")
+        found = {"recovery": {"recovery": recovery_seconds()}, "operations": operations(site, accounts, posts)}
+        found["calls"] = dict(calls(site.chain))
+        each = [(end - start) / count for start, end, count in zip(sizes, sizes[1:], (accounts, posts, empty), strict=False)]
+        found["memory"] = dict(zip(("an account", "a post", "an empty block"), each, strict=True))
+        found["memory"] |= {"all": sizes[-1], "all, after the calls": memory(), "block log": site.log.size}
+        site.log.close()
+    return found
+
+
+def in_process(*sizes: int) -> dict[str, dict[str, float]]:
+    """Measure in a process of its own."""
+    run = subprocess.run([sys.executable, "-m", "bench.scale", "--one", *map(str, sizes)], stdout=subprocess.PIPE, check=True)
+    found: dict[str, dict[str, float]] = json.loads(run.stdout)
+    return found
+
+
+def shown(small: dict[str, dict[str, float]], large: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Yield the lines of the result."""
+    yield "memory"
+    for what, count in large["memory"].items():
+        yield f"  {what:56} {count:14,.0f} bytes   {small['memory'][what]:14,.0f} at the small size"
+    recovery = large["recovery"]["recovery"]
+    yield f"one key recovery: {recovery * 1e6:.1f} µs, at the small size {small['recovery']['recovery'] * 1e6:.1f} µs"
+    for group in ("operations", "calls"):
+        yield group
+        for what, seconds in large[group].items():
+            if what in small[group]:
+                before = small[group][what]
+                ratio = seconds / recovery / (before / small["recovery"]["recovery"])
+                yield f"  {what:56} {seconds * 1e6:12.1f} µs {before * 1e6:12.1f} µs  ×{ratio:.2f}"
+
+
+def main() -> None:
+    """Measure a small chain and a large one, and print how they compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for what in ("accounts", "posts", "blocks"):
+        parser.add_argument(f"--{what}", type=int, default=LARGE)
+    parser.add_argument("--one", type=int, nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(*given.one)))
+        return
+    begun = time.perf_counter()
+    say(f"{SMALL:,} accounts, posts and blocks")
+    small = in_process(SMALL, SMALL, SMALL)
+    say(f"{given.accounts:,} accounts, {given.posts:,} posts, {given.blocks:,} blocks")
+    large = in_process(given.accounts, given.posts, given.blocks)
+    for line in shown(small, large):
+        print(line)
+    print(f"measured in {time.perf_counter() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

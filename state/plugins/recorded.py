@@ -1,0 +1,323 @@
+"""Operations with their places in the chain, as bytes, in the order in which they were applied: what the plugin `account_history` keeps.
+
+An operation of a block is not kept: its record says where in the block it stands, and it is read from there. A virtual operation is in
+no block, and kept as on the wire. So a record takes 27 bytes, and a virtual operation its packed size; as objects they took some hundred.
+"""
+
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from struct import Struct as Layout
+from typing import Any
+
+from msgspec import MsgspecError, Struct, msgpack
+
+from state.chain.blocks import NO_TRANSACTION
+from state.protocol.errors import ChainError
+from state.protocol.operation import Operation, OperationKind
+from state.protocol.transaction import ID_BYTES, ZERO_ID
+from state.store.columns import Unreadable
+from state.store.deferred import Deferrable, Deferred
+from state.store.parts import Install
+from state.store.rows import PutBack
+from state.tables import State
+
+OPERATION = OperationKind()
+
+# Block, time, transaction in the block, operation in the transaction, number of the virtual operation, kind, place.
+ROW = Layout("<IIIIHBQ")
+ROW_BYTES = ROW.size
+NUMBER, SIZE = Layout("<I"), Layout("<I")
+ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # each operation calls them
+TIME_AT, KIND_AT = 4, 18
+
+# What the place of a record is, by its kind. IN_BLOCK: the bytes from the beginning of the operation's transaction to the end of the
+# block. VIRTUAL: where its size and its bytes begin. OF_TRANSACTION: the same for a virtual operation with the id of a transaction, which
+# comes first. HELD, for an operation of a transaction that waits for a block: its index among those that are held as objects.
+IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
+NO_BLOCK = -1
+
+
+class OperationRecord(Struct, frozen=True, gc=False):
+    """An operation and its place in the chain."""
+
+    trx_id: bytes
+    block: int
+    trx_in_block: int
+    op_in_trx: int
+    virtual_op: int
+    timestamp: int
+    operation: Operation
+
+
+class Recorded:
+    """All recorded operations, by ascending block number.
+
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks, and `left` how many of its bytes are left, from the
+    beginning of the transaction on that is being applied.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.rows = bytearray()
+        self.virtual = bytearray()
+        self.held: list[tuple[bytes, Operation]] = []
+        self.block, self.left = NO_BLOCK, 0
+        self._state, self._here = state, state.here
+        self._pack = state.wire.codecs.packer(OPERATION)
+
+    def __len__(self) -> int:
+        return len(self.rows) // ROW_BYTES
+
+    def enter(self, operation: Operation) -> int:
+        """Record an operation that is about to be applied, and return the index of its record."""
+        here, rows, number = self._here, self.rows, 0
+        trx_in_block = here.trx_in_block
+        if operation.VIRTUAL:
+            virtual, number = self.virtual, here.virtual_op
+            place = len(virtual)
+            if here.trx_id == ZERO_ID:
+                kind = VIRTUAL
+            else:
+                kind = OF_TRANSACTION
+                virtual += here.trx_id
+            packed = self._pack(operation)
+            virtual += SIZE_OF(len(packed))
+            virtual += packed
+        elif trx_in_block != NO_TRANSACTION and here.block == self.block:
+            kind, place = IN_BLOCK, self.left
+        else:
+            kind, place = HELD, len(self.held)
+            self.held.append((here.trx_id, operation))
+        index = len(rows) // ROW_BYTES
+        rows += ROW_OF(here.block, self._state.props.time, trx_in_block, here.op_in_trx, number, kind, place)
+        return index
+
+    def drop_last(self) -> None:
+        """Take the newest record back."""
+        rows = self.rows
+        start = len(rows) - ROW_BYTES
+        *_, kind, place = ROW.unpack_from(rows, start)
+        if kind == HELD:
+            del self.held[place:]
+        elif kind != IN_BLOCK:
+            del self.virtual[place:]
+        del rows[start:]
+
+    def block_at(self, index: int) -> int:
+        """Return the number of the block of a record."""
+        found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES)[0]
+        return found
+
+    def time_at(self, index: int) -> int:
+        """Return the time of a record."""
+        found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES + TIME_AT)[0]
+        return found
+
+    def is_virtual(self, index: int) -> bool:
+        """Whether a record is of a virtual operation."""
+        return self.rows[index * ROW_BYTES + KIND_AT] in (VIRTUAL, OF_TRANSACTION)
+
+    def is_of_block(self, index: int) -> bool:
+        """Whether a record is of an operation in a block, rather than of a transaction that waits for one."""
+        *_, trx_in_block, _, _, kind, _ = ROW.unpack_from(self.rows, index * ROW_BYTES)
+        return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
+
+    def reader(self) -> Callable[[int], OperationRecord]:
+        """Return a function from the index of a record to the record; for one query, as it remembers the last transaction."""
+        rows, virtual, held = self.rows, self.virtual, self.held
+        unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
+        last: tuple[int, int] = (-1, -1)
+        found: tuple[bytes, tuple[Operation, ...]] = ZERO_ID, ()
+
+        def read(index: int) -> OperationRecord:
+            nonlocal last, found
+            block, time, trx_in_block, op_in_trx, virtual_op, kind, place = ROW.unpack_from(rows, index * ROW_BYTES)
+            operation: Operation
+            if kind == IN_BLOCK:
+                if last != (block, trx_in_block):
+                    found, last = find(block, trx_in_block, place), (block, trx_in_block)
+                trx_id, operations = found
+                operation = operations[op_in_trx]
+            elif kind == HELD:
+                trx_id, operation = held[place]
+            else:
+                trx_id = ZERO_ID
+                if kind == OF_TRANSACTION:
+                    trx_id, place = bytes(virtual[place : place + ID_BYTES]), place + ID_BYTES
+                begin = place + SIZE.size
+                operation = unpack(OPERATION, bytes(virtual[begin : begin + SIZE.unpack_from(virtual, place)[0]]))
+            return OperationRecord(trx_id, block, trx_in_block, op_in_trx, virtual_op, time, operation)
+
+        return read
+
+
+INDEX = "I"  # of arrays: indices of records, 4 bytes each
+NONE = array(INDEX)
+assert NONE.itemsize == 4
+
+
+class Entries(Deferrable):
+    """The indices of the records of each account, oldest first; `firsts` is how many older ones have been dropped, of accounts with any."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, array[int]] = {}
+        self.firsts: dict[str, int] = {}
+
+    def get(self, account: str) -> tuple[int, "array[int]"]:
+        """Return the number of an account's oldest entry that is kept, counted from 0, and its entries."""
+        return self.firsts.get(account, 0), self.by_name.get(account, NONE)
+
+    def drop_last(self, account: str) -> None:
+        """Take back the newest entry."""
+        entries = self.by_name[account]
+        entries.pop()
+        if not entries and account not in self.firsts:
+            del self.by_name[account]
+
+    def drop_front(self, account: str, count: int) -> None:
+        """Forget the `count` oldest entries; the numbers of the others stay."""
+        del self.by_name[account][:count]
+        self.firsts[account] = self.firsts.get(account, 0) + count
+
+    def put_front(self, account: str, entries: "array[int]") -> None:
+        """Take back that entries were dropped."""
+        self.by_name[account][:0] = entries
+        self.firsts[account] -= len(entries)
+        if not self.firsts[account]:
+            del self.firsts[account]
+
+
+# ------------------------------------------------------------------ snapshots
+
+
+class RecordedPart:
+    """All records: their rows, the bytes of virtual operations, and what is held."""
+
+    schema = "places of operations in blocks, and virtual operations as on the wire"
+
+    def __init__(self, state: State, recorded: Recorded) -> None:
+        self._state, self._recorded = state, recorded
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        recorded, pack = self._recorded, self._state.wire.codecs.packer(OPERATION)
+        held = [(trx_id, pack(operation)) for trx_id, operation in recorded.held]
+        yield msgpack.encode((len(recorded.rows), len(recorded.virtual), held))
+        for data in (recorded.rows, recorded.virtual):
+            for begin in range(0, len(data), CHUNK_BYTES):
+                yield bytes(data[begin : begin + CHUNK_BYTES])
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        unpack = self._state.wire.codecs.unpack
+        try:
+            rows_size, virtual_size, packed = _HEAD.decode(next(chunks, b""))
+            held = [(trx_id, unpack(OPERATION, data)) for trx_id, data in packed]
+        except (MsgspecError, ChainError) as error:
+            raise Unreadable(str(error)) from None
+        rows, virtual = bytearray(), bytearray()
+        for chunk in chunks:
+            into = rows if len(rows) < rows_size else virtual
+            into += chunk
+        if (len(rows), len(virtual)) != (rows_size, virtual_size) or rows_size % ROW_BYTES:
+            raise Unreadable("records of another size than they should have")
+
+        def install() -> None:
+            recorded = self._recorded
+            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+
+        return install
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        recorded = self._recorded
+        rows, virtual, held = bytes(recorded.rows), bytes(recorded.virtual), recorded.held.copy()
+
+        def put_back() -> None:
+            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+            recorded.block = NO_BLOCK
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        recorded = self._recorded
+        names = ("block", "time", "trx_in_block", "op_in_trx", "virtual_op", "kind", "place")
+        for index, row in enumerate(ROW.iter_unpack(recorded.rows)):
+            found = dict(zip(names, map(str, row), strict=True))
+            if row[-2] != IN_BLOCK:
+                found["operation"] = repr(recorded.reader()(index))
+            yield index, found
+
+
+class EntriesPart:
+    """The entries of all accounts; they are made later."""
+
+    schema = "indices of operations by account"
+
+    def __init__(self, entries: Entries, recorded: Recorded) -> None:
+        self._entries, self._recorded = entries, recorded
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        names = list(self._entries.by_name)
+        for begin in range(0, len(names), ACCOUNTS_PER_CHUNK):
+            some = names[begin : begin + ACCOUNTS_PER_CHUNK]
+            found = [self._entries.get(name) for name in some]
+            data = b"".join([little_endian(entries).tobytes() for _, entries in found])
+            yield msgpack.encode((some, [first for first, _ in found], [len(entries) for _, entries in found], data))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        return lambda: Deferred((self._entries,), self._restoring(chunks))
+
+    def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
+        """Read the entries of some accounts at a step."""
+        own = self._entries.parked()
+        by_name, firsts = own["by_name"], own["firsts"]
+        by_name.clear()
+        firsts.clear()
+        for names, begins, counts, data in map(_ENTRIES.decode, chunks):
+            every = array(INDEX)
+            every.frombytes(data)
+            every = little_endian(every)
+            if not len(names) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
+                raise Unreadable("entries of accounts that don't fit the records")
+            at = 0
+            for name, first, count in zip(names, begins, counts, strict=True):
+                by_name[name] = every[at : at + count]
+                at += count
+                if first:
+                    firsts[name] = first
+            yield
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        entries = self._entries
+        firsts, kept = entries.firsts.copy(), {name: each[:] for name, each in entries.by_name.items()}
+
+        def put_back() -> None:
+            entries.abandon()
+            entries.firsts, entries.by_name = firsts.copy(), {name: each[:] for name, each in kept.items()}
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for name in self._entries.by_name:
+            first, entries = self._entries.get(name)
+            yield name, {"first": str(first), "entries": str(entries.tolist())}
+
+
+CHUNK_BYTES = 1 << 20
+ACCOUNTS_PER_CHUNK = 10_000
+_HEAD = msgpack.Decoder(tuple[int, int, list[tuple[bytes, bytes]]])
+_ENTRIES = msgpack.Decoder(tuple[list[str], list[int], list[int], bytes])
+
+
+def little_endian(entries: "array[int]") -> "array[int]":
+    """Return an array in the order of bytes that snapshots have, or back."""
+    if sys.byteorder == "big":
+        entries = entries[:]
+        entries.byteswap()
+    return entries
