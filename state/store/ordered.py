@@ -67,7 +67,8 @@ class OrderedIndex(Generic[RowT]):
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self._lazily = LazyOrder(self._entry_at) if declared.lazy else None
         self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
-        self._order = SortedList()
+        # The very list of the lazy order, which is filled in place when it is settled in slices.
+        self._order = self._lazily.settled() if self._lazily else SortedList()
         self._rows = rows
         self._bound = declared.bound
         self._version = 0

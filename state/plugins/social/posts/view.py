@@ -17,6 +17,7 @@ from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
 from state.store import Journal, LazyOrder
+from state.store.slices import SLICE, require_slice, take_some
 from state.tables import State
 from state.tables.content import Comment
 
@@ -111,8 +112,11 @@ class View:
         """All posts by id, up to date; nobody else may change them."""
         if self._is_stale:
             self._note_all()
-        if self._changed.posts or self._changed.authors:
-            self._settle(facts)
+        changed = self._changed
+        if changed.posts or changed.authors:
+            require_slice(len(changed.posts) + len(changed.authors), lambda: self._settle(facts, SLICE))
+            while self._settle(facts, SLICE):
+                pass
         return self._ranked
 
     def members(self, facts: Facts, scope: str, is_unpaid: bool) -> Iterator[Ranked]:
@@ -166,14 +170,18 @@ class View:
         self._changed.posts.update(self._ranked, [post.comment for post in self._posts])
         self._changed.authors.update(self._low, {post.author for post in self._posts})
 
-    def _settle(self, facts: Facts) -> None:
+    def _settle(self, facts: Facts, most: int) -> bool:
+        """Take over so many of the changed authors; when there are none left, since they add posts, so many of the changed posts.
+
+        Returns whether there are more.
+        """
         self.version += 1
-        for author in self._changed.authors:
-            self._note_low(facts, author)
-        self._changed.authors.clear()
-        for comment in self._changed.posts:
-            self._take_over(facts, comment)
-        self._changed.posts.clear()
+        authors, posts = self._changed.authors, self._changed.posts
+        if authors:
+            take_some(authors, most, lambda author: self._note_low(facts, author))
+        else:
+            take_some(posts, most, lambda comment: self._take_over(facts, comment))
+        return bool(authors or posts)
 
     def _note_low(self, facts: Facts, author: str) -> None:
         """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
