@@ -44,7 +44,7 @@ from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
-from state.store.slices import Unsettled, attempt
+from state.store.slices import Reads, Unsettled
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
 REQUEST_LOGGED_MAX = 2000
@@ -89,7 +89,7 @@ class Service:
 
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
-    `observe` is called after each request.
+    `observe` is called after each request. `reads` says to what they work on whether it is read in slices.
     """
 
     def __init__(
@@ -103,10 +103,12 @@ class Service:
         withheld: str = "",
         observe: Observe = unobserved,
         explainer: Explainer | None = None,
+        reads: Reads | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
         self._observe, self._explainer = observe, explainer
+        self._reads = reads or Reads()
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -252,7 +254,7 @@ class Service:
         if not in_slices:
             return self._made(bound, bound.call, given, request_id, request)
         try:
-            return self._made(bound, attempt, (bound.call, *given), request_id, request)
+            return self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
         except Unsettled as unsettled:
             return self._settle(unsettled, bound, given, request_id, request)
 
@@ -279,7 +281,7 @@ class Service:
             """Do one slice; after the last one make the call again, which may need other work. None: there is more to do."""
             nonlocal unsettled
             try:
-                return None if unsettled.advance() else self._made(bound, attempt, (bound.call, *given), request_id, request)
+                return None if unsettled.advance() else self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
             except Unsettled as another:
                 unsettled = another
             except Exception as error:

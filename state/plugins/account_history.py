@@ -246,7 +246,7 @@ class HistoryPart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part. The records are made later."""
-        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(chunks))
+        return lambda: Deferred((self._kept._log, self._kept.accounts), self._restoring(chunks), self._kept._journal.reads)
 
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
         """Read the records chunk by chunk, one at a step, then the histories of accounts."""

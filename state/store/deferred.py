@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from state.store.slices import SLICE, require_slice
+from state.store.slices import SLICE, Reads
 
 PARKED, DEFERRED = "_parked", "_deferred"
 
@@ -62,7 +62,7 @@ def waiting(cls: type[Any]) -> type[Any]:
         deferred = vars(self).get(DEFERRED)
         if deferred is None or name.startswith("__"):
             raise AttributeError(f"{cls.__name__} has no attribute {name}")
-        require_slice(SLICE + 1, deferred.proceed)
+        deferred.reads.require_slice(SLICE + 1, deferred.proceed)
         deferred.finish()
         return getattr(self, name)
 
@@ -72,7 +72,8 @@ def waiting(cls: type[Any]) -> type[Any]:
 class Deferred:
     """The steps that fill some objects. They may use of these only what `Deferrable.parked` returns."""
 
-    def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None]) -> None:
+    def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None], reads: Reads | None = None) -> None:
+        self.reads = reads or Reads()
         self._objects, self._steps = objects, steps
         self._error: Exception | None = None
         self.is_done = False

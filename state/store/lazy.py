@@ -18,7 +18,7 @@ from typing import Any
 from sortedcontainers import SortedList
 
 from state.store.keys import Entry
-from state.store.slices import SLICE, require_slice
+from state.store.slices import SLICE, Reads
 
 REBUILD_SHARE = 8  # All are sorted anew when more than one entry in so many has changed: measured in bench/store.py.
 
@@ -33,27 +33,28 @@ class LazyOrder:
 
     `entry_of(id)` returns the entry that a thing has now, or None when it is gone or doesn't belong here. It must be a
     tuple that is never equal to another thing's: mostly the id, or something with it, comes last. `ids` are the things
-    that are there at the start.
+    that are there at the start. `reads` says whether it is read in slices.
 
     Whoever changes a thing adds its id to `changed`; to add one too many does no harm, to miss one leaves it at its old
     place. The set stays the same object, so that a writer may keep it. It grows with the number of things that exist, for
     things that are gone see `forget`.
     """
 
-    __slots__ = ("_entries", "_entry_of", "_order", "changed")
+    __slots__ = ("_entries", "_entry_of", "_order", "_reads", "changed")
 
-    def __init__(self, entry_of: Callable[[int], Entry | None], ids: Iterable[int] = ()) -> None:
+    def __init__(self, entry_of: Callable[[int], Entry | None], ids: Iterable[int] = (), reads: Reads | None = None) -> None:
         self.changed = set(ids)
         self._entry_of = entry_of
         self._entries: dict[int, Entry] = {}  # What the order holds, by id: where to find what has to move.
         self._order = SortedList()
+        self._reads = reads or Reads()
 
     def settled(self) -> Any:
         """Return the order as a SortedList, with all changes taken in. The caller must not write to it, and must ask again
         after the next change, because the list may be another one then.
         """
         if self.changed:
-            require_slice(len(self.changed), self.settle_some)
+            self._reads.require_slice(len(self.changed), self.settle_some)
             if not self._entries:
                 self._sort_first()
             elif len(self.changed) * REBUILD_SHARE > len(self._entries):

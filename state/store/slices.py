@@ -1,23 +1,18 @@
 """Reads that are made in slices: what is sorted or worked out at a read may take long, and others have their turn in between.
 
-Only who reads knows whether others wait, so it is the reader who asks for slices (`attempt`, `in_slices`); rules and tests read at once.
+Only who reads knows whether others wait, so it is the reader who asks for slices (`Reads`); rules and tests read at once.
 Whatever is about to do much work in such a read raises `Unsettled` instead, which holds the function that does a part of that work. The
 reader calls it until all is done, lets others in meanwhile, and reads again from the start. So what it gets in the end is of one moment,
 and equal to what it would have got at once.
 """
 
 from collections.abc import Callable, Generator
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 # So many things are sorted or worked out in a slice; a read that finds no more than these to do does them at once.
 SLICE = 500
 
 Value = TypeVar("Value")
-
-# A variable of the context, as those who notice that there is much to do are called through many others, which don't care. It is looked at
-# only where there is.
-_is_sliced = ContextVar("is_sliced", default=False)
 
 
 class Unsettled(Exception):
@@ -28,10 +23,36 @@ class Unsettled(Exception):
         self.advance = advance
 
 
-def require_slice(count: int, advance: Callable[[], bool]) -> None:
-    """Raise Unsettled when so many things are to be done, more than fit into a slice, and whoever reads does so in slices."""
-    if count > SLICE and _is_sliced.get():
-        raise Unsettled(advance)
+class Reads:
+    """How a state is read at the moment: at once, unless `attempt` or `in_slices` is under way. All tables of a state share one."""
+
+    __slots__ = ("is_sliced",)
+
+    def __init__(self) -> None:
+        self.is_sliced = False
+
+    def require_slice(self, count: int, advance: Callable[[], bool]) -> None:
+        """Raise Unsettled when so many things are to be done, more than fit into a slice, and whoever reads does so in slices."""
+        if count > SLICE and self.is_sliced:
+            raise Unsettled(advance)
+
+    def attempt(self, read: Callable[..., Value], *given: Any) -> Value:
+        """Return what is read, or raise Unsettled."""
+        self.is_sliced = True
+        try:
+            return read(*given)
+        finally:
+            self.is_sliced = False
+
+    def in_slices(self, read: Callable[[], Value]) -> Generator[None, None, Value]:
+        """Return what is read; yields after each slice of what had to be done first. Meanwhile anything may change."""
+        while True:
+            try:
+                return self.attempt(read)
+            except Unsettled as unsettled:
+                while unsettled.advance():
+                    yield
+            yield
 
 
 def take_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
@@ -44,23 +65,3 @@ def take_some(things: set[Value], most: int, work: Callable[[Value], object]) ->
         except BaseException:
             things.add(thing)
             raise
-
-
-def attempt(read: Callable[..., Value], *given: Any) -> Value:
-    """Return what is read, or raise Unsettled."""
-    token = _is_sliced.set(True)
-    try:
-        return read(*given)
-    finally:
-        _is_sliced.reset(token)
-
-
-def in_slices(read: Callable[[], Value]) -> Generator[None, None, Value]:
-    """Return what is read; yields after each slice of what had to be done first. Meanwhile anything may change."""
-    while True:
-        try:
-            return attempt(read)
-        except Unsettled as unsettled:
-            while unsettled.advance():
-                yield
-        yield

@@ -22,7 +22,7 @@ from state.plugins.tags.rows import (
     trending,
 )
 from state.store import Journal, Ordered, Row, Table, Unique
-from state.store.slices import require_slice, take_some
+from state.store.slices import Reads, take_some
 
 COMMENTS_SLICE = 100  # Each has an entry for each of its tags, and an entry has nine orders.
 
@@ -82,10 +82,10 @@ class TagStatsTable(Table[TagStats]):
 class View:
     """Entries and sums. Their tables need a journal; this one is emptied after each update."""
 
-    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes) -> None:
+    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes, reads: Reads) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
         self._is_stale = False
-        self._journal = Journal()
+        self._journal = Journal(reads)
         self._entries = TagEntries(self._journal)
         self._stats = TagStatsTable(self._journal)
         self._by_comment: dict[int, tuple[TagEntry, ...]] = {}
@@ -126,7 +126,7 @@ class View:
             self._note_all()
         if not notes.comments and not notes.tags:
             return
-        require_slice(len(notes.comments) + len(notes.tags), lambda: self._settle_some(COMMENTS_SLICE))
+        self._journal.reads.require_slice(len(notes.comments) + len(notes.tags), lambda: self._settle_some(COMMENTS_SLICE))
         while self._settle_some(COMMENTS_SLICE):
             pass
 

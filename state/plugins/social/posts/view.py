@@ -17,7 +17,7 @@ from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
 from state.store import Journal, LazyOrder
-from state.store.slices import SLICE, require_slice, take_some
+from state.store.slices import SLICE, take_some
 from state.tables import State
 from state.tables.content import Comment
 
@@ -60,7 +60,10 @@ def note_again(changed: set[Any], what: Any) -> None:
 
 
 class Ranked(Struct, gc=False):
-    """A post with all values that any list filters or sorts by. `earning` is the rshares that its payout is computed from."""
+    """A post with all values that any list filters, sorts or sums by.
+
+    `earning` is the rshares that its payout is computed from, `banked` the SBD that earlier payouts have given it.
+    """
 
     comment: int
     author: str
@@ -74,6 +77,7 @@ class Ranked(Struct, gc=False):
     payout_at: int
     promoted: int
     earning: int
+    banked: int
     trend: float
     hot: float
     scopes: tuple[str, ...]
@@ -114,7 +118,7 @@ class View:
             self._note_all()
         changed = self._changed
         if changed.posts or changed.authors:
-            require_slice(len(changed.posts) + len(changed.authors), lambda: self._settle(facts, SLICE))
+            self._state.journal.reads.require_slice(len(changed.posts) + len(changed.authors), lambda: self._settle(facts, SLICE))
             while self._settle(facts, SLICE):
                 pass
         return self._ranked
@@ -123,6 +127,11 @@ class View:
         """Yield the unpaid, or the paid, posts of a scope, in no order."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
+
+    @property
+    def unpaid(self) -> int:
+        """How many posts and replies were unpaid when the view was last read."""
+        return len(self._members.get((EVERYTHING, True), ()))
 
     def unpaid_of(self, facts: Facts, author: str) -> Set[int]:
         """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
@@ -140,7 +149,7 @@ class View:
                 return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
-            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order))
+            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order), self._state.journal.reads)
             self._lists_of.setdefault(scope, {})[name] = found
         self._lists[name] = found
         entries: Sequence[Entry] = found.settled()
@@ -249,6 +258,7 @@ class View:
             payout_at=row.last_payout if paid else at,
             promoted=post.promoted,
             earning=facts.earning(state, row),
+            banked=row.total_payout_value + row.curator_payout_value,
             trend=trend(rshares, row.created),
             hot=hot(rshares, row.created),
             scopes=scopes_of(state, row, post),
