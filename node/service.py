@@ -36,6 +36,7 @@ def new_service(
         stopwatch=stopwatch,
         withheld=withheld,
         observe=observe,
+        reads=chain.state.journal.reads,
         state=chain.state,
         chain=chain,
         processor=processor,

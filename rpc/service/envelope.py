@@ -44,6 +44,7 @@ from rpc.service.turns import Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
+from state.store.slices import Reads, Unsettled
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
 REQUEST_LOGGED_MAX = 2000
@@ -88,7 +89,7 @@ class Service:
 
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
-    `observe` is called after each request.
+    `observe` is called after each request. `reads` says to what they work on whether it is read in slices.
     """
 
     def __init__(
@@ -102,10 +103,12 @@ class Service:
         withheld: str = "",
         observe: Observe = unobserved,
         explainer: Explainer | None = None,
+        reads: Reads | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
         self._observe, self._explainer = observe, explainer
+        self._reads = reads or Reads()
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -166,14 +169,15 @@ class Service:
         return await self._turns.take(work)
 
     async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
-        """Return `answer`, once it is this request's turn among all others."""
-        return await self._turns.take(partial(self.answer, body, local, why_not_local, session))
+        """Return `answer`, once it is this request's turn among all others; a call that has to sort much first lets others in meanwhile."""
+        return await self._turns.take(partial(self.answer, body, local, why_not_local, session, True))
 
-    def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
+    def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None, in_slices: bool = False) -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
         `local`: the request comes from a program on this machine, which may call every method;
-        `why_not_local` tells the others why they may not. `session` is that of a WebSocket.
+        `why_not_local` tells the others why they may not. `session` is that of a WebSocket. `in_slices`: what would have to sort
+        much first is answered by an awaitable too.
         """
         try:
             request = read_json(body, local)
@@ -184,7 +188,7 @@ class Service:
             self._observe("", 0.0, error)
             return self._bug(None, error, body)
         if type(request) is not list:
-            return self._one(request, local, why_not_local, session)
+            return self._one(request, local, why_not_local, session, in_slices)
         if not request:
             return self._malformed(None, SERVER_ERROR, "Array is invalid")
         return self._batch(request, local, why_not_local, session)
@@ -193,7 +197,7 @@ class Service:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         for request in requests:
-            reply = await self._turns.take(partial(self._one, request, local, why_not_local, session))
+            reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):
                 reply = await reply
             replies.append(reply)
@@ -203,7 +207,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool, why_not_local: str, session: Any) -> Reply:
+    def _one(self, request: Any, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -241,20 +245,57 @@ class Service:
             return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), why_not_local)
         if bound.needs_session and not in_session:
             return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
-        return self._call(bound, (params, session) if bound.needs_session else (params,), request_id, request)
+        if bound.needs_session:
+            return self._call(bound, (params, session), request_id, request, False)
+        return self._call(bound, (params,), request_id, request, in_slices)
 
-    def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> Reply:
-        """Return the answer of a method; `given` are its params, and the session if it works on that."""
+    def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any, in_slices: bool) -> Reply:
+        """Return the answer of a method; `given` are its params, and the session if it works on that.
+
+        With `in_slices` the call may turn out to need work first that is done between other replies.
+        """
         if bound.waits:
             return self._wait(bound, given, request_id, request)
+        if not in_slices:
+            return self._made(bound, bound.call, given, request_id, request)
+        try:
+            return self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
+        except Unsettled as unsettled:
+            return self._settle(unsettled, bound, given, request_id, request)
+
+    def _made(self, bound: Bound, call: Call, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
+        """Return the answer of a method that doesn't wait."""
         start = self._stopwatch()
         try:
-            reply = _result(request_id, bound.call(*given))
+            reply = _result(request_id, call(*given))
+        except Unsettled:
+            raise
         except Exception as error:
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
+        return reply
+
+    async def _settle(
+        self, unsettled: Unsettled, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any
+    ) -> bytes:
+        """Do the work that a call needs first, slice by slice in turn with other replies, and return its answer."""
+
+        def advance() -> bytes | None:
+            """Do one slice; after the last one make the call again, which may need other work. None: there is more to do."""
+            nonlocal unsettled
+            try:
+                return None if unsettled.advance() else self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
+            except Unsettled as another:
+                unsettled = another
+            except Exception as error:
+                return self._failed(request_id, error, request)
+            return None
+
+        reply = None
+        while reply is None:
+            reply = await self._turns.take(advance)
         return reply
 
     async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from state.store.slices import SLICE, Reads
+
 PARKED, DEFERRED = "_parked", "_deferred"
 
 
@@ -60,6 +62,7 @@ def waiting(cls: type[Any]) -> type[Any]:
         deferred = vars(self).get(DEFERRED)
         if deferred is None or name.startswith("__"):
             raise AttributeError(f"{cls.__name__} has no attribute {name}")
+        deferred.reads.require_slice(SLICE + 1, deferred.proceed)
         deferred.finish()
         return getattr(self, name)
 
@@ -69,7 +72,8 @@ def waiting(cls: type[Any]) -> type[Any]:
 class Deferred:
     """The steps that fill some objects. They may use of these only what `Deferrable.parked` returns."""
 
-    def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None]) -> None:
+    def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None], reads: Reads | None = None) -> None:
+        self.reads = reads or Reads()
         self._objects, self._steps = objects, steps
         self._error: Exception | None = None
         self.is_done = False
@@ -88,6 +92,11 @@ class Deferred:
         except Exception as error:
             self._error = error
             raise
+
+    def proceed(self) -> bool:
+        """Make one step; returns whether there are more."""
+        self.advance()
+        return not self.is_done
 
     def finish(self) -> None:
         """Make all steps that are left."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from state.store.slices import Reads
+
 Undo = Callable[[Any, Any], None]
 Record = tuple[Undo, Any, Any]
 
@@ -15,7 +17,9 @@ class Journal:
     reversible: its bound is the caller's `cut` at each irreversible block.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Reads | None = None) -> None:
+        # How the tables with this journal are read: here, as it is the one object that they share.
+        self.reads = reads or Reads()
         self._records: list[Record] = []
         self._cut = 0
         # The write path: a bound C function, kept by tables and lists. The list stays the same object for ever.

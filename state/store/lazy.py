@@ -6,7 +6,8 @@ Keeping such an order sorted costs a search per change, most of which nobody eve
 
 The read has two ways to take them in. To move one entry takes two binary searches, which is best for few. To merge all that
 have moved with all that stay is best for many: it touches every entry once, however many have moved. `bench/store.py` measures
-both: they meet where about one entry in eight has changed (REBUILD_SHARE).
+both: they meet where about one entry in eight has changed (REBUILD_SHARE). A read in slices (state/store/slices.py) moves one after the
+other in any case: for many that takes longer, but it can be left off anywhere.
 
 Undoing needs nothing of its own: what was undone has changed once more, and is noted like any other change.
 """
@@ -17,6 +18,7 @@ from typing import Any
 from sortedcontainers import SortedList
 
 from state.store.keys import Entry
+from state.store.slices import SLICE, Reads
 
 REBUILD_SHARE = 8  # All are sorted anew when more than one entry in so many has changed: measured in bench/store.py.
 
@@ -31,33 +33,40 @@ class LazyOrder:
 
     `entry_of(id)` returns the entry that a thing has now, or None when it is gone or doesn't belong here. It must be a
     tuple that is never equal to another thing's: mostly the id, or something with it, comes last. `ids` are the things
-    that are there at the start.
+    that are there at the start. `reads` says whether it is read in slices.
 
     Whoever changes a thing adds its id to `changed`; to add one too many does no harm, to miss one leaves it at its old
     place. The set stays the same object, so that a writer may keep it. It grows with the number of things that exist, for
     things that are gone see `forget`.
     """
 
-    __slots__ = ("_entries", "_entry_of", "_order", "changed")
+    __slots__ = ("_entries", "_entry_of", "_order", "_reads", "changed")
 
-    def __init__(self, entry_of: Callable[[int], Entry | None], ids: Iterable[int] = ()) -> None:
+    def __init__(self, entry_of: Callable[[int], Entry | None], ids: Iterable[int] = (), reads: Reads | None = None) -> None:
         self.changed = set(ids)
         self._entry_of = entry_of
         self._entries: dict[int, Entry] = {}  # What the order holds, by id: where to find what has to move.
         self._order = SortedList()
+        self._reads = reads or Reads()
 
     def settled(self) -> Any:
         """Return the order as a SortedList, with all changes taken in. The caller must not write to it, and must ask again
         after the next change, because the list may be another one then.
         """
         if self.changed:
+            self._reads.require_slice(len(self.changed), self.settle_some)
             if not self._entries:
                 self._sort_first()
             elif len(self.changed) * REBUILD_SHARE > len(self._entries):
                 self._sort_anew()
             else:
-                self._move_each()
+                self._move(len(self.changed))
         return self._order
+
+    def settle_some(self) -> bool:
+        """Take in a slice of the changes; returns whether there are more, as the order can't be read before all are taken in."""
+        self._move(min(SLICE, len(self.changed)))
+        return bool(self.changed)
 
     def forget(self, thing: int) -> None:
         """Note that a thing is gone. One that came and went between two reads leaves no trace, so `changed` stays bounded."""
@@ -85,20 +94,25 @@ class LazyOrder:
         for thing, entry in self._entries.items():
             assert thing in self.changed or self._entry_of(thing) == entry, f"a change of {thing} was missed"
 
-    def _move_each(self) -> None:
-        """Take in one change after the other. When one raises, those before it are done, and the others are still noted."""
-        order, entries = self._order, self._entries
-        for thing in list(self.changed):
-            new, old = self._entry_of(thing), entries.get(thing)
-            if new != old:
-                # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
-                if old is not None:
-                    order.remove(old)
-                    del entries[thing]
-                if new is not None:
-                    order.add(new)
-                    entries[thing] = new
-            self.changed.discard(thing)
+    def _move(self, count: int) -> None:
+        """Take in so many changes, one after the other. When one raises, those before it are done, and the others are still noted."""
+        order, entries, changed = self._order, self._entries, self.changed
+        for _ in range(count):
+            # Taking one out of the set finds it without a walk over the places of those that are gone already.
+            thing = changed.pop()
+            try:
+                new, old = self._entry_of(thing), entries.get(thing)
+                if new != old:
+                    # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
+                    if old is not None:
+                        order.remove(old)
+                        del entries[thing]
+                    if new is not None:
+                        order.add(new)
+                        entries[thing] = new
+            except BaseException:
+                changed.add(thing)
+                raise
 
     def _sort_first(self) -> None:
         """Fill an order that is empty. When it raises, it is empty still."""

@@ -8,6 +8,7 @@ from sortedcontainers import SortedList
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LazyOrder
 from state.store.rows import PutBack, Row, Rows
+from state.store.slices import Reads
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
@@ -60,14 +61,15 @@ class OrderedIndex(Generic[RowT]):
     index of their own to the table.
     """
 
-    def __init__(self, declared: Ordered, rows: dict[int, RowT]) -> None:
+    def __init__(self, declared: Ordered, rows: dict[int, RowT], reads: Reads) -> None:
         self.entry = declared.entry
         self.lazy = declared.lazy
         self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
-        self._lazily = LazyOrder(self._entry_at) if declared.lazy else None
+        self._lazily = LazyOrder(self._entry_at, reads=reads) if declared.lazy else None
         self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
-        self._order = SortedList()
+        # The very list of the lazy order, which is filled in place when it is settled in slices.
+        self._order = self._lazily.settled() if self._lazily else SortedList()
         self._rows = rows
         self._bound = declared.bound
         self._version = 0

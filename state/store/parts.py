@@ -76,7 +76,9 @@ class TablePart:
         next_id, count = _decoded(tuple[int, int], next(chunks, b""))
         orders = _decoded(list[list[int]], next(chunks, b""))
         if self._is_deferred and count > ROWS_PER_CHUNK:
-            return lambda: Deferred((self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders))
+            return lambda: Deferred(
+                (self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders), self._table.journal.reads
+            )
         rows = list(self._rows(chunks, next_id, count))
 
         def install() -> None:

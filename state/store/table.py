@@ -47,6 +47,7 @@ class Table(Deferrable, Generic[RowT]):
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
 
     def __init__(self, journal: Journal) -> None:
+        self.journal = journal
         self.next_id = 0
         self._rows: dict[int, RowT] = {}
         self._in_order = True
@@ -60,7 +61,6 @@ class Table(Deferrable, Generic[RowT]):
         # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
-        self.journal = journal
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
@@ -229,7 +229,7 @@ class Table(Deferrable, Generic[RowT]):
             index = keys = UniqueIndex(declared.fields)
             readers = (keys,), ()
         else:
-            index = order = OrderedIndex(declared, self._rows)
+            index = order = OrderedIndex(declared, self._rows, self.journal.reads)
             keys = order.keys
             own = (keys,) if keys else ()
             readers = (own, (order,)) if order.lazy else ((*own, order), ())

@@ -198,10 +198,9 @@ def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -
     """Return the SBD that wait for payout by community, and by author outside of communities, most first, with the sums of all and of the
     latter.
     """
-    rows = communities_lists.payout_rows(state, COMMUNITIES.of(state))
-    most = limit_argument(limit, PAYOUT_ROWS_MAX)
+    rows = communities_lists.payout_rows(state, COMMUNITIES.of(state), limit_argument(limit, PAYOUT_ROWS_MAX))
     return {
-        "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows[:most]],
-        "total": sbd_number(sum(row.payout for row in rows)),
-        "blogs": sbd_number(sum(row.payout for row in rows if row.authors is None)),
+        "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows.largest],
+        "total": sbd_number(rows.total),
+        "blogs": sbd_number(rows.blogs),
     }

@@ -48,6 +48,9 @@ class Social:
         self.incoming: SignedBlock | None = None
         # The figures of all communities as communities/lists.py has counted them last, after what they were counted from.
         self.counted: tuple[Any, Any] | None = None
+        # A count in slices that is under way, after what it began with, and how many were out of date when they were done.
+        self.counting: tuple[Any, Any] | None = None
+        self.late_counts = 0
 
     def community(self, name: str) -> Community | None:
         """Return the community of this name."""

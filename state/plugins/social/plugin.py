@@ -102,7 +102,8 @@ def parts(state: State, kept: Social) -> dict[str, Part]:
 def restored(kept: Social) -> None:
     """Have the view and the figures of communities made anew when they are next read."""
     kept.view.note_all()
-    kept.counted = kept.incoming = None
+    kept.counted = kept.counting = kept.incoming = None
+    kept.late_counts = 0
 
 
 COMMUNITIES = Plugin(
@@ -112,6 +113,6 @@ COMMUNITIES = Plugin(
     serves=("bridge",),
     uses=(REPUTATION, FOLLOW),
     parts=parts,
-    passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted"),
+    passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted", "counting", "late_counts"),
     restored=restored,
 )

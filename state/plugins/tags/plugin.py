@@ -49,7 +49,7 @@ class Tags:
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
         self.notes = Notes(journal)
-        self.view = View(self.tagged, self.rests, self.notes)
+        self.view = View(self.tagged, self.rests, self.notes, journal.reads)
 
 
 def install(state: State) -> Tags:

@@ -22,6 +22,9 @@ from state.plugins.tags.rows import (
     trending,
 )
 from state.store import Journal, Ordered, Row, Table, Unique
+from state.store.slices import Reads, take_some
+
+COMMENTS_SLICE = 100  # Each has an entry for each of its tags, and an entry has nine orders.
 
 
 class TagEntry(Row):
@@ -79,10 +82,10 @@ class TagStatsTable(Table[TagStats]):
 class View:
     """Entries and sums. Their tables need a journal; this one is emptied after each update."""
 
-    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes) -> None:
+    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes, reads: Reads) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
         self._is_stale = False
-        self._journal = Journal()
+        self._journal = Journal(reads)
         self._entries = TagEntries(self._journal)
         self._stats = TagStatsTable(self._journal)
         self._by_comment: dict[int, tuple[TagEntry, ...]] = {}
@@ -123,13 +126,22 @@ class View:
             self._note_all()
         if not notes.comments and not notes.tags:
             return
-        for comment in notes.comments:
-            self._take_over(comment)
-        for tag in notes.tags:
-            self._sum_up(tag)
-        notes.comments.clear()
-        notes.tags.clear()
+        self._journal.reads.require_slice(len(notes.comments) + len(notes.tags), lambda: self._settle_some(COMMENTS_SLICE))
+        while self._settle_some(COMMENTS_SLICE):
+            pass
+
+    def _settle_some(self, most: int) -> bool:
+        """Take over so many of the noted comments; when there are none left, sum up so many of the noted tags.
+
+        Returns whether there are more.
+        """
+        comments, tags = self._notes.comments, self._notes.tags
+        if comments:
+            take_some(comments, most, self._take_over)
+        else:
+            take_some(tags, most, self._sum_up)
         self._journal.cut(self._journal.mark())
+        return bool(comments or tags)
 
     def _take_over(self, comment: int) -> None:
         """Bring the entries of a comment up to date with its row, and note its tags, old and new, for their sums."""

@@ -3,14 +3,15 @@ Source: social.md §2.7, §3.5-§3.8.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from heapq import nsmallest
 from itertools import islice, takewhile
+from typing import Any
 
 from msgspec import Struct
 
 from state.effects.voting import content_pot
 from state.plugins.social.communities.payloads import ADMIN, GUEST, MOD
-from state.plugins.social.facts import payout_of
 from state.plugins.social.index import Social
 from state.plugins.social.posts.view import EVERYTHING, Ranked
 from state.plugins.social.rows import Community, Role, Subscription
@@ -22,6 +23,8 @@ POPULAR_SECONDS = 30 * DAY_SECONDS
 SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000
+COUNTED_SLICE = 5000  # posts that are added up in a slice
+LATE_COUNTS_MAX = 2
 
 
 class Figure(Struct):
@@ -54,35 +57,77 @@ class Standing(Struct):
 
 def figures(state: State, kept: Social) -> Figures:
     """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
-    # Reading the view brings its version up to date. Price and fund are in the key as well: with them all payouts change.
-    kept.view.ranked(kept.facts)
-    key = (kept.view.version, content_pot(state))
+    key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
-        kept.counted = key, count(state, kept)
-    counted: Figures = kept.counted[1]
-    return counted
+        # Where posts change all the time, a count in slices is never of now: then it is made at once.
+        if kept.late_counts < LATE_COUNTS_MAX:
+            state.journal.reads.require_slice(kept.view.unpaid, lambda: count_some(state, kept))
+        kept.counted = key, counted(state, kept)
+    kept.counting, kept.late_counts = None, 0
+    found: Figures = kept.counted[1]
+    return found
 
 
-def count(state: State, kept: Social) -> Figures:
-    """Add up all unpaid posts and replies."""
+def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
+    """Return what figures are counted from: with price and fund all payouts change."""
+    # Reading the view brings its version up to date.
+    kept.view.ranked(kept.facts)
+    return kept.view.version, content_pot(state)
+
+
+def count_some(state: State, kept: Social) -> bool:
+    """Begin to count, or go on with it for a slice; returns whether more is left."""
+    if kept.counting is None:
+        key = counted_from(state, kept)
+        if kept.counted is not None and kept.counted[0] == key:
+            return False  # somebody else has counted meanwhile
+        kept.counting = key, counting(state, kept)
+    key, steps = kept.counting
+    try:
+        next(steps)
+    except StopIteration as end:
+        kept.counted, kept.counting = (key, end.value), None
+        kept.late_counts += 1
+        return False
+    return True
+
+
+def counted(state: State, kept: Social) -> Figures:
+    """Add up all unpaid posts and replies at once."""
+    steps = counting(state, kept)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Figures = end.value
+            return found
+
+
+def counting(state: State, kept: Social) -> Generator[None, None, Figures]:
+    """Add up all posts and replies that are unpaid at the beginning; yields after each slice. Meanwhile anything may change."""
     worth = kept.facts.worth(state)
+    posts = list(kept.view.members(kept.facts, EVERYTHING, True))
     found = Figures({}, {})
     authors: set[tuple[str, str]] = set()
-    for post in kept.view.members(kept.facts, EVERYTHING, True):
-        figure = place_of(found, post)
-        figure.payout += payout_of(state, kept.facts, state.comments.find(post.comment), worth).total
-        figure.posts += 1
-        if (post.community, post.author) not in authors:
-            authors.add((post.community, post.author))
-            figure.authors += 1
+    for first in range(0, len(posts), COUNTED_SLICE):
+        yield
+        for post in posts[first : first + COUNTED_SLICE]:
+            figure = place_of(found, post)
+            figure.payout += post.banked + worth(post.earning)
+            figure.posts += 1
+            if (post.community, post.author) not in authors:
+                authors.add((post.community, post.author))
+                figure.authors += 1
     return found
 
 
 def place_of(found: Figures, post: Ranked) -> Figure:
     """Return the figure that a post counts in, which is made at its first post."""
-    if post.community:
-        return found.communities.setdefault(post.community, Figure())
-    return found.authors.setdefault(post.author, Figure())
+    figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
+    figure = figures.get(name)
+    if figure is None:
+        figure = figures[name] = Figure()
+    return figure
 
 
 def standings(state: State, kept: Social) -> list[Standing]:
@@ -190,12 +235,24 @@ class PayoutRow(Struct):
     authors: int | None
 
 
-def payout_rows(state: State, kept: Social) -> list[PayoutRow]:
-    """Return a row for each community and author with unpaid posts, the largest payout first."""
-    counted = figures(state, kept)
-    rows = [PayoutRow(f"@{name}", f"@{name}", one.payout, one.posts, None) for name, one in counted.authors.items()]
-    for name, one in counted.communities.items():
+class PayoutRows(Struct):
+    """The rows with the largest payouts, and the sums of all: of communities and authors, and of authors alone."""
+
+    largest: list[PayoutRow]
+    total: int
+    blogs: int
+
+
+def payout_rows(state: State, kept: Social, most: int) -> PayoutRows:
+    """Return so many of the communities and authors with unpaid posts, the largest payout first."""
+    found = figures(state, kept)
+    blogs = sum([one.payout for one in found.authors.values()])
+    total = blogs + sum([one.payout for one in found.communities.values()])
+    # Of each kind the largest: there may be far more authors than anybody asks for.
+    authors = nsmallest(most, [(-one.payout, f"@{name}", one.posts) for name, one in found.authors.items()])
+    rows = [PayoutRow(url, url, -payout, posts, None) for payout, url, posts in authors]
+    for name, one in found.communities.items():
         community = kept.community(name)
         assert community is not None, "communities stay"
         rows.append(PayoutRow(name, community.title or name, one.payout, one.posts, one.authors))
-    return sorted(rows, key=lambda row: (-row.payout, row.url))
+    return PayoutRows(sorted(rows, key=lambda row: (-row.payout, row.url))[:most], total, blogs)

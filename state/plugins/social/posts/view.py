@@ -17,6 +17,7 @@ from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
 from state.store import Journal, LazyOrder
+from state.store.slices import SLICE, take_some
 from state.tables import State
 from state.tables.content import Comment
 
@@ -59,7 +60,10 @@ def note_again(changed: set[Any], what: Any) -> None:
 
 
 class Ranked(Struct, gc=False):
-    """A post with all values that any list filters or sorts by. `earning` is the rshares that its payout is computed from."""
+    """A post with all values that any list filters, sorts or sums by.
+
+    `earning` is the rshares that its payout is computed from, `banked` the SBD that earlier payouts have given it.
+    """
 
     comment: int
     author: str
@@ -73,6 +77,7 @@ class Ranked(Struct, gc=False):
     payout_at: int
     promoted: int
     earning: int
+    banked: int
     trend: float
     hot: float
     scopes: tuple[str, ...]
@@ -111,14 +116,22 @@ class View:
         """All posts by id, up to date; nobody else may change them."""
         if self._is_stale:
             self._note_all()
-        if self._changed.posts or self._changed.authors:
-            self._settle(facts)
+        changed = self._changed
+        if changed.posts or changed.authors:
+            self._state.journal.reads.require_slice(len(changed.posts) + len(changed.authors), lambda: self._settle(facts, SLICE))
+            while self._settle(facts, SLICE):
+                pass
         return self._ranked
 
     def members(self, facts: Facts, scope: str, is_unpaid: bool) -> Iterator[Ranked]:
         """Yield the unpaid, or the paid, posts of a scope, in no order."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
+
+    @property
+    def unpaid(self) -> int:
+        """How many posts and replies were unpaid when the view was last read."""
+        return len(self._members.get((EVERYTHING, True), ()))
 
     def unpaid_of(self, facts: Facts, author: str) -> Set[int]:
         """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
@@ -136,7 +149,7 @@ class View:
                 return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
-            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order))
+            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order), self._state.journal.reads)
             self._lists_of.setdefault(scope, {})[name] = found
         self._lists[name] = found
         entries: Sequence[Entry] = found.settled()
@@ -166,14 +179,18 @@ class View:
         self._changed.posts.update(self._ranked, [post.comment for post in self._posts])
         self._changed.authors.update(self._low, {post.author for post in self._posts})
 
-    def _settle(self, facts: Facts) -> None:
+    def _settle(self, facts: Facts, most: int) -> bool:
+        """Take over so many of the changed authors; when there are none left, since they add posts, so many of the changed posts.
+
+        Returns whether there are more.
+        """
         self.version += 1
-        for author in self._changed.authors:
-            self._note_low(facts, author)
-        self._changed.authors.clear()
-        for comment in self._changed.posts:
-            self._take_over(facts, comment)
-        self._changed.posts.clear()
+        authors, posts = self._changed.authors, self._changed.posts
+        if authors:
+            take_some(authors, most, lambda author: self._note_low(facts, author))
+        else:
+            take_some(posts, most, lambda comment: self._take_over(facts, comment))
+        return bool(authors or posts)
 
     def _note_low(self, facts: Facts, author: str) -> None:
         """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
@@ -241,6 +258,7 @@ class View:
             payout_at=row.last_payout if paid else at,
             promoted=post.promoted,
             earning=facts.earning(state, row),
+            banked=row.total_payout_value + row.curator_payout_value,
             trend=trend(rshares, row.created),
             hot=hot(rshares, row.created),
             scopes=scopes_of(state, row, post),

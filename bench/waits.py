@@ -1,0 +1,238 @@
+"""Measures how long one client waits for a small reply while something large happens in the node, on a chain of many posts.
+
+Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS]
+Each line is made in a forked copy of one chain, so that every call is a first call. While it happens, one client asks for a small reply
+every 5 ms, in the node's own loop, without sockets. Times are of the processor: what passes on the clock says little on a busy machine.
+
+`total`: what the whole thing took. `longest`: the longest stretch in which nobody else had a turn, which is the longest wait of another
+client. `again`: the same for calls that are made a second time. The aim: no stretch above 100 ms, and no first call above 50 ms.
+"""
+
+import argparse
+import json
+import logging
+import multiprocessing
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+from bench.growth import Site
+from bench.recovery import recovery_seconds
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
+from node.processor import Processor
+from node.service import new_service
+from node.watch.loop import LoopTurns
+from rpc.log import ROOT
+from rpc.service.envelope import Service
+from state.operations.content import Vote
+from state.plugins.registry import PLUGINS
+
+POSTS = 100_000
+ASKED_EVERY_SECONDS = 0.005
+SMALL = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_version","params":{}}'
+LONGEST_MILLISECONDS_MAX = 100
+USER = "user-000000"
+NAMES = [f"user-{i:06d}" for i in range(1000)]
+
+Work = Callable[["Node"], Awaitable[Any]]
+
+
+class Node(Struct, eq=False):
+    """The parts of a node around one chain."""
+
+    site: Site
+    processor: Processor
+    driver: Driver
+    service: Service
+
+    async def ask(self, body: bytes) -> bytes:
+        """Return the answer to a request of a program with local rights."""
+        reply = await self.service.answer_in_turn(body, True)
+        return reply if isinstance(reply, bytes) else await reply
+
+
+class Figure(Struct):
+    """The milliseconds of the processor that something took, in all and in its longest stretch; `size` is that of its answer."""
+
+    total: float
+    longest: float
+    size: int = 0
+
+
+def request(method: str, params: Any) -> bytes:
+    """Return the body of a call."""
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+def listed(name: str, start: Any, order: str) -> tuple[str, Any]:
+    """Return a call of a list at its largest."""
+    return f"database_api.{name}", {"start": start, "limit": 1000, "order": order}
+
+
+QUERY = {"tag": "", "limit": 100}
+CALLS: list[tuple[str, Any]] = [
+    listed("list_accounts", "", "by_name"),
+    listed("list_accounts", ["", ""], "by_proxy"),
+    listed("list_comments", ["", ""], "by_permlink"),
+    listed("list_comments", ["", "", "", ""], "by_root"),
+    listed("list_comments", ["", "", "", ""], "by_parent"),
+    listed("list_comments", ["", "2030-01-01T00:00:00", "", ""], "by_last_update"),
+    listed("list_comments", ["", "2030-01-01T00:00:00", "", ""], "by_author_last_update"),
+    listed("list_comments", ["1970-01-01T00:00:00", "", ""], "by_cashout_time"),
+    listed("list_votes", ["", "", ""], "by_comment_voter"),
+    listed("list_votes", ["", "", ""], "by_voter_comment"),
+    listed("list_limit_orders", ["", 0], "by_account"),
+    listed("list_witnesses", "", "by_name"),
+    ("database_api.find_accounts", {"accounts": NAMES}),
+    ("database_api.find_comments", {"comments": [[name, "post"] for name in NAMES]}),
+    ("database_api.find_limit_orders", {"account": USER}),
+    ("database_api.get_order_book", {"limit": 500, "base": {"nai": "@@000000013"}}),
+    ("condenser_api.get_order_book", [500]),
+    ("condenser_api.get_accounts", [NAMES]),
+    ("condenser_api.lookup_accounts", ["", 1000]),
+    ("condenser_api.lookup_account_names", [NAMES]),
+    ("condenser_api.get_account_reputations", ["", 1000]),
+    ("condenser_api.get_account_count", []),
+    ("condenser_api.get_witnesses_by_vote", ["", 1000]),
+    ("condenser_api.get_state", ["/trending"]),
+    ("condenser_api.get_account_votes", [USER]),
+    ("condenser_api.get_open_orders", [USER]),
+    ("condenser_api.get_content_replies", [USER, "post"]),
+    ("condenser_api.get_trending_tags", ["", 100]),
+    ("condenser_api.get_tags_used_by_author", [USER]),
+    *[
+        (f"tags_api.get_discussions_by_{order}", QUERY)
+        for order in ("trending", "hot", "created", "active", "votes", "children", "promoted", "cashout")
+    ],
+    ("tags_api.get_post_discussions_by_payout", QUERY),
+    ("tags_api.get_comment_discussions_by_payout", QUERY),
+    ("tags_api.get_discussions_by_created", {"tag": "topic-7", "limit": 100}),
+    ("tags_api.get_discussions_by_author_before_date", {"author": USER, "before_date": "2030-01-01T00:00:00", "limit": 100}),
+    ("tags_api.get_replies_by_last_update", {"start_parent_author": USER, "start_permlink": "post", "limit": 100}),
+    *[
+        ("bridge.get_ranked_posts", {"sort": sort, "tag": tag})
+        for sort in ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
+        for tag in ("", "topic-7")
+    ],
+    *[("bridge.get_account_posts", {"sort": sort, "account": USER}) for sort in ("blog", "feed", "posts", "comments", "replies", "payout")],
+    ("bridge.get_discussion", {"author": USER, "permlink": "post"}),
+    ("bridge.get_profile", {"account": USER}),
+    ("bridge.get_trending_topics", {}),
+    ("bridge.get_payout_stats", {}),
+    ("bridge.list_communities", {}),
+    ("bridge.list_pop_communities", {}),
+    ("bridge.list_all_subscriptions", {"account": USER}),
+    ("bridge.account_notifications", {"account": USER}),
+    ("follow_api.get_follow_count", {"account": USER}),
+    ("follow_api.get_followers", {"account": USER, "start": "", "type": "blog", "limit": 1000}),
+    ("follow_api.get_feed", {"account": USER, "start_entry_id": 0, "limit": 100}),
+    ("rc_api.find_rc_accounts", {"accounts": NAMES}),
+    ("account_history_api.get_account_history", {"account": USER, "start": -1, "limit": 1000}),
+]
+
+
+def filled(posts: int) -> Node:
+    """Return a node of a chain with so many accounts, posts and orders; a tenth of the posts have a vote."""
+    site = Site(posts)
+    for i in range(0, posts, 10):
+        site.apply(Vote(f"user-{(i + 1) % posts:06d}", f"user-{i:06d}", "post", 10_000))
+    site.produce()
+    site.state.journal.cut(site.state.journal.mark())
+    shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
+    clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
+    processor, driver = Processor(site.chain, clock=clock), Driver(site.chain, clock, [site.secret])
+    return Node(site, processor, driver, new_service(site.chain, processor, driver, tuple(PLUGINS)))
+
+
+# ------------------------------------------------------------------ measuring
+
+
+async def measured(node: Node, work: Work) -> Figure:
+    """Return what some work takes, while somebody else asks for a small reply now and then."""
+    loop = LoopTurns()
+    figure = Figure(0.0, 0.0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(node.processor.run)
+        nursery.start_soon(ask_on, node)
+        await trio.sleep(2 * ASKED_EVERY_SECONDS)
+        nursery.start_soon(loop.run)
+        await trio.lowlevel.checkpoint()
+        begun = time.thread_time()
+        reply = await work(node)
+        figure.size = len(reply) if isinstance(reply, bytes) else 0
+        del reply
+        # The turn in which it ended counts as well.
+        await trio.sleep(2 * ASKED_EVERY_SECONDS)
+        figure.total, figure.longest = (time.thread_time() - begun) * 1000, loop.longest()[1] * 1000
+        nursery.cancel_scope.cancel()
+    return figure
+
+
+async def ask_on(node: Node) -> None:
+    """Ask for a small reply now and then."""
+    while True:
+        await node.ask(SMALL)
+        await trio.sleep(ASKED_EVERY_SECONDS)
+
+
+def in_a_copy(node: Node, *works: Work) -> list[Figure]:
+    """Return the figures of works that are done one after the other in a forked copy of the node."""
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe(duplex=False)
+
+    def run() -> None:
+        collect_in_portions()
+        there.send([trio.run(measured, node, work) for work in works])
+
+    process = fork.Process(target=run)
+    process.start()
+    there.close()
+    try:
+        figures: list[Figure] = here.recv()
+    finally:
+        process.join()
+    return figures
+
+
+def ask_for(body: bytes) -> Work:
+    """Return the work of answering a request."""
+    return lambda node: node.ask(body)
+
+
+def calls(node: Node, words: str) -> bool:
+    """Print a line for each method; returns whether no stretch was too long."""
+    fine = True
+    for method, params in CALLS:
+        what = f"{method} {json.dumps(params)[:60]}"
+        if words in what:
+            body = request(method, params)
+            first, second = in_a_copy(node, ask_for(body), ask_for(body))
+            fine &= max(first.longest, second.longest) <= LONGEST_MILLISECONDS_MAX
+            print(
+                f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f} again {second.total:6.1f} ms {first.size:10,} bytes",
+                flush=True,
+            )
+    return fine
+
+
+def main() -> int:
+    """Build the chain, measure; 1 if somebody has to wait for too long."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("posts", nargs="?", type=int, default=POSTS)
+    parser.add_argument("--only", default="", help="measure only what has these words in its name")
+    options = parser.parse_args()
+    tune_collector()
+    logging.getLogger(ROOT).setLevel(logging.WARNING)
+    print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
+    node = filled(options.posts)
+    keep_what_is_loaded()
+    return 0 if calls(node, options.only) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,67 @@
+"""Reads that are made in slices: what is sorted or worked out at a read may take long, and others have their turn in between.
+
+Only who reads knows whether others wait, so it is the reader who asks for slices (`Reads`); rules and tests read at once.
+Whatever is about to do much work in such a read raises `Unsettled` instead, which holds the function that does a part of that work. The
+reader calls it until all is done, lets others in meanwhile, and reads again from the start. So what it gets in the end is of one moment,
+and equal to what it would have got at once.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+# So many things are sorted or worked out in a slice; a read that finds no more than these to do does them at once.
+SLICE = 500
+
+Value = TypeVar("Value")
+
+
+class Unsettled(Exception):
+    """What is read isn't ready: `advance` does a slice of the work, and returns whether there is more of it. It isn't sliced itself."""
+
+    def __init__(self, advance: Callable[[], bool]) -> None:
+        super().__init__("a read in slices has to be made again")
+        self.advance = advance
+
+
+class Reads:
+    """How a state is read at the moment: at once, unless `attempt` or `in_slices` is under way. All tables of a state share one."""
+
+    __slots__ = ("is_sliced",)
+
+    def __init__(self) -> None:
+        self.is_sliced = False
+
+    def require_slice(self, count: int, advance: Callable[[], bool]) -> None:
+        """Raise Unsettled when so many things are to be done, more than fit into a slice, and whoever reads does so in slices."""
+        if count > SLICE and self.is_sliced:
+            raise Unsettled(advance)
+
+    def attempt(self, read: Callable[..., Value], *given: Any) -> Value:
+        """Return what is read, or raise Unsettled."""
+        self.is_sliced = True
+        try:
+            return read(*given)
+        finally:
+            self.is_sliced = False
+
+    def in_slices(self, read: Callable[[], Value]) -> Generator[None, None, Value]:
+        """Return what is read; yields after each slice of what had to be done first. Meanwhile anything may change."""
+        while True:
+            try:
+                return self.attempt(read)
+            except Unsettled as unsettled:
+                while unsettled.advance():
+                    yield
+            yield
+
+
+def take_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
+    """Take so many things out of a set, and do some work for each; one whose work raises stays in it."""
+    for _ in range(min(most, len(things))):
+        # Not in the order of a walk, which would pass the places of all that are gone already, slice after slice.
+        thing = things.pop()
+        try:
+            work(thing)
+        except BaseException:
+            things.add(thing)
+            raise
