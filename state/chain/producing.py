@@ -78,7 +78,7 @@ def assemble_block(
     # Sealed up to twice and then signed, since each part depends on the one before: the size of the empty block decides what fits, the
     # merkle root and thereby the digest follow from the transactions, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
-    if are_tried and all_pass(state, waiting, when, size):
+    if waiting and are_tried and all_pass(state, waiting, when, size):
         block.transactions = tuple(waiting)
     else:
         block.transactions = select_transactions(state, waiting, when, name, size, skip, out_of_time)
