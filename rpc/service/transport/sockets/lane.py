@@ -89,10 +89,9 @@ class Socket:
             await self._give_way()
         while True:
             found, data = self._frames.next()
-            if found is Found.TEXT:
-                return data
-            if found is Found.BYTES:
-                return None
+            if found is Found.TEXT or found is Found.BYTES:
+                self._count_waiting()
+                return data if found is Found.TEXT else None
             if found is Found.MORE:
                 await self._receive_more()
                 continue
@@ -138,17 +137,21 @@ class Socket:
         await self._intake.enter(self._guest.address)
 
     async def _receive_more(self) -> None:
-        """Receive more bytes, while what waits is counted."""
-        waiting = self._frames.waiting_size
-        if waiting != self._held:
-            if waiting > self._held and not self._guests.take(self._guest, Kind.BYTES, waiting - self._held):
-                raise Ended("no room for a message")
-            if waiting < self._held:
-                self._guests.give_back(self._guest, Kind.BYTES, self._held - waiting)
-            self._held = waiting
+        self._count_waiting()
         data = await self._wire.receive()
         # The end of a connection is work as well, and a thousand can end at once.
         await self._give_way()
         if not data:
             raise trio.EndOfChannel
         self._frames.feed(data)
+
+    def _count_waiting(self) -> None:
+        """Count what there is of a message that has not arrived as a whole."""
+        more = self._frames.waiting_size - self._held
+        if not more:
+            return
+        if more > 0 and not self._guests.take(self._guest, Kind.BYTES, more):
+            raise Ended("no room for a message")
+        if more < 0:
+            self._guests.give_back(self._guest, Kind.BYTES, -more)
+        self._held += more
