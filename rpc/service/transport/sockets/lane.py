@@ -18,6 +18,7 @@ from rpc.service.transport.sockets.talk import Talk
 from rpc.service.transport.tasks import Limit
 
 INTERNAL_ERROR = 1011  # the code of a WebSocket's end
+
 _log = Log("rpc.http")
 
 
@@ -53,10 +54,10 @@ class SocketLane:
         scope = {"headers": asked.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
         usual = self._config.response_headers("h11")
         if self._access.cors(scope) is None or not self._guests.take(guest, Kind.SOCKETS):
-            wire.send_at_once(asked.refuse(usual))
+            await _send(wire, asked.refuse(usual))
             return
         try:
-            wire.send_at_once(asked.accept(usual))
+            await _send(wire, asked.accept(usual))
             socket = Socket(wire, guest, self._guests, self._intake, self._config.websocket_max_message_size)
             await self._run(socket, guest, self._access.why_not_local(scope), wire.client[0], bugs)
         finally:
@@ -96,7 +97,7 @@ class Socket:
                 await self._receive_more()
                 continue
             if data:
-                await self._send(data)
+                await _send(self._wire, data)
             if found is Found.END:
                 raise trio.EndOfChannel
             if found is Found.TOO_LARGE:
@@ -120,17 +121,12 @@ class Socket:
     async def send(self, text: bytes) -> None:
         """Send a text; a client that doesn't take it in time is cut off."""
         if not self._is_closed:
-            await self._send(text_frame(text))
+            await _send(self._wire, text_frame(text))
 
     async def close(self, code: int, reason: str) -> None:
         """Say that this is the end; nothing can be sent after it."""
         self._is_closed = True
-        await self._send(self._frames.close(code, reason))
-
-    async def _send(self, data: bytes) -> None:
-        rest = self._wire.send_at_once(data)
-        if rest:
-            await self._wire.send_in_turn(rest)
+        await _send(self._wire, self._frames.close(code, reason))
 
     async def _give_way(self) -> None:
         """Let others have their turn where it has come: frames can be tiny, and a thousand of them must not hold up others."""
@@ -155,3 +151,10 @@ class Socket:
         if more < 0:
             self._guests.give_back(self._guest, Kind.BYTES, -more)
         self._held += more
+
+
+async def _send(wire: Wire, data: bytes) -> None:
+    """Send all of a piece."""
+    rest = wire.send_at_once(data)
+    if rest:
+        await wire.send_in_turn(rest)
