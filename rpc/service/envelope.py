@@ -156,6 +156,11 @@ class Service:
 
     # -------------------------------------------------------------- requests
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the next request waits for no other one."""
+        return self._turns.is_free
+
     async def in_turn(self, work: Callable[[], bytes]) -> bytes:
         """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
         return await self._turns.take(work)

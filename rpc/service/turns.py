@@ -28,6 +28,11 @@ class Turns:
         self._lock = trio.Lock()
         self._seconds = 0.0
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the next reply waits for nobody."""
+        return not self._lock.locked()
+
     async def take(self, work: Callable[[], Value]) -> Value:
         """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in."""
         try:

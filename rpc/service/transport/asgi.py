@@ -6,7 +6,7 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from hypercorn.config import Config
 from msgspec import Struct
 
 from rpc.push.hub import Hub
-from rpc.service.envelope import Service
+from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
 from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
@@ -52,6 +52,8 @@ PAGE_VERBS = ("GET", "HEAD")
 _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
+_TOO_MANY = b"too many requests are open\n"
+_TOO_LARGE = b"requests and replies hold too many bytes\n"
 _NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
 
 
@@ -181,12 +183,12 @@ class Gateway:
         elif self.push is not None and scope["path"] == PATH and scope["method"] == "GET":
             await self._stream(self.push, scope, receive, send, headers)
         elif not self.guests.take(guest, Kind.REQUESTS):
-            await _turn_away(guest, receive, send, 503, b"too many requests are open\n", headers)
+            await _turn_away(guest, receive, send, 503, _TOO_MANY, headers)
         else:
             try:
                 await self._take(scope, receive, send, headers)
             except Overloaded:
-                await _turn_away(guest, receive, send, 503, b"requests and replies hold too many bytes\n", headers)
+                await _turn_away(guest, receive, send, 503, _TOO_LARGE, headers)
             finally:
                 self.guests.give_back(guest, Kind.REQUESTS)
 
@@ -234,13 +236,41 @@ class Gateway:
         try:
             why_not = self.access.why_not_local(scope)
             reply = await self.service.answer_in_turn(body, not why_not, why_not)
-            if not isinstance(reply, bytes):
-                answered = await _unless_gone(receive, reply)
-                if answered is None:
-                    return
-                reply = answered
         finally:
             guest.working -= 1
+        await self._reply(reply, scope, receive, send, headers, held)
+
+    async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send a reply, which may have to be waited for, to a request of so many bytes that has been answered outside."""
+        guest: Guest = scope["state"]["guest"]
+        headers = self.access.cors(scope)
+        held = Held(self.guests, guest)
+        if not self.guests.take(guest, Kind.REQUESTS):
+            await _turn_away(guest, receive, send, 503, _TOO_MANY, headers)
+            return
+        try:
+            held.add(size)
+            await self._reply(reply, scope, receive, send, headers or [], held)
+        except Overloaded:
+            await _turn_away(guest, receive, send, 503, _TOO_LARGE, headers)
+        finally:
+            held.give_back()
+            self.guests.give_back(guest, Kind.REQUESTS)
+            if isinstance(reply, Coroutine):
+                reply.close()  # unless it has run
+
+    async def _reply(self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, held: "Held") -> None:
+        """Send a reply when it is there, unless the client has left."""
+        guest: Guest = scope["state"]["guest"]
+        if not isinstance(reply, bytes):
+            guest.working += 1
+            try:
+                answered = await _unless_gone(receive, reply)
+            finally:
+                guest.working -= 1
+            if answered is None:
+                return
+            reply = answered
         held.add(len(reply))
         await _respond(guest, send, 200, [_JSON, *headers], reply)
         self.guests.heard(guest)

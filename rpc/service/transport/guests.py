@@ -121,6 +121,16 @@ class Guests:
         self._add(guest, kind, amount)
         return True
 
+    def has_room(self, guest: Guest, size: int) -> bool:
+        """Whether a connection could have one more request, of so many bytes, without anybody giving way to it."""
+        if guest.is_gone:
+            return False
+        here, bounds = self._held_by[guest.address], self._address_bounds
+        if here[Kind.REQUESTS] >= bounds[Kind.REQUESTS] or here[Kind.BYTES] + size > bounds[Kind.BYTES]:
+            return False
+        held, bounds = self._held, self._bounds if guest.is_loopback else self._remote_bounds
+        return held[Kind.REQUESTS] < bounds[Kind.REQUESTS] and held[Kind.BYTES] + size <= bounds[Kind.BYTES]
+
     def give_back(self, guest: Guest, kind: Kind, amount: int = 1) -> None:
         """Take back what a connection has got."""
         if not guest.is_gone:

@@ -108,8 +108,7 @@ class Tasks:
             await self._intake.enter(self._address, is_page=self._intake.is_page(scope["path"]))
             await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
         except* Exception as errors:
-            if self._bugs.lets_through():
-                _log.error("request failed", client=scope["client"][0], exc_info=errors, **self._bugs.take_left_out())
+            log_bug(self._bugs, scope["client"][0], errors)
         finally:
             inbox.close()
             await send(None)
@@ -118,3 +117,9 @@ class Tasks:
 def bugs_logged() -> Limit:
     """Return the limit of log lines for bugs."""
     return Limit(BUGS_LOGGED_MAX, BUGS_LOGGED_SECONDS)
+
+
+def log_bug(limit: Limit, client: str, errors: BaseExceptionGroup[Exception]) -> None:
+    """Log what a request of a client has raised, as far as the limit lets it through."""
+    if limit.lets_through():
+        _log.error("request failed", client=client, exc_info=errors, **limit.take_left_out())

@@ -13,11 +13,13 @@ from rpc.service.transport.asgi import Gateway, server_config
 from rpc.service.transport.connection import Complaints, Connection
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
+from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.rights import Access
 from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.sockets.talk import Talk
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
+from tests.helpers.lines import Line
 from tests.helpers.logs import capture_logs
 
 SECONDS_MAX = 3600  # on trio's clock, which leaps: whoever waits longer waits for ever
@@ -28,58 +30,6 @@ UPGRADE = (
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SPLIT = b"\0\xff\0\xff"  # in an input: what follows arrives by itself
 CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
-
-
-class FakeSocket:
-    """The socket of a connection: takes everything until it is closed."""
-
-    def __init__(self) -> None:
-        self._closed = False
-
-    def getsockname(self) -> tuple[str, int]:
-        """Return the node's address."""
-        return SERVER
-
-    def send(self, data: bytes, flags: int) -> int:
-        """Take what is sent at once."""
-        if self._closed:
-            raise OSError("it is closed")
-        return len(data)
-
-    def close(self) -> None:
-        """Close."""
-        self._closed = True
-
-
-class Stream:
-    """A connection whose client sends some pieces of bytes and then no more, and takes everything."""
-
-    def __init__(self, pieces: list[bytes]) -> None:
-        self.socket = FakeSocket()
-        self._pieces = pieces[::-1]
-        self._closed = False
-
-    async def receive_some(self, size: int) -> bytes:
-        """Return the next piece; nothing at the end."""
-        await self._turn()
-        return self._pieces.pop() if self._pieces else b""
-
-    async def send_all(self, data: bytes) -> None:
-        """Take it."""
-        await self._turn()
-
-    async def send_eof(self) -> None:
-        """Take note that nothing more comes."""
-
-    async def aclose(self) -> None:
-        """Close."""
-        self._closed = True
-        self.socket.close()
-
-    async def _turn(self) -> None:
-        await trio.lowlevel.checkpoint()
-        if self._closed:
-            raise trio.ClosedResourceError
 
 
 def http() -> Run:
@@ -102,19 +52,18 @@ def connection(prefix: bytes) -> Run:
     service = fake_service(Results())
     config = server_config(*SERVER)
     bounds = bounds_for()
-    # Only the place of a socket is needed: the bytes go through a Stream.
+    # Only the place of a socket is needed: the bytes go through a Line.
     unused = socket.socket()
 
     async def serve(pieces: list[bytes]) -> None:
         guests = Guests(bounds)
-        handle = wrap_app(Gateway(service, {}, guests, Access()), config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
         intake = Intake()
+        gateway = Gateway(service, {}, guests, Access())
+        handle = wrap_app(gateway, config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
         socket_lane = SocketLane(Talk(service, guests, None, intake.enter), Access(), guests, intake, config)
-        served = Connection(unused.dup(), CLIENT, config, guests, intake)
-        served._stream.socket.close()
+        served = Connection(unused.dup(), CLIENT, config, guests, intake, [CallLane(gateway, intake)])
         # The first bytes have been read in the lobby.
-        served._stream = stream = Stream(pieces[1:])  # type: ignore[assignment]
-        served._socket = stream.socket  # type: ignore[assignment]
+        Line(pieces[1:], SERVER).plug(served)
         guest = guests.enter(CLIENT[0], served.cut)
         assert guest is not None
         with trio.fail_after(SECONDS_MAX):

@@ -1,19 +1,157 @@
-"""The lane of calls: HTTP/1.1 requests by POST, which nearly every client sends, are read here and answered in the connection's own task."""
+"""The lane of calls: HTTP/1.1 requests by POST, which nearly every client sends, are read here and answered in the connection's own task.
 
-from typing import Any
+Hypercorn takes three tasks and some 300 µs for a request; here it takes the time of the system calls, of trio's turn, and of the method.
+A request that has arrived and can be answered at once is answered at once. Any other POST is an exchange with the gateway. Whatever else
+a client sends (other methods, upgrades, HTTP/2, anything odd) is left for hypercorn, from its first byte on.
+"""
 
+from collections.abc import Awaitable, Callable
+from functools import lru_cache, partial
+from typing import Protocol
+
+import trio
+from msgspec import Struct
+
+from rpc.service.envelope import Reply, Service
 from rpc.service.transport.connection import Connection
-from rpc.service.transport.guests import Guest
+from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
-from rpc.service.transport.tasks import Limit
+from rpc.service.transport.lanes.exchange import App, Event, Exchange
+from rpc.service.transport.lanes.heads import END, Head, may_begin, read_head
+from rpc.service.transport.lanes.replies import Dates, head
+from rpc.service.transport.rights import Access
+from rpc.service.transport.tasks import Limit, log_bug
+
+# Clients send the same few heads again and again. What is decided for one is kept: with up to HEAD_SIZE_MAX bytes each, 16 MB at most.
+HEADS_KEPT_MAX = 1024
+# A larger reply counts among what its connection holds until it is sent.
+SMALL_SIZE_MAX = 1 << 13
+
+_JSON = (b"content-type", b"application/json")
+
+
+class Gateway(Protocol):
+    """What answers requests that can't be answered at once."""
+
+    service: Service
+    access: Access
+    guests: Guests
+
+    async def __call__(self, scope: Event, receive: Callable[[], Awaitable[Event]], send: Callable[[Event], Awaitable[None]]) -> None:
+        """Answer a request."""
+
+    async def finish(
+        self,
+        reply: Reply,
+        size: int,
+        scope: Event,
+        receive: Callable[[], Awaitable[Event]],
+        send: Callable[[Event], Awaitable[None]],
+    ) -> None:
+        """Send the reply to a request of a size when it is there."""
+
+
+class Call(Struct, frozen=True):
+    """What is decided for a head: what it says, why its sender has no local rights, and what stands in the reply before its size and after
+    its date. `begin` is empty when the gateway has to refuse it.
+    """
+
+    head: Head
+    why_not_local: str
+    begin: bytes
+    end: bytes
 
 
 class CallLane:
-    """Answers calls; whatever is no plain call is left for hypercorn, from its first byte on."""
+    """Answers calls."""
 
-    def __init__(self, gateway: Any, intake: Intake) -> None:
+    def __init__(self, gateway: Gateway, intake: Intake) -> None:
         self._gateway, self._intake = gateway, intake
+        self._service, self._access, self._guests = gateway.service, gateway.access, gateway.guests
+        self._dates = Dates()
+        self._call = lru_cache(HEADS_KEPT_MAX)(self._decide)
 
     async def __call__(self, connection: Connection, guest: Guest, data: bytes, bugs: Limit) -> bytes | None:
         """Serve a connection as long as it sends calls."""
-        return data
+        client, port = connection.client[0], connection.server[1]
+        while True:
+            end = data.find(END) + len(END)
+            if end < len(END):
+                if data and not may_begin(data):
+                    return data
+                more = await connection.receive()
+                if not more:
+                    return data or None
+                data += more
+                continue
+            call = self._call(client, port, data[:end])
+            if call is None:
+                return data
+            rest = await self._answer(connection, guest, call, data[end:], bugs)
+            if rest is None or call.head.is_last or connection.is_ending:
+                return None
+            if rest:
+                await self._intake.enter(guest.address)
+            data = rest
+
+    def _decide(self, client: str, port: int, data: bytes) -> Call | None:
+        """Return what is decided for a head; None when it is left for hypercorn."""
+        asked = read_head(data)
+        if asked is None:
+            return None
+        scope = _scope(asked, (client, 0), ("", port))
+        headers = self._access.cors(scope)
+        begin = b"" if headers is None else head(200, [_JSON, *headers], b"content-length: ", is_last=False).removesuffix(b"\r\n")
+        return Call(asked, self._access.why_not_local(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
+
+    async def _answer(self, connection: Connection, guest: Guest, call: Call, data: bytes, bugs: Limit) -> bytes | None:
+        """Answer a request of which some bytes after the head have arrived. Returns what follows it; None at the connection's end."""
+        size = call.head.size
+        if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
+            return await self._exchange(connection, guest, call, data, bugs, self._gateway)
+        if not (self._service.is_free and self._guests.has_room(guest, size)):
+            return await self._exchange(connection, guest, call, data, bugs, self._gateway)
+        guest.working += 1
+        connection.begin_answer()
+        try:
+            reply = await self._service.answer_in_turn(data[:size], not call.why_not_local, call.why_not_local)
+        finally:
+            guest.working -= 1
+        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not self._guests.has_room(guest, size + len(reply)):
+            return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
+        rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
+        if rest:
+            with connection.busy():
+                await connection.write(rest)
+        self._guests.heard(guest)
+        connection.end_answer(guest.since)
+        return data[size:]
+
+    async def _exchange(self, connection: Connection, guest: Guest, call: Call, data: bytes, bugs: Limit, app: App) -> bytes | None:
+        """Let an app answer a request, which may still be arriving. Returns what follows it; None when the connection has to end."""
+        exchange = Exchange(connection, call.head, self._dates)
+        scope = _scope(call.head, connection.client, connection.server)
+        scope["state"] = {"guest": guest}
+        rest = None
+        with connection.busy():
+            try:
+                rest = await exchange.run(app, scope, data)
+            except* (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass  # the client has gone
+            except* Exception as errors:
+                log_bug(bugs, connection.client[0], errors)
+                await exchange.fail()
+        return rest
+
+
+def _scope(asked: Head, client: tuple[str, int], server: tuple[str, int]) -> Event:
+    """Return the ASGI scope of a request, as far as the gateway looks at it: by POST every path is the same."""
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/",
+        "headers": asked.headers,
+        "client": client,
+        "server": server,
+    }

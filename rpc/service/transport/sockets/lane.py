@@ -25,22 +25,17 @@ _log = Log("rpc.http")
 class Wire(Protocol):
     """A connection as its WebSocket sees it: bytes that come and go."""
 
-    @property
-    def client(self) -> tuple[str, int]:
-        """The client's address."""
-
-    @property
-    def server(self) -> tuple[str, int]:
-        """The node's address, as the client knows it."""
+    client: tuple[str, int]
+    server: tuple[str, int]  # the node's address, as the client knows it
 
     async def receive(self) -> bytes:
-        """Return what has arrived once there is something; b"" at the end."""
+        """Return what has arrived, once there is something and its turn has come; b"" at the end."""
 
-    def send_at_once(self, data: bytes) -> bytes:
+    def write_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest."""
 
-    async def send_in_turn(self, data: bytes) -> None:
-        """Send a piece after those of others; a client that doesn't take it in time is cut off."""
+    async def write(self, data: bytes) -> None:
+        """Send a piece; a client that doesn't take it in time is cut off."""
 
 
 class SocketLane:
@@ -54,10 +49,10 @@ class SocketLane:
         scope = {"headers": asked.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
         usual = self._config.response_headers("h11")
         if self._access.cors(scope) is None or not self._guests.take(guest, Kind.SOCKETS):
-            await _send(wire, asked.refuse(usual))
+            await wire.write(asked.refuse(usual))
             return
         try:
-            await _send(wire, asked.accept(usual))
+            await wire.write(asked.accept(usual))
             socket = Socket(wire, guest, self._guests, self._intake, self._config.websocket_max_message_size)
             await self._run(socket, guest, self._access.why_not_local(scope), wire.client[0], bugs)
         finally:
@@ -97,7 +92,7 @@ class Socket:
                 await self._receive_more()
                 continue
             if data:
-                await _send(self._wire, data)
+                await self._wire.write(data)
             if found is Found.END:
                 raise trio.EndOfChannel
             if found is Found.TOO_LARGE:
@@ -106,7 +101,7 @@ class Socket:
 
     async def answer(self, text: bytes) -> None:
         """Send an answer. What the system doesn't take at once is counted, and a client that leaves too much of it lying is cut off."""
-        rest = self._wire.send_at_once(text_frame(text)) if not self._is_closed else b""
+        rest = self._wire.write_at_once(text_frame(text)) if not self._is_closed else b""
         if not rest:
             return
         size = len(rest)
@@ -114,19 +109,19 @@ class Socket:
             self._guest.cut()
             await trio.lowlevel.checkpoint()
         try:
-            await self._wire.send_in_turn(rest)
+            await self._wire.write(rest)
         finally:
             self._guests.give_back(self._guest, Kind.BYTES, size)
 
     async def send(self, text: bytes) -> None:
         """Send a text; a client that doesn't take it in time is cut off."""
         if not self._is_closed:
-            await _send(self._wire, text_frame(text))
+            await self._wire.write(text_frame(text))
 
     async def close(self, code: int, reason: str) -> None:
         """Say that this is the end; nothing can be sent after it."""
         self._is_closed = True
-        await _send(self._wire, self._frames.close(code, reason))
+        await self._wire.write(self._frames.close(code, reason))
 
     async def _give_way(self) -> None:
         """Let others have their turn where it has come: frames can be tiny, and a thousand of them must not hold up others."""
@@ -135,8 +130,6 @@ class Socket:
     async def _receive_more(self) -> None:
         self._count_waiting()
         data = await self._wire.receive()
-        # The end of a connection is work as well, and a thousand can end at once.
-        await self._give_way()
         if not data:
             raise trio.EndOfChannel
         self._frames.feed(data)
@@ -151,10 +144,3 @@ class Socket:
         if more < 0:
             self._guests.give_back(self._guest, Kind.BYTES, -more)
         self._held += more
-
-
-async def _send(wire: Wire, data: bytes) -> None:
-    """Send all of a piece."""
-    rest = wire.send_at_once(data)
-    if rest:
-        await wire.send_in_turn(rest)

@@ -27,6 +27,8 @@ from rpc.service.transport.rights import Access
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.fakes import fake_wire
 
+pytestmark = pytest.mark.usefixtures("lanes")
+
 HEALTH = {"head_block_number": 7, "time": "2020-01-01T00:00:00", "chain": "dev"}
 PAGES = {"/health": lambda: PageReply(json.dumps(HEALTH).encode())}
 PING = b'{"jsonrpc":"2.0","method":"a_api.echo","params":{"text":"x"},"id":1}'

@@ -33,6 +33,8 @@ from tests.helpers.attackers import (
 from tests.helpers.logs import capture_logs
 from tests.rpc.service.transport.test_asgi import LARGE, PING, PONG, ask, rest, server
 
+pytestmark = pytest.mark.usefixtures("lanes")
+
 QUIET_SECONDS = 2.0
 
 

@@ -102,6 +102,7 @@ def test_what_is_no_origin_is_refused(text: str) -> None:
         read_origins(["http://x", "*"])
 
 
+@pytest.mark.usefixtures("lanes")
 async def test_all_pages_may_call_unless_origins_are_given() -> None:
     async with server() as port:
         for verb in ("POST", "OPTIONS"):
@@ -110,6 +111,7 @@ async def test_all_pages_may_call_unless_origins_are_given() -> None:
         assert (await ask(port, "GET", "/health", None))[1]["access-control-allow-origin"] == "*"
 
 
+@pytest.mark.usefixtures("lanes")
 @pytest.mark.parametrize("origins", [(PAGE,), ()])
 async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
     async with server(access=Access(origins=origins)) as port:
@@ -130,6 +132,7 @@ async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
         assert not await opens(port, (b"origin", b"http://evil.example"))
 
 
+@pytest.mark.usefixtures("lanes")
 async def test_calls_without_local_rights_say_why() -> None:
     call = b'{"jsonrpc":"2.0","method":"debug_node_api.local","id":1}'
     async with server() as port:

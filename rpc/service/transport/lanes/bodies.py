@@ -1,0 +1,134 @@
+"""Bodies of requests as they arrive: by their length, or in chunks. It knows neither sockets nor calls.
+
+Chunks are read by h11's grammar, since a request that has begun here ends here: its size lines may have extensions, its trailers are
+headers that nobody reads.
+"""
+
+import re
+from collections.abc import Callable
+
+import h11
+
+from rpc.service.transport.lanes.heads import HEAD_SIZE_MAX
+
+# Of the same languages as h11's own, which take quadratic time for what is no match after many blanks.
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\n]*|[ \t]*)\r\n")
+_TRAILER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([^\x00\n\r\x0b\x0c]*)")
+_TRAILERS_END = re.compile(rb"\n\r?\n")
+_BAD_REQUEST, _TOO_LARGE = 400, 431
+
+
+class Malformed(Exception):
+    """The body breaks the rules, so nobody knows where it ends."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Sized:
+    """A body whose size is known."""
+
+    def __init__(self, size: int) -> None:
+        self._missing = size
+        self.is_whole = not size
+        self.rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the part of some bytes that belongs to the body; what follows its end is kept in `rest`."""
+        piece = data if len(data) <= self._missing else data[: self._missing]
+        self._missing -= len(piece)
+        if not self._missing:
+            self.is_whole = True
+            self.rest += data[len(piece) :]
+        return piece
+
+
+class Chunked:
+    """A body in chunks."""
+
+    def __init__(self) -> None:
+        self._missing = 0
+        self._waiting = b""
+        self._step: Callable[[bytes, int, list[bytes]], int | None] | None = self._size
+        self.is_whole = False
+        self.rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the part of some bytes that belongs to the body, without sizes; what follows its end is kept in `rest`."""
+        if self.is_whole:
+            self.rest += data
+            return b""
+        data, at = self._waiting + data, 0
+        pieces: list[bytes] = []
+        while self._step is not None and (end := self._step(data, at, pieces)) is not None:
+            at = end
+        self._waiting = data[at:]
+        if self._step is None:
+            self.is_whole = True
+            self.rest, self._waiting = self._waiting, b""
+        elif len(self._waiting) > HEAD_SIZE_MAX:
+            raise Malformed(_TOO_LARGE)
+        return b"".join(pieces)
+
+    # Each step takes what it can from a place on, and returns the place behind that; None when it needs more.
+
+    def _size(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+        end = data.find(b"\r\n", at)
+        if end < 0:
+            return None
+        found = _SIZE_LINE.fullmatch(data, at, end + 2)
+        if found is None:
+            raise Malformed(_BAD_REQUEST)
+        self._missing = int(found[1], 16)
+        self._step = self._piece if self._missing else self._trailers
+        return end + 2
+
+    def _piece(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+        piece = data[at : at + self._missing]
+        if not piece:
+            return None
+        pieces.append(piece)
+        self._missing -= len(piece)
+        if not self._missing:
+            self._step = self._piece_end
+        return at + len(piece)
+
+    def _piece_end(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+        end = data[at : at + 2]
+        if not b"\r\n".startswith(end):
+            raise Malformed(_BAD_REQUEST)
+        if len(end) < 2:
+            return None
+        self._step = self._size
+        return at + 2
+
+    def _trailers(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+        """Take the lines after the last chunk, up to an empty one. All are looked at together, as h11 does."""
+        for empty in (b"\n", b"\r\n"):
+            if data.startswith(empty, at):
+                self._step = None
+                return at + len(empty)
+        end = _TRAILERS_END.search(data, at)
+        if end is None:
+            return None
+        _check_trailers([line.removesuffix(b"\r") for line in data[at : end.end()].split(b"\n")[:-2]])
+        self._step = None
+        return end.end()
+
+
+def _check_trailers(lines: list[bytes]) -> None:
+    """Raise Malformed when lines are no headers. One that begins with a blank continues the line before."""
+    whole: list[list[bytes]] = []
+    for line in lines:
+        if whole and line[:1] in (b" ", b"\t"):
+            whole[-1].append(line.lstrip(b" \t"))
+        else:
+            whole.append([line])
+    trailers = [_TRAILER.fullmatch(b" ".join(parts)) for parts in whole]
+    if None in trailers:
+        raise Malformed(_BAD_REQUEST)
+    try:
+        h11.EndOfMessage(headers=[(trailer[1], trailer[2].strip(b" \t")) for trailer in trailers if trailer is not None])
+    except h11.LocalProtocolError as error:
+        raise Malformed(error.error_status_hint) from error

@@ -1,0 +1,106 @@
+"""One request that is not answered at once, and its reply, as an ASGI app sees them: its body may still arrive, or its answer takes time.
+
+It does what hypercorn does for such a request, in the task of the connection.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from rpc.service.transport.connection import Connection
+from rpc.service.transport.lanes.bodies import Chunked, Malformed, Sized
+from rpc.service.transport.lanes.heads import Head
+from rpc.service.transport.lanes.replies import Dates, failure, go_on, head
+
+Event = dict[str, Any]
+App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
+
+_BAD_REQUEST, _BUG = 400, 500
+_DISCONNECT: Event = {"type": "http.disconnect"}
+
+
+class Exchange:
+    """A request and its reply."""
+
+    def __init__(self, connection: Connection, asked: Head, dates: Dates) -> None:
+        self._connection, self._asked, self._dates = connection, asked, dates
+        self._body: Sized | Chunked = Chunked() if asked.size is None else Sized(asked.size)
+        self._piece = b""
+        self._is_handed_over = False
+        self._start: Event | None = None
+        self._is_answered = self._is_over = False
+        self._listening = trio.CancelScope()
+
+    async def run(self, app: App, scope: Event, data: bytes) -> bytes | None:
+        """Let an app answer a request of which some bytes have arrived. Returns what follows it; None when the connection has to end."""
+        if self._asked.waits:
+            await self._connection.write(go_on(self._dates.line()))
+        await self._feed(data)
+        if not self._is_over:
+            await app(scope, self._receive, self._send)
+        if not self._is_answered or self._asked.is_last or not self._body.is_whole:
+            return None
+        return self._body.rest
+
+    async def fail(self) -> None:
+        """Tell the client, if it has not got an answer, that there is a bug."""
+        if self._start is None and not self._is_over:
+            await self._refuse(_BUG)
+
+    async def _receive(self) -> Event:
+        """Return the next piece of the body, and after the last one, or after the answer, that nobody is there any more."""
+        with trio.CancelScope() as self._listening:
+            while not (self._is_over or self._is_answered):
+                if self._piece or (self._body.is_whole and not self._is_handed_over):
+                    piece, self._piece = self._piece, b""
+                    self._is_handed_over = self._body.is_whole
+                    return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
+                if self._is_handed_over:
+                    # Whoever has sent another request already is not looked after.
+                    await (trio.sleep_forever() if self._body.rest else self._connection.until_gone())
+                    break
+                await self._hear()
+        return _DISCONNECT
+
+    async def _hear(self) -> None:
+        """Wait for more bytes of the body."""
+        try:
+            data = await self._connection.receive()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._is_over = True
+            return
+        if data:
+            await self._feed(data)
+        else:
+            await self._refuse(_BAD_REQUEST)
+
+    async def _feed(self, data: bytes) -> None:
+        """Take bytes that have arrived."""
+        try:
+            self._piece = self._body.feed(data)
+            if self._body.rest and self._asked.is_last:
+                raise Malformed(_BAD_REQUEST)  # who says that nothing follows sends nothing
+        except Malformed as error:
+            await self._refuse(error.status)
+
+    async def _refuse(self, status: int) -> None:
+        """End it without the app's answer."""
+        self._is_over = True
+        if self._start is None:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._connection.write(failure(status, self._dates.line(), is_last=self._asked.is_last))
+
+    async def _send(self, event: Event) -> None:
+        """Take the app's answer: its head, and then its whole body."""
+        if self._is_over:
+            return
+        if self._start is None:
+            self._start = event
+            return
+        start, body = self._start, event["body"]
+        begin = head(start["status"], start["headers"], self._dates.line(), is_last=self._asked.is_last)
+        await self._connection.write(begin, body)
+        self._is_answered = True
+        self._listening.cancel()
