@@ -1,7 +1,7 @@
-"""HTTP and WebSocket around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes
-straight to the service, or to a stream of blocks. It must not know any method.
+"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, or to a
+stream of blocks. It must not know any method.
 
-Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.2, §1.13.
+Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """
 
 import logging

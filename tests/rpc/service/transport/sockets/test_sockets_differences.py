@@ -1,7 +1,7 @@
 """The lane of WebSockets against hypercorn, which served them before: streams of frames and handshakes from seeds, most of them unusual,
 many of them mutated, cut at random, come to the same.
 
-Run: .venv/bin/python -m tests.rpc.service.transport.sockets.test_differences [COUNT] [FIRST_SEED]
+Run: .venv/bin/python -m tests.rpc.service.transport.sockets.test_sockets_differences [COUNT] [FIRST_SEED]
 
 Allowed are these differences:
 - A request for a WebSocket by HTTP/1.2 to 1.9 is refused (400). Hypercorn asked for no key there, and accepted it with the status 200.
