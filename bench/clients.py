@@ -79,6 +79,11 @@ class SocketClient:
         self._stream.socket.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{upgrade}\r\n\r\n".encode())
         assert self._stream.until(b"\r\n\r\n").startswith(b"HTTP/1.1 101")
 
+    @property
+    def descriptor(self) -> int:
+        """The number of its socket, to wait for what comes unasked."""
+        return self._stream.socket.fileno()
+
     def ask(self, body: bytes) -> bytes:
         """Send a request, and wait for the whole reply. The mask is zero, which is a valid one and changes nothing."""
         self._stream.socket.sendall(frame_head(len(body)) + bytes(4) + body)
