@@ -191,6 +191,11 @@ class Connection:
             raise trio.ClosedResourceError("it has been closed here")
         await trio.lowlevel.wait_readable(descriptor)
 
+    async def turn(self) -> None:
+        """Let others run, and wait until more input may be worked on."""
+        await trio.lowlevel.checkpoint()
+        await self._intake.enter(self._address)
+
     async def until_gone(self) -> None:
         """Wait until the client has left. One that has sent more isn't known to leave."""
         while True:

@@ -5,6 +5,7 @@ WebSockets are taken without extensions: a compressed message can be a thousand 
 taken (RFC 9113 §3.1 has dropped them), so such a request is answered in HTTP/1.1. WebSockets over HTTP/2 are not served.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -31,6 +32,10 @@ HANDSHAKE_TURNS_MAX = 1000
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
 
+BLANKS_MAX = 1000
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+_BLANKS = re.compile(rb"[ \t]{%d}" % (BLANKS_MAX + 1))
 _UPGRADE = b"upgrade"
 _WEBSOCKET_ASCII = frozenset({b"connection", b"upgrade", b"sec-websocket-protocol", b"sec-websocket-key", b"sec-websocket-version"})
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
@@ -154,6 +159,8 @@ class _Requests:
         return self._connection.trailing_data
 
     def next_event(self) -> Any:
+        if self._connection.their_state is h11.IDLE:
+            _check_blanks(self._connection.trailing_data[0])
         event = self._connection.next_event()
         return self._checked(event) if type(event) is h11.Request else event
 
@@ -176,6 +183,13 @@ class _Requests:
         if any(name in _BODY for name, _ in request.headers) or self._connection.trailing_data[0]:
             raise h11.RemoteProtocolError("a WebSocket's first frame came before the answer", error_status_hint=400)
         return _without(request, _DROPPED)
+
+
+def _check_blanks(data: bytes) -> None:
+    """Refuse a head with very many blanks in a row: h11 takes quadratic time to find out that such a line is no header."""
+    end = _HEAD_END.search(data)
+    if _BLANKS.search(data, 0, len(data) if end is None else end.end()) is not None:
+        raise h11.RemoteProtocolError("too many blanks in a row", error_status_hint=400)
 
 
 def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
