@@ -43,6 +43,9 @@ class Sized:
             self.rest += data[len(piece) :]
         return piece
 
+    def check(self) -> None:
+        """Do nothing: it has no lines."""
+
 
 class Chunked:
     """A body in chunks."""
@@ -70,9 +73,12 @@ class Chunked:
         if self._step is None:
             self.is_whole = True
             self.rest, self._waiting = self._waiting, b""
-        elif len(self._waiting) > HEAD_SIZE_MAX:
-            raise Malformed(_TOO_LARGE)
         return b"".join(pieces)
+
+    def check(self) -> None:
+        """Raise Malformed when a line is too long that is not complete with all that has arrived."""
+        if len(self._waiting) > HEAD_SIZE_MAX:
+            raise Malformed(_TOO_LARGE)
 
     # Each step takes what it can from a place on, and returns the place behind that. It needs more when it neither takes anything nor
     # goes on to another step.

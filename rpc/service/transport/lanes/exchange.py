@@ -88,6 +88,7 @@ class Exchange:
                 if start:
                     await self._connection.turn()
                 pieces.append(self._body.feed(data[start : start + size]))
+            self._body.check()
             self._piece = b"".join(pieces)
             if self._body.rest and self._asked.is_last:
                 raise Malformed(_BAD_REQUEST)  # who says that nothing follows sends nothing

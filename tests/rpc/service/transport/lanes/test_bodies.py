@@ -19,6 +19,7 @@ def read(body: Sized | Chunked, pieces: list[bytes]) -> tuple[bytes, bool, bytes
     try:
         for piece in pieces:
             out += body.feed(piece)
+            body.check()
     except Malformed as error:
         return b"", False, b"", error.status
     return out, body.is_whole, body.rest, 0
