@@ -1,6 +1,6 @@
 """Whatever a client sends, a connection with lanes answers like one of hypercorn alone, however the bytes are cut into pieces.
 
-`STREAMS=10000 bin/test tests/rpc/service/transport/lanes/test_twins.py` tries as many streams as one likes.
+`STREAMS=10000 bin/test tests/rpc/service/transport/lanes/test_lanes_alike.py` tries as many streams as one likes.
 """
 
 import os
