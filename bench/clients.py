@@ -59,12 +59,20 @@ class HttpClient:
         self._stream = Stream(port)
         self._head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 
-    def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply."""
+    def send(self, body: bytes) -> None:
+        """Send a request."""
         self._stream.socket.sendall((self._head % len(body)).encode() + body)
+
+    def receive(self) -> bytes:
+        """Wait for the whole reply to a request that was sent."""
         head = self._stream.until(b"\r\n\r\n").lower()
         assert head.startswith(b"http/1.1 200"), head
         return self._stream.exactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
+
+    def ask(self, body: bytes) -> bytes:
+        """Send a request, and wait for the whole reply."""
+        self.send(body)
+        return self.receive()
 
 
 class SocketClient:

@@ -54,8 +54,11 @@ class Twins:
         self._unused = socket.socket()
 
     async def run(self) -> None:
-        """Let in what waits."""
-        await self._intake.run()
+        """Let in what waits, and look after who does."""
+        with self._unused:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._intake.run)
+                nursery.start_soon(self._lane.run)
 
     async def outcome(self, pieces: list[bytes], *, has_lane: bool, is_slow: bool = False) -> Outcome:
         """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
