@@ -64,7 +64,7 @@ class HttpClient:
         self._stream.socket.sendall((self._head % len(body)).encode() + body)
 
     def receive(self) -> bytes:
-        """Wait for the whole reply."""
+        """Wait for the whole reply to a request that was sent."""
         head = self._stream.until(b"\r\n\r\n").lower()
         assert head.startswith(b"http/1.1 200"), head
         return self._stream.exactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
@@ -86,6 +86,11 @@ class SocketClient:
         upgrade = f"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-key: {key}\r\nsec-websocket-version: 13"
         self._stream.socket.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{upgrade}\r\n\r\n".encode())
         assert self._stream.until(b"\r\n\r\n").startswith(b"HTTP/1.1 101")
+
+    @property
+    def descriptor(self) -> int:
+        """The number of its socket, to wait for what comes unasked."""
+        return self._stream.socket.fileno()
 
     def send(self, body: bytes) -> None:
         """Send a request. The mask is zero, which is a valid one and changes nothing."""

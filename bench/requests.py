@@ -2,20 +2,21 @@
 
 Run: .venv/bin/python -m bench.requests
 It starts `bin/coind run` on the chain dev, asks one at a time, over 16 connections, and in batches of 50; then it
-broadcasts signed transfers, one at a time and in batches of 50. The client runs in this process, on the other core.
+broadcasts signed transfers, one at a time, over 16 connections, and in batches of 50. The client runs in this process, on the other core;
+beside the time of the clock stands the node's own processor time, which counts where the client or other programs hold it up.
 """
 
-import http.client
 import json
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import state.operations
+from bench.clients import HttpClient
 from bench.recovery import recovery_seconds
+from bench.rpc import processor_seconds
 from node.specs import load_spec
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret
@@ -27,21 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PORT = 18590
 CONNECTIONS = 16
 BATCH = 50
-CALLS = 2000
+CALLS = 10_000
 TRANSFERS = 2000
 QUERY = {"jsonrpc": "2.0", "id": 1, "method": "database_api.get_dynamic_global_properties"}
-
-
-class Client:
-    """One kept-alive connection."""
-
-    def __init__(self) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
-
-    def ask(self, body: bytes) -> Any:
-        """Send a body; the decoded answer."""
-        self.connection.request("POST", "/", body, {"content-type": "application/json"})
-        return json.loads(self.connection.getresponse().read())
 
 
 def wait_until_up() -> float:
@@ -49,33 +38,32 @@ def wait_until_up() -> float:
     start = time.perf_counter()
     while True:
         try:
-            Client().ask(json.dumps(QUERY).encode())
+            HttpClient(PORT).ask(json.dumps(QUERY).encode())
             return time.perf_counter() - start
         except OSError:
             time.sleep(0.01)
 
 
-def timed(what: str, bodies: list[bytes], each: int, recovery: float, connections: int = 1) -> None:
-    """Send bodies of `each` requests over some connections, and print what a request took."""
-    shares = [bodies[i::connections] for i in range(connections)]
-    failed: list[Any] = []
-
-    def work(share: list[bytes]) -> None:
-        client = Client()
-        for body in share:
-            answer = client.ask(body)
-            failed.extend(a for a in (answer if isinstance(answer, list) else [answer]) if "error" in a)
-
-    threads = [Thread(target=work, args=(share,)) for share in shares]
-    start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def timed(what: str, pid: int, bodies: list[bytes], each: int, recovery: float, connections: int = 1) -> None:
+    """Send bodies of `each` requests over some connections, one on each at a time, and print what a request took."""
+    clients = [HttpClient(PORT) for _ in range(connections)]
+    replies: list[bytes] = []
+    computed, start = processor_seconds(pid), time.perf_counter()
+    # One thread for all: the next request of a connection is sent when its reply is there, while those of the others are worked on.
+    for number, body in enumerate(bodies):
+        client = clients[number % connections]
+        if number >= connections:
+            replies.append(client.receive())
+        client.send(body)
+    for number in range(len(bodies), len(bodies) + min(connections, len(bodies))):
+        replies.append(clients[number % connections].receive())
     seconds = (time.perf_counter() - start) / (len(bodies) * each)
-    print(f"{what:44} {1 / seconds:9.0f} a second  {seconds * 1e6:8.1f} µs = {seconds / recovery:6.2f} recoveries")
+    computed = (processor_seconds(pid) - computed) / (len(bodies) * each)
+    own = f"the node's own {computed * 1e6:8.1f} µs = {computed / recovery:6.2f}"
+    print(f"{what:38} {1 / seconds:7.0f} a second {seconds * 1e6:8.1f} µs = {seconds / recovery:6.2f} recoveries; {own}")
+    failed = [reply for reply in replies if reply.count(b'{"jsonrpc":"2.0","result"') != each]
     if failed:
-        raise SystemExit(f"{len(failed)} requests were refused, the first: {failed[0]}")
+        raise SystemExit(f"{len(failed)} requests were refused, the first: {failed[0][:1000]!r}")
 
 
 def transfers(head: dict[str, Any], n: int, first: int, memo: str = "") -> Iterator[dict[str, Any]]:
@@ -114,23 +102,34 @@ def main() -> None:
     )
     try:
         print(f"first answer after {wait_until_up():.2f} s")
-        one = json.dumps(QUERY).encode()
-        many = json.dumps([QUERY] * BATCH).encode()
-        timed("global properties, one at a time", [one] * CALLS, 1, recovery)
-        timed(f"global properties, {CONNECTIONS} connections", [one] * CALLS, 1, recovery, CONNECTIONS)
-        timed(f"global properties, batches of {BATCH}", [many] * (CALLS // BATCH * 2), BATCH, recovery)
-        while (head := Client().ask(one)["result"])["head_block_number"] < 1:
-            time.sleep(0.2)
-        singles = [json.dumps(r).encode() for r in transfers(head, TRANSFERS // 4, 1)]
-        timed("broadcast, one at a time", singles, 1, recovery)
-        for what, first, memo in ((f"broadcast, batches of {BATCH}", TRANSFERS, ""), ("the same with a memo", 2 * TRANSFERS, "thanks")):
-            head = Client().ask(one)["result"]
-            signed = list(transfers(head, TRANSFERS, first, memo))
-            batches = [json.dumps(signed[i : i + BATCH]).encode() for i in range(0, TRANSFERS, BATCH)]
-            timed(what, batches, BATCH, recovery)
+        measure(node.pid, recovery)
     finally:
         node.terminate()
         node.wait(10)
+
+
+def measure(pid: int, recovery: float) -> None:
+    """Measure a node that runs."""
+    one = json.dumps(QUERY).encode()
+    many = json.dumps([QUERY] * BATCH).encode()
+    timed("global properties, one at a time", pid, [one] * CALLS, 1, recovery)
+    timed(f"global properties, {CONNECTIONS} connections", pid, [one] * CALLS, 1, recovery, CONNECTIONS)
+    timed(f"global properties, batches of {BATCH}", pid, [many] * (CALLS // BATCH), BATCH, recovery)
+    while head_of_chain()["head_block_number"] < 1:
+        time.sleep(0.2)
+    for what, connections in (("broadcast, one at a time", 1), (f"broadcast, {CONNECTIONS} connections", CONNECTIONS)):
+        singles = [json.dumps(r).encode() for r in transfers(head_of_chain(), TRANSFERS // 2, 1 + (connections > 1) * TRANSFERS // 2)]
+        timed(what, pid, singles, 1, recovery, connections)
+    for what, first, memo in ((f"broadcast, batches of {BATCH}", 1, ""), ("the same with a memo", 2, "thanks")):
+        signed = list(transfers(head_of_chain(), TRANSFERS, first * TRANSFERS, memo))
+        batches = [json.dumps(signed[i : i + BATCH]).encode() for i in range(0, TRANSFERS, BATCH)]
+        timed(what, pid, batches, BATCH, recovery)
+
+
+def head_of_chain() -> dict[str, Any]:
+    """Return the global properties."""
+    properties: dict[str, Any] = json.loads(HttpClient(PORT).ask(json.dumps(QUERY).encode()))["result"]
+    return properties
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from node.replay import replay
 from node.service import new_service
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
+from rpc.push.hub import Hub
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
@@ -216,14 +217,14 @@ def profiled(service: Service, asked: list[Question], words: str) -> None:
 
 
 @contextmanager
-def served(service: Service) -> Iterator[int]:
-    """A node of its own process that answers on PORT; gives the number of that process."""
+def served(service: Service, push: Hub) -> Iterator[int]:
+    """A node of its own process that answers on PORT, with notices as any node has them; gives the number of that process."""
     fork = multiprocessing.get_context("fork")
     is_up = fork.Event()
 
     async def answer() -> None:
         async with trio.open_nursery() as nursery:
-            await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, task_status=task_status))
+            await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, push=push, task_status=task_status))
             is_up.set()
 
     process = fork.Process(target=trio.run, args=(answer,), daemon=True)
@@ -243,13 +244,13 @@ def processor_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def over_the_wire(service: Service, recovery: float) -> None:
+def over_the_wire(service: Service, push: Hub, recovery: float) -> None:
     """Print what HTTP and WebSocket add to a small reply: the node's processor time, and what a client waits."""
     one = Question("", *PROPERTIES).body
     bodies = {"single": (one, 1), f"in batches of {BATCH}": (b"[" + b",".join([one] * BATCH) + b"]", BATCH)}
     inside = median_seconds(service, one)
     print(f"\nget_dynamic_global_properties takes {inside * 1e6:.1f} µs; to each one of them adds")
-    with served(service) as pid:
+    with served(service, push) as pid:
         for client in (HttpClient(PORT), SocketClient(PORT)):
             for how, (body, count) in bodies.items():
                 rounds = EXCHANGES // (1 if count == 1 else 10)
@@ -282,7 +283,7 @@ def main() -> None:
     recovery = recovery_seconds()
     print(f"one key recovery: {recovery * 1e6:.1f} µs")
     in_process(service, asked, recovery, is_compared=options.file is not None)
-    over_the_wire(service, recovery)
+    over_the_wire(service, Hub(chain, ChainClock()), recovery)
 
 
 if __name__ == "__main__":

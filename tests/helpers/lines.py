@@ -42,6 +42,10 @@ class Line:
         """The stream's socket is the stream."""
         return self
 
+    def fileno(self) -> int:
+        """Return that there is no descriptor."""
+        return -1
+
     def getsockname(self) -> tuple[str, int]:
         """Return the node's address."""
         return self._server
@@ -58,6 +62,8 @@ class Line:
     def recv(self, size: int, flags: int = 0) -> bytes:
         """Return the next piece, or look at it."""
         if not self._pieces:
+            if not self._left.is_set():
+                raise BlockingIOError
             return b""
         if flags & socket.MSG_PEEK:
             return self._pieces[-1][:size]

@@ -1,7 +1,7 @@
-"""HTTP and WebSocket around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes
-straight to the service, or to a stream of blocks. It must not know any method.
+"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, or to a
+stream of blocks. It must not know any method.
 
-Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.2, §1.13.
+Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """
 
 import logging
@@ -106,10 +106,12 @@ async def serve(
         if push is not None:
             push.close()
 
-    lanes = (CallLane(gateway, intake),) if has_lanes else ()
+    calls = CallLane(gateway, intake)
+    lanes = (calls,) if has_lanes else ()
     start = partial(listen, gateway, socket_lane, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
+        nursery.start_soon(calls.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
         # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer; but not while

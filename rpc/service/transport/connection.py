@@ -202,26 +202,39 @@ class Connection:
             raise trio.ClosedResourceError("it has been closed here")
         await trio.lowlevel.wait_readable(descriptor)
 
+    async def turn(self) -> None:
+        """Let others run, and wait until more input may be worked on."""
+        await trio.lowlevel.checkpoint()
+        await self._intake.enter(self._address)
+
     async def until_gone(self) -> None:
         """Wait until the client has left. One that has sent more isn't known to leave."""
-        while True:
-            try:
-                await self._wait_readable()
-                has_sent = bool(self._socket.recv(1, socket.MSG_PEEK))
-            except BlockingIOError:
-                continue
-            except (OSError, trio.ClosedResourceError):
-                return
-            if not has_sent:
-                return
+        try:
+            await self._wait_readable()
+        except trio.ClosedResourceError:
+            return
+        if not self.has_left():
             await trio.sleep_forever()
+
+    def has_left(self) -> bool:
+        """Whether nothing more will come, and nothing has come that was not read."""
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def fileno(self) -> int:
+        """Return the descriptor of its socket, -1 once that is closed."""
+        return self._socket.fileno()
 
     async def write(self, *pieces: bytes) -> None:
         """Send bytes, small ones at once. A client that doesn't take them in time is cut off."""
         for piece in pieces:
             rest = self.write_at_once(piece)
             if rest:
-                await self.send_in_turn(rest)
+                await self._send_in_turn(rest)
 
     async def send(self, event: Event) -> None:
         """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
@@ -254,7 +267,7 @@ class Connection:
             raise trio.BrokenResourceError from error
         return data[sent:]
 
-    async def send_in_turn(self, data: bytes) -> None:
+    async def _send_in_turn(self, data: bytes) -> None:
         """Send a piece after those of others."""
         try:
             self._sending.acquire_nowait()

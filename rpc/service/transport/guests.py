@@ -6,7 +6,8 @@ address. Where a bound is reached, the newcomer gets what the oldest connection 
 the node isn't working for that one: so nobody can keep others out by holding on to something.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
@@ -130,6 +131,19 @@ class Guests:
             return False
         held, bounds = self._held, self._bounds if guest.is_loopback else self._remote_bounds
         return held[Kind.REQUESTS] < bounds[Kind.REQUESTS] and held[Kind.BYTES] + size <= bounds[Kind.BYTES]
+
+    @contextmanager
+    def working(self, guest: Guest, size: int) -> Iterator[None]:
+        """Count a request of so many bytes, for which there is room, as open and as worked on."""
+        self._add(guest, Kind.REQUESTS, 1)
+        self._add(guest, Kind.BYTES, size)
+        guest.working += 1
+        try:
+            yield
+        finally:
+            guest.working -= 1
+            self.give_back(guest, Kind.BYTES, size)
+            self.give_back(guest, Kind.REQUESTS)
 
     def give_back(self, guest: Guest, kind: Kind, amount: int = 1) -> None:
         """Take back what a connection has got."""

@@ -6,6 +6,7 @@ be a thousand times as large as its bytes. Upgrades to HTTP/2 are never taken (R
 answered in HTTP/1.1. WebSockets over HTTP/2 are not served.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -33,6 +34,10 @@ FRAMES_SIZE = 1 << 9
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
 
+BLANKS_MAX = 1000
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+_BLANKS = b" " * (BLANKS_MAX + 1)
 _UPGRADE = b"upgrade"
 _WEBSOCKET_ASCII = frozenset({b"connection", b"upgrade", b"sec-websocket-protocol", b"sec-websocket-key", b"sec-websocket-version"})
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
@@ -131,6 +136,8 @@ class _Requests:
         return self._connection.trailing_data
 
     def next_event(self) -> Any:
+        if self._connection.their_state is h11.IDLE:
+            _check_blanks(self._connection.trailing_data[0])
         event = self._connection.next_event()
         return self._checked(event) if type(event) is h11.Request else event
 
@@ -158,6 +165,14 @@ class _Requests:
         if not is_valid(request):
             raise h11.RemoteProtocolError("the handshake of a WebSocket is broken", error_status_hint=400)
         raise Asked(request, self._connection)
+
+
+def _check_blanks(data: bytes) -> None:
+    """Refuse a head with very many blanks in a row: h11 takes quadratic time to find out that such a line is no header."""
+    end = _HEAD_END.search(data)
+    head = data if end is None else data[: end.end()]
+    if _BLANKS in head.replace(b"\t", b" "):
+        raise h11.RemoteProtocolError("too many blanks in a row", error_status_hint=400)
 
 
 def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:

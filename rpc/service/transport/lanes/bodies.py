@@ -43,6 +43,9 @@ class Sized:
             self.rest += data[len(piece) :]
         return piece
 
+    def check(self) -> None:
+        """Do nothing: it has no lines."""
+
 
 class Chunked:
     """A body in chunks."""
@@ -50,7 +53,7 @@ class Chunked:
     def __init__(self) -> None:
         self._missing = 0
         self._waiting = b""
-        self._step: Callable[[bytes, int, list[bytes]], int | None] | None = self._size
+        self._step: Callable[[bytes, int, list[bytes]], int] | None = self._size
         self.is_whole = False
         self.rest = b""
 
@@ -61,49 +64,60 @@ class Chunked:
             return b""
         data, at = self._waiting + data, 0
         pieces: list[bytes] = []
-        while self._step is not None and (end := self._step(data, at, pieces)) is not None:
+        while (step := self._step) is not None:
+            end = step(data, at, pieces)
+            if end == at and self._step is step:
+                break
             at = end
         self._waiting = data[at:]
         if self._step is None:
             self.is_whole = True
             self.rest, self._waiting = self._waiting, b""
-        elif len(self._waiting) > HEAD_SIZE_MAX:
-            raise Malformed(_TOO_LARGE)
         return b"".join(pieces)
 
-    # Each step takes what it can from a place on, and returns the place behind that; None when it needs more.
+    def check(self) -> None:
+        """Raise Malformed when a line is too long that is not complete with all that has arrived."""
+        if len(self._waiting) > HEAD_SIZE_MAX:
+            raise Malformed(_TOO_LARGE)
 
-    def _size(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
-        end = data.find(b"\r\n", at)
-        if end < 0:
-            return None
-        found = _SIZE_LINE.fullmatch(data, at, end + 2)
-        if found is None:
+    # Each step takes what it can from a place on, and returns the place behind that. It needs more when it neither takes anything nor
+    # goes on to another step.
+
+    def _size(self, data: bytes, at: int, pieces: list[bytes]) -> int:
+        """Take the line with a chunk's size, and the whole chunk while all of it is there: chunks can be as small as a byte."""
+        while (found := _SIZE_LINE.match(data, at)) is not None:
+            start, size = found.end(), int(found[1], 16)
+            end = start + size
+            if not size or data[end : end + 2] != b"\r\n":
+                self._missing = size
+                self._step = self._piece if size else self._trailers
+                return start
+            pieces.append(data[start:end])
+            at = end + 2
+        if data.find(b"\r\n", at) >= 0:
             raise Malformed(_BAD_REQUEST)
-        self._missing = int(found[1], 16)
-        self._step = self._piece if self._missing else self._trailers
-        return end + 2
+        return at
 
-    def _piece(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+    def _piece(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         piece = data[at : at + self._missing]
         if not piece:
-            return None
+            return at
         pieces.append(piece)
         self._missing -= len(piece)
         if not self._missing:
             self._step = self._piece_end
         return at + len(piece)
 
-    def _piece_end(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+    def _piece_end(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         end = data[at : at + 2]
         if not b"\r\n".startswith(end):
             raise Malformed(_BAD_REQUEST)
         if len(end) < 2:
-            return None
+            return at
         self._step = self._size
         return at + 2
 
-    def _trailers(self, data: bytes, at: int, pieces: list[bytes]) -> int | None:
+    def _trailers(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         """Take the lines after the last chunk, up to an empty one. All are looked at together, as h11 does."""
         for empty in (b"\n", b"\r\n"):
             if data.startswith(empty, at):
@@ -111,7 +125,7 @@ class Chunked:
                 return at + len(empty)
         end = _TRAILERS_END.search(data, at)
         if end is None:
-            return None
+            return at
         _check_trailers([line.removesuffix(b"\r") for line in data[at : end.end()].split(b"\n")[:-2]])
         self._step = None
         return end.end()

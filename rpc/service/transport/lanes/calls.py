@@ -16,6 +16,7 @@ from rpc.service.envelope import Reply, Service
 from rpc.service.transport.connection import Connection
 from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
+from rpc.service.transport.lanes.departures import Departures
 from rpc.service.transport.lanes.exchange import App, Event, Exchange
 from rpc.service.transport.lanes.heads import END, Head, may_begin, read_head
 from rpc.service.transport.lanes.replies import Dates, head
@@ -69,7 +70,12 @@ class CallLane:
         self._gateway, self._intake = gateway, intake
         self._service, self._access, self._guests = gateway.service, gateway.access, gateway.guests
         self._dates = Dates()
+        self._departures = Departures()
         self._call = lru_cache(HEADS_KEPT_MAX)(self._decide)
+
+    async def run(self) -> None:
+        """Look after clients that wait, until cancelled."""
+        await self._departures.run()
 
     async def __call__(self, connection: Connection, guest: Guest, data: bytes, bugs: Limit) -> bytes | None:
         """Serve a connection as long as it sends calls."""
@@ -117,6 +123,11 @@ class CallLane:
             reply = await self._service.answer_in_turn(data[:size], not call.why_not_local, call.why_not_local)
         finally:
             guest.working -= 1
+        if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
+            with self._guests.working(guest, size), connection.busy(), self._departures.watch(connection) as watched:
+                reply = await reply
+            if watched.cancelled_caught:
+                return None
         if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not self._guests.has_room(guest, size + len(reply)):
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))

@@ -9,13 +9,16 @@ from typing import Any
 
 import trio
 
-from rpc.service.transport.connection import Connection
+from rpc.service.transport.connection import RECEIVE_SIZE, SEND_AT_ONCE_SIZE, Connection
 from rpc.service.transport.lanes.bodies import Chunked, Malformed, Sized
 from rpc.service.transport.lanes.heads import Head
 from rpc.service.transport.lanes.replies import Dates, failure, go_on, head
 
 Event = dict[str, Any]
 App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
+
+# So much is looked at before others have their turn: a chunk can be as small as a byte.
+FED_SIZE = 1 << 14
 
 _BAD_REQUEST, _BUG = 400, 500
 _DISCONNECT: Event = {"type": "http.disconnect"}
@@ -78,8 +81,15 @@ class Exchange:
 
     async def _feed(self, data: bytes) -> None:
         """Take bytes that have arrived."""
+        size = FED_SIZE if isinstance(self._body, Chunked) else RECEIVE_SIZE
+        pieces = []
         try:
-            self._piece = self._body.feed(data)
+            for start in range(0, len(data), size):
+                if start:
+                    await self._connection.turn()
+                pieces.append(self._body.feed(data[start : start + size]))
+            self._body.check()
+            self._piece = b"".join(pieces)
             if self._body.rest and self._asked.is_last:
                 raise Malformed(_BAD_REQUEST)  # who says that nothing follows sends nothing
         except Malformed as error:
@@ -101,6 +111,9 @@ class Exchange:
             return
         start, body = self._start, event["body"]
         begin = head(start["status"], start["headers"], self._dates.line(), is_last=self._asked.is_last)
-        await self._connection.write(begin, body)
+        if len(begin) + len(body) <= SEND_AT_ONCE_SIZE:
+            await self._connection.write(begin + body)
+        else:
+            await self._connection.write(begin, body)
         self._is_answered = True
         self._listening.cancel()

@@ -18,28 +18,24 @@ from rpc.service.transport.sockets.talk import Talk
 from rpc.service.transport.tasks import Limit
 
 INTERNAL_ERROR = 1011  # the code of a WebSocket's end
+
 _log = Log("rpc.http")
 
 
 class Wire(Protocol):
     """A connection as its WebSocket sees it: bytes that come and go."""
 
-    @property
-    def client(self) -> tuple[str, int]:
-        """The client's address."""
-
-    @property
-    def server(self) -> tuple[str, int]:
-        """The node's address, as the client knows it."""
+    client: tuple[str, int]
+    server: tuple[str, int]  # the node's address, as the client knows it
 
     async def receive(self) -> bytes:
-        """Return what arrives next, once it may be worked on; b"" at the end."""
+        """Return what has arrived, once there is something and its turn has come; b"" at the end."""
 
     def write_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest."""
 
-    async def send_in_turn(self, data: bytes) -> None:
-        """Send a piece after those of others; a client that doesn't take it in time is cut off."""
+    async def write(self, data: bytes) -> None:
+        """Send a piece; a client that doesn't take it in time is cut off."""
 
 
 class SocketLane:
@@ -53,10 +49,10 @@ class SocketLane:
         scope = {"headers": asked.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
         usual = self._config.response_headers("h11")
         if self._access.cors(scope) is None or not self._guests.take(guest, Kind.SOCKETS):
-            wire.write_at_once(asked.refuse(usual))
+            await wire.write(asked.refuse(usual))
             return
         try:
-            wire.write_at_once(asked.accept(usual))
+            await wire.write(asked.accept(usual))
             socket = Socket(wire, guest, self._guests, self._intake, self._config.websocket_max_message_size)
             await self._run(socket, guest, self._access.why_not_local(scope), wire.client[0], bugs)
         finally:
@@ -89,15 +85,14 @@ class Socket:
             await self._give_way()
         while True:
             found, data = self._frames.next()
-            if found is Found.TEXT:
-                return data
-            if found is Found.BYTES:
-                return None
+            if found is Found.TEXT or found is Found.BYTES:
+                self._count_waiting()
+                return data if found is Found.TEXT else None
             if found is Found.MORE:
                 await self._receive_more()
                 continue
             if data:
-                await self._send(data)
+                await self._wire.write(data)
             if found is Found.END:
                 raise trio.EndOfChannel
             if found is Found.TOO_LARGE:
@@ -114,39 +109,38 @@ class Socket:
             self._guest.cut()
             await trio.lowlevel.checkpoint()
         try:
-            await self._wire.send_in_turn(rest)
+            await self._wire.write(rest)
         finally:
             self._guests.give_back(self._guest, Kind.BYTES, size)
 
     async def send(self, text: bytes) -> None:
         """Send a text; a client that doesn't take it in time is cut off."""
         if not self._is_closed:
-            await self._send(text_frame(text))
+            await self._wire.write(text_frame(text))
 
     async def close(self, code: int, reason: str) -> None:
         """Say that this is the end; nothing can be sent after it."""
         self._is_closed = True
-        await self._send(self._frames.close(code, reason))
-
-    async def _send(self, data: bytes) -> None:
-        rest = self._wire.write_at_once(data)
-        if rest:
-            await self._wire.send_in_turn(rest)
+        await self._wire.write(self._frames.close(code, reason))
 
     async def _give_way(self) -> None:
         """Let others have their turn where it has come: frames can be tiny, and a thousand of them must not hold up others."""
         await self._intake.enter(self._guest.address)
 
     async def _receive_more(self) -> None:
-        """Receive more bytes, while what waits is counted."""
-        waiting = self._frames.waiting_size
-        if waiting != self._held:
-            if waiting > self._held and not self._guests.take(self._guest, Kind.BYTES, waiting - self._held):
-                raise Ended("no room for a message")
-            if waiting < self._held:
-                self._guests.give_back(self._guest, Kind.BYTES, self._held - waiting)
-            self._held = waiting
+        self._count_waiting()
         data = await self._wire.receive()
         if not data:
             raise trio.EndOfChannel
         self._frames.feed(data)
+
+    def _count_waiting(self) -> None:
+        """Count what there is of a message that has not arrived as a whole."""
+        more = self._frames.waiting_size - self._held
+        if not more:
+            return
+        if more > 0 and not self._guests.take(self._guest, Kind.BYTES, more):
+            raise Ended("no room for a message")
+        if more < 0:
+            self._guests.give_back(self._guest, Kind.BYTES, -more)
+        self._held += more

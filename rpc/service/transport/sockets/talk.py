@@ -1,4 +1,7 @@
-"""What is said over a WebSocket: requests and their answers, and notices in between. It knows neither frames nor connections."""
+"""What is said over a WebSocket: requests and their answers, and notices in between. It knows neither frames nor connections.
+
+Source: rpc-api.md §1.2.
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext

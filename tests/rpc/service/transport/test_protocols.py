@@ -130,6 +130,16 @@ async def test_data_for_a_stream_that_was_answered_is_dropped() -> None:
                 answer += await stream.receive_some(65536)
 
 
+async def test_a_head_of_blanks_is_refused_in_no_time() -> None:
+    # h11 would take more than half a minute for it.
+    async with server() as port:
+        for method in ("POST", "GET"):
+            answer = await shot(port, f"{method} / HTTP/1.1\r\nHost: x\r\nX:".encode() + b" " * 60_000 + b"\0\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 400")
+        body = b"{}" + b" " * 60_000
+        assert (await ask(port, "FOO", body=body))[0] == (await ask(port, body=body))[0] == 200
+
+
 async def test_a_websocket_that_is_refused_is_closed() -> None:
     async with server(bounds=Bounds(100, 100, 100)) as port:
         for request in (upgrade().replace(b"13", b"12"), upgrade() + ws_frame(b"x")):

@@ -43,17 +43,22 @@ class Twins:
         self._guests = Guests(bounds_for())
         self._intake = Intake()
         self._config = server_config(*SERVER)
-        self._gateway = Gateway(_service(), {"/health": lambda: PageReply(b"{}")}, self._guests, access)
+        service = _service()
+        self._gateway = Gateway(service, {"/health": lambda: PageReply(b"{}")}, self._guests, access)
+        self._socket_lane = SocketLane(
+            Talk(service, self._guests, None, self._intake.enter), access, self._guests, self._intake, self._config
+        )
         self._app = wrap_app(self._gateway, self._config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
         self._lane = CallLane(self._gateway, self._intake)
-        talk = Talk(self._gateway.service, self._guests, None, self._intake.enter)
-        self._sockets = SocketLane(talk, access, self._guests, self._intake, self._config)
         self._complaints = Complaints()
         self._unused = socket.socket()
 
     async def run(self) -> None:
-        """Let in what waits."""
-        await self._intake.run()
+        """Let in what waits, and look after who does."""
+        with self._unused:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._intake.run)
+                nursery.start_soon(self._lane.run)
 
     async def outcome(self, pieces: list[bytes], *, has_lane: bool, is_slow: bool = False) -> Outcome:
         """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
@@ -67,7 +72,8 @@ class Twins:
             async with trio.open_nursery() as nursery:
 
                 async def serve() -> None:
-                    await connection.run(guest, pieces[0], self._app, self._sockets, WorkerContext(None), self._complaints, is_http2=False)
+                    given = pieces[0], self._app, self._socket_lane, WorkerContext(None), self._complaints
+                    await connection.run(guest, *given, is_http2=False)
 
                 nursery.start_soon(serve)
                 await trio.testing.wait_all_tasks_blocked()

@@ -1,7 +1,7 @@
 """The lane of WebSockets against hypercorn, which served them before: streams of frames and handshakes from seeds, most of them unusual,
 many of them mutated, cut at random, come to the same.
 
-Run: .venv/bin/python -m tests.rpc.service.transport.sockets.test_differences [COUNT] [FIRST_SEED]
+Run: .venv/bin/python -m tests.rpc.service.transport.sockets.test_sockets_differences [COUNT] [FIRST_SEED]
 
 Allowed are these differences:
 - A request for a WebSocket by HTTP/1.2 to 1.9 is refused (400). Hypercorn asked for no key there, and accepted it with the status 200.
@@ -48,7 +48,9 @@ Outcome = tuple[list[tuple[str, bytes]], list[int]]
 
 def in_lane(data: list[bytes]) -> Outcome:
     """What our frames make of a stream."""
-    read, happened, waiting = Frames(SIZE_MAX), [], []
+    read = Frames(SIZE_MAX)
+    happened: list[tuple[str, bytes]] = []
+    waiting: list[int] = []
     for piece in data:
         read.feed(piece)
         while (found := read.next())[0] is not Found.MORE:
@@ -68,7 +70,7 @@ def in_lane(data: list[bytes]) -> Outcome:
 async def in_hypercorn(data: list[bytes]) -> Outcome:
     """What hypercorn makes of it."""
     happened: list[tuple[str, bytes]] = []
-    waiting = []
+    waiting: list[int] = []
 
     async def send(event: StreamEvent) -> None:
         if isinstance(event, Data):
@@ -115,7 +117,7 @@ def compare_frames(seed: int) -> None:
 # ------------------------------------------------------------------ handshakes
 
 
-async def app(scope: Any, receive: Any, send: Any, *_: Any) -> None:
+async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
     """Accept every WebSocket, and answer every request."""
     if scope["type"] == "websocket":
         await receive()
@@ -140,6 +142,7 @@ async def answer(data: list[bytes], *, is_lane: bool) -> tuple[bytes, bool]:
             ended.set()
 
     intake = Intake()
+    app: Any = serve
     protocol = Protocol(app, config, WorkerContext(None), partial(intake.enter, ""), is_http2=False)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)

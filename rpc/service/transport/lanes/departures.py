@@ -1,0 +1,52 @@
+"""Which clients leave while they wait for an answer. One task looks after all of them: a task for each would take longer than the rest of
+a request that waits (110 µs of 180). It knows neither protocols nor requests.
+"""
+
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import trio
+
+from rpc.service.transport.connection import Connection
+
+LOOKED_AT_ONCE_MAX = 256
+
+_SPEAKS_OR_LEAVES = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT
+
+
+class Departures:
+    """Watches connections; to be run in a task of its own."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        # By descriptor. The bound of open requests bounds their number.
+        self._watched: dict[int, tuple[Connection, trio.CancelScope]] = {}
+
+    async def run(self) -> None:
+        """Cancel what clients wait for that have left, until cancelled."""
+        while True:
+            await trio.lowlevel.wait_readable(self._epoll.fileno())
+            for descriptor, _ in self._epoll.poll(0, LOOKED_AT_ONCE_MAX):
+                connection, scope = self._watched.get(descriptor, (None, None))
+                # One that has sent another request isn't watched any more, as in hypercorn, which reads no further then.
+                if connection is not None and scope is not None and connection.has_left():
+                    scope.cancel()
+            await trio.lowlevel.checkpoint()
+
+    @contextmanager
+    def watch(self, connection: Connection) -> Iterator[trio.CancelScope]:
+        """Cancel what is waited for here when the client leaves; gives the scope that says whether it has."""
+        descriptor = connection.fileno()
+        with trio.CancelScope() as scope:
+            here = self._watched[descriptor] = connection, scope
+            if descriptor >= 0:
+                self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
+            try:
+                yield scope
+            finally:
+                # When the connection was cut in the meantime, its descriptor may be another one's.
+                if self._watched.get(descriptor) is here:
+                    del self._watched[descriptor]
+                    if connection.fileno() >= 0:
+                        self._epoll.unregister(descriptor)
