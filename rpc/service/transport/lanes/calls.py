@@ -23,8 +23,9 @@ from rpc.service.transport.lanes.replies import Dates, head
 from rpc.service.transport.rights import Access
 from rpc.service.transport.tasks import Limit, log_bug
 
-# Clients send the same few heads again and again. What is decided for one is kept: with up to HEAD_SIZE_MAX bytes each, 16 MB at most.
-HEADS_KEPT_MAX = 1024
+# Clients send the same few heads again and again: what is decided for one is kept, which takes 10 µs. One of HEAD_KEPT_SIZE_MAX bytes
+# can take 50 KB in memory, if its headers are as short as they can be.
+HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
 # A larger reply counts among what its connection holds until it is sent.
 SMALL_SIZE_MAX = 1 << 13
 
@@ -71,7 +72,7 @@ class CallLane:
         self._service, self._access, self._guests = gateway.service, gateway.access, gateway.guests
         self._dates = Dates()
         self._departures = Departures()
-        self._call = lru_cache(HEADS_KEPT_MAX)(self._decide)
+        self._kept = lru_cache(HEADS_KEPT_MAX)(self._decide)
 
     async def run(self) -> None:
         """Look after clients that wait, until cancelled."""
@@ -90,7 +91,8 @@ class CallLane:
                     return data or None
                 data += more
                 continue
-            call = self._call(client, port, data[:end])
+            decide = self._kept if end <= HEAD_KEPT_SIZE_MAX else self._decide
+            call = decide(client, port, data[:end])
             if call is None:
                 return data
             rest = await self._answer(connection, guest, call, data[end:], bugs)
