@@ -126,7 +126,8 @@ class CallLane:
         finally:
             guest.working -= 1
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
-            with self._guests.working(guest, size), connection.busy(), self._departures.watch(connection) as watched:
+            connection.note_idle(False)
+            with self._guests.working(guest, size), self._departures.watch(connection) as watched:
                 reply = await reply
             if watched.cancelled_caught:
                 return None
@@ -134,8 +135,8 @@ class CallLane:
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
         if rest:
-            with connection.busy():
-                await connection.write(rest)
+            connection.note_idle(False)
+            await connection.write(rest)
         self._guests.heard(guest)
         connection.end_answer(guest.since)
         return data[size:]
@@ -146,14 +147,15 @@ class CallLane:
         scope = _scope(call.head, connection.client, connection.server)
         scope["state"] = {"guest": guest}
         rest = None
-        with connection.busy():
-            try:
-                rest = await exchange.run(app, scope, data)
-            except* (trio.BrokenResourceError, trio.ClosedResourceError):
-                pass  # the client has gone
-            except* Exception as errors:
-                log_bug(bugs, connection.client[0], errors)
-                await exchange.fail()
+        connection.note_idle(False)
+        try:
+            rest = await exchange.run(app, scope, data)
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone
+        except* Exception as errors:
+            log_bug(bugs, connection.client[0], errors)
+            await exchange.fail()
+        connection.note_idle(True)
         return rest
 
 
