@@ -4,8 +4,8 @@ it ends this connection only. It bounds the time that a client may let the node 
 
 import socket
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -298,7 +298,7 @@ class Connection:
         if is_idle and self.is_ending:
             self.scope.cancel()
         elif not self._is_gone:
-            self._idle_since = trio.current_time()
+            self._idle_since = trio.current_time() if is_idle else float("-inf")
             self.scope.deadline = self._idle_since + self._config.keep_alive_timeout if is_idle else float("inf")
 
     def begin_answer(self) -> None:
@@ -306,18 +306,11 @@ class Connection:
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
-        """Note that a request was answered at a time."""
+        """Note that a request was answered at a time; before that nothing was expected from the client for longer, perhaps."""
         self._is_idle = True
         # A deadline costs as much as a tenth of a small request, so it is moved only when that makes a difference.
         if self.is_ending or now - self._idle_since > self._config.keep_alive_timeout / IDLE_PARTS:
             self.note_idle(True)
-
-    @contextmanager
-    def busy(self) -> Iterator[None]:
-        """Nothing is expected from the client now: how long a request may take isn't bounded by how long a client may be idle."""
-        self.note_idle(False)
-        yield
-        self.note_idle(True)
 
     async def _close(self) -> None:
         """Say that nothing more will come, and close."""

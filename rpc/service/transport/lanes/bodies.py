@@ -15,6 +15,8 @@ from rpc.service.transport.lanes.heads import HEAD_SIZE_MAX
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\n]*|[ \t]*)\r\n")
 _TRAILER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([^\x00\n\r\x0b\x0c]*)")
 _TRAILERS_END = re.compile(rb"\n\r?\n")
+# The trailers whose values h11 looks at.
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _BAD_REQUEST, _TOO_LARGE = 400, 431
 
 
@@ -139,10 +141,14 @@ def _check_trailers(lines: list[bytes]) -> None:
             whole[-1].append(line.lstrip(b" \t"))
         else:
             whole.append([line])
-    trailers = [_TRAILER.fullmatch(b" ".join(parts)) for parts in whole]
-    if None in trailers:
-        raise Malformed(_BAD_REQUEST)
+    framing: list[tuple[bytes, bytes]] = []
+    for parts in whole:
+        trailer = _TRAILER.fullmatch(b" ".join(parts))
+        if trailer is None:
+            raise Malformed(_BAD_REQUEST)
+        if trailer[1].lower() in _FRAMING:
+            framing.append((trailer[1], trailer[2].strip(b" \t")))
     try:
-        h11.EndOfMessage(headers=[(trailer[1], trailer[2].strip(b" \t")) for trailer in trailers if trailer is not None])
+        h11.EndOfMessage(headers=framing)
     except h11.LocalProtocolError as error:
         raise Malformed(error.error_status_hint) from error

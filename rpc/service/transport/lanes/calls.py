@@ -23,8 +23,9 @@ from rpc.service.transport.lanes.replies import Dates, head
 from rpc.service.transport.rights import Access
 from rpc.service.transport.tasks import Limit, log_bug
 
-# Clients send the same few heads again and again. What is decided for one is kept: with up to HEAD_SIZE_MAX bytes each, 16 MB at most.
-HEADS_KEPT_MAX = 1024
+# Clients send the same few heads again and again: what is decided for one is kept, which takes 10 µs. One of HEAD_KEPT_SIZE_MAX bytes
+# can take 50 KB in memory, if its headers are as short as they can be.
+HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
 # A larger reply counts among what its connection holds until it is sent.
 SMALL_SIZE_MAX = 1 << 13
 
@@ -71,7 +72,7 @@ class CallLane:
         self._service, self._access, self._guests = gateway.service, gateway.access, gateway.guests
         self._dates = Dates()
         self._departures = Departures()
-        self._call = lru_cache(HEADS_KEPT_MAX)(self._decide)
+        self._kept = lru_cache(HEADS_KEPT_MAX)(self._decide)
 
     async def run(self) -> None:
         """Look after clients that wait, until cancelled."""
@@ -90,7 +91,8 @@ class CallLane:
                     return data or None
                 data += more
                 continue
-            call = self._call(client, port, data[:end])
+            decide = self._kept if end <= HEAD_KEPT_SIZE_MAX else self._decide
+            call = decide(client, port, data[:end])
             if call is None:
                 return data
             rest = await self._answer(connection, guest, call, data[end:], bugs)
@@ -124,7 +126,8 @@ class CallLane:
         finally:
             guest.working -= 1
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
-            with self._guests.working(guest, size), connection.busy(), self._departures.watch(connection) as watched:
+            connection.note_idle(False)
+            with self._guests.working(guest, size), self._departures.watch(connection) as watched:
                 reply = await reply
             if watched.cancelled_caught:
                 return None
@@ -132,8 +135,8 @@ class CallLane:
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
         if rest:
-            with connection.busy():
-                await connection.write(rest)
+            connection.note_idle(False)
+            await connection.write(rest)
         self._guests.heard(guest)
         connection.end_answer(guest.since)
         return data[size:]
@@ -144,14 +147,15 @@ class CallLane:
         scope = _scope(call.head, connection.client, connection.server)
         scope["state"] = {"guest": guest}
         rest = None
-        with connection.busy():
-            try:
-                rest = await exchange.run(app, scope, data)
-            except* (trio.BrokenResourceError, trio.ClosedResourceError):
-                pass  # the client has gone
-            except* Exception as errors:
-                log_bug(bugs, connection.client[0], errors)
-                await exchange.fail()
+        connection.note_idle(False)
+        try:
+            rest = await exchange.run(app, scope, data)
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone
+        except* Exception as errors:
+            log_bug(bugs, connection.client[0], errors)
+            await exchange.fail()
+        connection.note_idle(True)
         return rest
 
 

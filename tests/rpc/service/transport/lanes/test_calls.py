@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from rpc.service.transport import connection
 from rpc.service.transport.asgi import Gateway
 from tests.helpers.logs import capture_logs
 from tests.rpc.service.transport.test_asgi import PING, Waiting, ask, server
@@ -171,4 +172,29 @@ async def test_shutting_down_ends_idle_connections_in_their_lane() -> None:
         await here.stream.send_all(call())
         assert (await here.answer())[0] == 200
         stop.set()
+        assert await here.is_ended()
+
+
+async def test_shutting_down_lets_a_reply_arrive_that_is_sent_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SEND_AT_ONCE_SIZE", 0)
+    stop, waiting = trio.Event(), Waiting()
+    async with server(waiting, shutdown=stop.wait) as port, client(port) as here:
+        await here.stream.send_all(call(WAIT))
+        await waiting.begun.wait()
+        stop.set()
+        await trio.testing.wait_all_tasks_blocked()
+        waiting.go_on.set()
+        assert (await here.answer())[1]["result"] == "done"
+        assert await here.is_ended()
+
+
+async def test_a_connection_is_idle_again_after_an_answer_that_took_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rpc.service.transport.asgi.IDLE_SECONDS_MAX", 0.2)
+    waiting = Waiting()
+    async with server(waiting) as port, client(port) as here:
+        await here.stream.send_all(call(WAIT))
+        await waiting.begun.wait()
+        await trio.sleep(0.5)
+        waiting.go_on.set()
+        assert (await here.answer())[1]["result"] == "done"
         assert await here.is_ended()
