@@ -97,7 +97,10 @@ def test_without_a_process_nothing_is_taken(opened: Callable[..., Pool], caplog:
 
 
 @pytest.mark.parametrize("way", BROKEN)
-def test_a_process_that_fails_is_given_up(opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_process_that_fails_is_given_up(
+    opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "RECORDS_FOR_A_LOOK", 1)
     made = opened(1, (sys.executable, "-P", "-c", BROKEN[way]))
     process = processes(made)[0]
     given = [records(4, b"1"), records(4, b"2")]
