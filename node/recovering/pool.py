@@ -3,6 +3,9 @@
 Whatever a process does, the node goes on: one that dies, hangs or answers nonsense is ended, with a line in the log, and what it has not
 answered stays undone. Nothing here waits longer than it is told. It knows neither blocks nor transactions.
 
+A process runs the node's own program, and its keys are believed as those of a function would be: to verify one takes as long as recovering
+it. What is made sure is that each answer is for the very records that were asked, and that a sample of it is right.
+
 Processes and not threads: a thread needs the interpreter's lock before and after each call of the library, and waits for it up to 5 ms
 while the chain is computing (docs/performance.md).
 """
@@ -21,7 +24,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.recovering.worker import HEAD
+from node.recovering.worker import HEAD, checksum
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
 
@@ -152,7 +155,7 @@ class _Worker:
         """Take a batch; it is written by the next exchanges."""
         self._waiting.append(batch)
         self.size += len(batch.records)
-        self._unwritten += HEAD.pack(batch.number, len(batch.records)) + batch.records
+        self._unwritten += HEAD.pack(batch.number, len(batch.records), 0) + batch.records
 
     def register(self, poll: select.poll) -> None:
         """Have a poll wait for what this process can be written or has answered."""
@@ -186,7 +189,7 @@ class _Worker:
     def _take_answers(self) -> None:
         """Take the whole answers out of what was read. Raises WorkerFailed for one that doesn't belong to the oldest batch."""
         while len(self._read) >= HEAD.size:
-            number, size = HEAD.unpack_from(self._read)
+            number, size, total = HEAD.unpack_from(self._read)
             if not self._waiting or (number, size) != (self._waiting[0].number, answer_size(self._waiting[0])):
                 raise WorkerFailed("it answers something else than it was asked")
             end = HEAD.size + size
@@ -194,6 +197,8 @@ class _Worker:
                 return
             keys = bytes(self._read[HEAD.size : end])
             del self._read[:end]
+            if checksum(self._waiting[0].records, keys) != total:
+                raise WorkerFailed("its answer is for other records")
             require_plausible(self._waiting[0], keys)
             batch = self._waiting.popleft()
             self.size -= len(batch.records)
