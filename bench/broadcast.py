@@ -1,6 +1,6 @@
 """Measures broadcasts of signed transfers without HTTP: recoveries of processor time for each, from the complete body to the reply.
 
-Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...]
+Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...] [--workers N]
 A node's own parts answer: service, processor, chain with the default plugins of dev. Single broadcasts come over one connection and over
 16 at the same time; batches of 50 with and without a memo.
 """
@@ -21,6 +21,7 @@ from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.node import Settings, Site
 from node.plugins import chosen_plugins
 from node.processor import Processor
+from node.recovering.pool import default_workers
 from node.service import new_service
 from node.specs import load_spec
 from node.watch.counters import Counters
@@ -84,19 +85,21 @@ async def exchange(service: Service, sent: list[bytes], connections: int, expect
     return time.process_time() - start
 
 
-async def measure(connections: list[int], is_profiled: bool) -> None:
+async def measure(connections: list[int], workers: int, is_profiled: bool) -> None:
     """Print what each way of broadcasting takes."""
     spec = load_spec("dev")
     plugins = chosen_plugins(spec)
     site = Site(Settings(spec=spec, plugins=plugins, is_producing=True))
     clock = ChainClock()
     counters = Counters(site.chain, clock)
-    processor = Processor(site.chain, clock=clock)
+    processor = Processor(site.chain, clock=clock, workers=workers)
     site.driver.make_first_blocks()
     counters.attach()
     processor.on_pushed.append(counters.pushed)
     processor.on_accepted.append(site.driver.make_instantly)
-    service = new_service(site.chain, processor, site.driver, plugins, observe=counters.observe)
+    service = new_service(
+        site.chain, processor, site.driver, plugins, observe=counters.observe, foresee=processor.foresee if workers else None
+    )
     profile = cProfile.Profile() if is_profiled else None
     serial = 0
     async with trio.open_nursery() as nursery:
@@ -130,10 +133,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--connections", type=int, nargs="+", default=list(CONNECTIONS))
+    parser.add_argument("--workers", type=int, default=default_workers(), help="processes that recover keys of batches")
     options = parser.parse_args()
     tune_collector()
     collect_in_portions()
-    trio.run(measure, options.connections, options.profile)
+    trio.run(measure, options.connections, options.workers, options.profile)
 
 
 if __name__ == "__main__":

@@ -433,6 +433,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         withheld=access.withheld,
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,
+        foresee=parts.processor.foresee if settings.workers else None,
     )
     pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.

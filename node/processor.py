@@ -18,6 +18,7 @@ from msgspec import Struct
 from node.clock import ChainClock, Patience
 from node.failures import FileError
 from node.recovering.ahead import Ahead
+from node.recovering.foreseen import Foreseen
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
@@ -98,7 +99,7 @@ class Processor:
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
-        self._workers = workers
+        self._workers, self._foreseen = workers, Foreseen(chain, workers)
         # The jobs that wait for `run` to do them, those included that it has taken from the queue and not begun.
         self._undone = 0
         self._is_running = False
@@ -128,6 +129,7 @@ class Processor:
                     self._perform(job)
             finally:
                 self._is_running = False
+                self._foreseen.close()
 
     # -------------------------------------------------------------- requests
 
@@ -138,7 +140,7 @@ class Processor:
             # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
             # the node for long.
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
-            self.chain.push_transaction(trx)
+            self._foreseen.push(trx)
             waiter = self._waiters.get(trx.id)
             if waiter is not None:
                 waiter.is_pushed = True
@@ -146,6 +148,11 @@ class Processor:
                 listener()
 
         await self._push(push, trx)
+
+    def foresee(self, transactions: list[SignedTransaction]) -> None:
+        """Have the keys of transactions recovered that are going to be pushed in this order, if there are processes for it."""
+        if self._workers:
+            self._foreseen.foresee(transactions)
 
     async def push_block(self, block: SignedBlock) -> None:
         """Take a block from outside; one from the future is refused. Raises PushFailed."""

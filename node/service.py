@@ -1,5 +1,6 @@
 """Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
 
+from collections.abc import Callable
 from time import perf_counter
 
 import rpc.api  # noqa: F401 - fills METHODS
@@ -11,6 +12,7 @@ from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
+from state.protocol.transaction import SignedTransaction
 
 
 def new_service(
@@ -23,10 +25,11 @@ def new_service(
     withheld: str = "",
     observe: Observe = unobserved,
     stopwatch: Stopwatch = perf_counter,
+    foresee: Callable[[list[SignedTransaction]], None] | None = None,
 ) -> Service:
     """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
-    `observe` is called after each request.
+    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast.
     """
     return Service(
         METHODS.values(),
@@ -37,6 +40,7 @@ def new_service(
         withheld=withheld,
         observe=observe,
         reads=chain.state.journal.reads,
+        foresee=foresee,
         state=chain.state,
         chain=chain,
         processor=processor,

@@ -3,6 +3,9 @@
 Whatever a process does, the node goes on: one that dies, hangs or answers nonsense is ended, with a line in the log, and what it has not
 answered stays undone. Nothing here waits longer than it is told. It knows neither blocks nor transactions.
 
+A process runs the node's own program, and its keys are believed as those of a function would be: to verify one takes as long as recovering
+it. What is made sure is that each answer is for the very records that were asked, and that a sample of it is right.
+
 Processes and not threads: a thread needs the interpreter's lock before and after each call of the library, and waits for it up to 5 ms
 while the chain is computing (docs/performance.md).
 """
@@ -21,7 +24,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.recovering.worker import HEAD
+from node.recovering.worker import HEAD, checksum
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
 
@@ -29,6 +32,7 @@ from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_record
 WORKERS_MAX = 3
 HANGING_SECONDS = 10.0
 CHUNK_SIZE = 1 << 16
+RECORDS_FOR_A_LOOK = 256
 # What a process can be given while the chain is computing and nobody writes or reads: 10,000 records. Linux allows as much to everyone.
 PIPE_SIZE = 1 << 20
 ANSWERS_BEGIN_WITH = frozenset({0, 2, 3})
@@ -151,7 +155,7 @@ class _Worker:
         """Take a batch; it is written by the next exchanges."""
         self._waiting.append(batch)
         self.size += len(batch.records)
-        self._unwritten += HEAD.pack(batch.number, len(batch.records)) + batch.records
+        self._unwritten += HEAD.pack(batch.number, len(batch.records), 0) + batch.records
 
     def register(self, poll: select.poll) -> None:
         """Have a poll wait for what this process can be written or has answered."""
@@ -185,7 +189,7 @@ class _Worker:
     def _take_answers(self) -> None:
         """Take the whole answers out of what was read. Raises WorkerFailed for one that doesn't belong to the oldest batch."""
         while len(self._read) >= HEAD.size:
-            number, size = HEAD.unpack_from(self._read)
+            number, size, total = HEAD.unpack_from(self._read)
             if not self._waiting or (number, size) != (self._waiting[0].number, answer_size(self._waiting[0])):
                 raise WorkerFailed("it answers something else than it was asked")
             end = HEAD.size + size
@@ -193,6 +197,8 @@ class _Worker:
                 return
             keys = bytes(self._read[HEAD.size : end])
             del self._read[:end]
+            if checksum(self._waiting[0].records, keys) != total:
+                raise WorkerFailed("its answer is for other records")
             require_plausible(self._waiting[0], keys)
             batch = self._waiting.popleft()
             self.size -= len(batch.records)
@@ -217,13 +223,16 @@ def answer_size(batch: Batch) -> int:
 
 
 def require_plausible(batch: Batch, keys: bytes) -> None:
-    """Raise WorkerFailed for what can be no answer to a batch; one of its keys is recovered here, to compare it.
+    """Raise WorkerFailed for what can be no answer to a batch; now and then one of its keys is recovered here, to compare it.
 
-    A process with a broken library or broken memory is found by that soon. It costs one recovery for each batch.
+    A process with a broken library or broken memory is found by that soon. It costs one recovery for every RECORDS_FOR_A_LOOK.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are no keys")
-    place = random.randrange(len(keys) // ANSWER_SIZE)
+    count = len(keys) // ANSWER_SIZE
+    if count < RECORDS_FOR_A_LOOK and random.randrange(RECORDS_FOR_A_LOOK) >= count:
+        return
+    place = random.randrange(count)
     start = place * RECORD_SIZE
     if keys[place * ANSWER_SIZE :][:ANSWER_SIZE] != recover_records(batch.records[start : start + RECORD_SIZE]):
         raise WorkerFailed("it has recovered a wrong key")

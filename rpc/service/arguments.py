@@ -165,8 +165,20 @@ class Argument(Struct, Generic[Value], frozen=True):
     """What is asked after all arguments are converted."""
 
 
+class ReadAhead(dict[str, Any]):
+    """The JSON object of a transaction in the params of a call, with the transaction that was read from it before the call."""
+
+    def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
+        super().__init__(value)
+        self.transaction = transaction
+
+
+def _transaction(value: Any, wire: Wire, form: Form) -> SignedTransaction:
+    return value.transaction if type(value) is ReadAhead else wire.transaction_from_json(value, form is LEGACY)
+
+
 CONVERTERS: dict[Any, Converter] = {
-    SignedTransaction: lambda value, wire, form: wire.transaction_from_json(value, form is LEGACY),
+    SignedTransaction: _transaction,
     SignedBlock: lambda value, wire, form: wire.block_from_json(value, form is LEGACY),
 }
 PLAIN: dict[Any, Any] = {int: Int64, str: Text, bool: Bool}

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
-from rpc.service.arguments import LEGACY
+from rpc.service.arguments import LEGACY, ReadAhead
 from rpc.service.describe.signature import signature
+from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_json
 from rpc.service.refusal import (
@@ -89,7 +90,8 @@ class Service:
 
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
-    `observe` is called after each request. `reads` says to what they work on whether it is read in slices.
+    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` says to what
+    they work on whether it is read in slices.
     """
 
     def __init__(
@@ -104,11 +106,14 @@ class Service:
         observe: Observe = unobserved,
         explainer: Explainer | None = None,
         reads: Reads | None = None,
+        foresee: Callable[[list[SignedTransaction]], None] | None = None,
         **context: Any,
     ) -> None:
+        methods = list(methods)
         self.wire, self.clock = wire, clock
         self._observe, self._explainer = observe, explainer
         self._reads = reads or Reads()
+        self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -196,7 +201,9 @@ class Service:
     async def _batch(self, requests: list[Any], local: bool, why_not_local: str, session: Any) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
-        for request in requests:
+        for place, request in enumerate(requests):
+            if self._foresight is not None and len(requests) >= BATCH_MIN and place % MEMBERS_MAX == 0:
+                await self._turns.take(partial(self._foresight.look, requests[place : place + MEMBERS_MAX]))
             reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):
                 reply = await reply
@@ -344,6 +351,7 @@ class Service:
         """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
         if self._explainer is not None:
             given, is_legacy = (unread or self._broadcast(request)) if trx is None else (None, False)
+            given = dict(given) if type(given) is ReadAhead else given
             if trx is None and given is not None:
                 try:
                     trx = self.wire.transaction_from_json(given, is_legacy)

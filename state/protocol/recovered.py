@@ -6,7 +6,7 @@ A key that is kept says only who signed. Whether the signature may be used is as
 from hashlib import sha256
 
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE
-from state.protocol.transaction import SignedBlock, Wire
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 
 
 def records_of(wire: Wire, block: SignedBlock) -> bytes:
@@ -36,11 +36,21 @@ def keep_keys(block: SignedBlock, keys: bytes) -> None:
     at = ANSWER_SIZE
     for trx in block.transactions:
         end = at + ANSWER_SIZE * len(trx.signatures)
-        found = keys[at:end]
-        if all(found[::ANSWER_SIZE]):
-            trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
+        keep_signers(trx, keys[at:end])
         at = end
     assert at == len(keys)
+
+
+def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
+    """Return the records of a transaction's signatures."""
+    digest = wire.signature_digest(trx)
+    return b"".join([digest + signature for signature in trx.signatures])
+
+
+def keep_signers(trx: SignedTransaction, found: bytes) -> None:
+    """Keep the answers to the records of a transaction, unless one of them is zeros."""
+    if all(found[::ANSWER_SIZE]):
+        trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 
 
 def forget_keys(block: SignedBlock) -> bool:

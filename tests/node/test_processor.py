@@ -70,6 +70,98 @@ async def test_others_get_their_turn_between_two_jobs(nursery: trio.Nursery) -> 
     assert seen[-1] == 10
 
 
+class Watch:
+    """A stopwatch that goes on by some seconds with each look."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.now = seconds, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.seconds
+        return self.now
+
+
+async def test_a_job_before_which_there_is_no_other_is_done_at_once(nursery: trio.Nursery) -> None:
+    chain = dev_chain()
+    make_block(chain)
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(0.0))
+    nursery.start_soon(processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    with trio.testing.assert_no_checkpoints():
+        await processor.push_transaction(transfer(chain, "first"))
+        with pytest.raises(PushFailed, match="Duplicate transaction"):
+            await processor.push_transaction(transfer(chain, "first"))
+    assert len(chain.pending) == 1
+
+
+async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
+    """Also not one that the processor has been handed and has not begun."""
+    chain = dev_chain()
+    make_block(chain)
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(0.0))
+    nursery.start_soon(processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    done: list[str] = []
+    after = transfer(chain, "after")
+    processor.on_accepted.append(lambda: done.append("push"))
+
+    async def in_turn() -> None:
+        await processor.in_turn(lambda: done.append("job"))
+
+    async def push() -> None:
+        while processor._undone == 0 and not done:
+            await trio.lowlevel.checkpoint()
+        await processor.push_transaction(after)
+
+    async with trio.open_nursery() as pushing:
+        pushing.start_soon(push)
+        pushing.start_soon(in_turn)
+    assert done == ["job", "push"]
+
+
+async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -> None:
+    """After a slice of time one caller gives way, and until it goes on all others take their turn in the queue."""
+    chain = dev_chain()
+    make_block(chain)
+    slices = 4
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(node.processor.SLICE_SECONDS / slices))
+    nursery.start_soon(processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    seen: list[int] = []
+
+    async def watch() -> None:
+        while len(chain.pending) < 30:
+            seen.append(len(chain.pending))
+            await trio.lowlevel.checkpoint()
+
+    async def client(number: int) -> None:
+        for i in range(10):
+            await processor.push_transaction(transfer(chain, f"{number} {i}"))
+
+    async with trio.open_nursery() as pushing:
+        pushing.start_soon(watch)
+        for number in range(3):
+            pushing.start_soon(client, number)
+    assert len(chain.pending) == 30
+    assert max(after - before for before, after in pairwise([*seen, 30])) <= slices + 2
+
+
+async def test_a_caller_that_leaves_between_slices_blocks_nobody(nursery: trio.Nursery) -> None:
+    chain = dev_chain()
+    make_block(chain)
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(1.0))
+    nursery.start_soon(processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    with trio.CancelScope() as gone:
+        gone.cancel()
+        await processor.push_transaction(transfer(chain, "gone"))
+    assert gone.cancelled_caught
+    processor._stopwatch = Watch(0.0)
+    with trio.testing.assert_no_checkpoints():
+        await processor.push_transaction(transfer(chain, "next"))
+    assert len(chain.pending) == 2
+
+
 async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)

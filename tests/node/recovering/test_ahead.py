@@ -26,7 +26,7 @@ from state.protocol.keys.records import RECORD_SIZE
 from state.protocol.keys.signatures import Canonical, recover, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, frame
 from tests.helpers.nodes import SECRET, case_log, dev_chain, json_lines, make_block, transfer
-from tests.node.recovering.test_pool import PATIENCE, records
+from tests.node.recovering.test_pool import PATIENCE, PROGRAM, records
 from tests.state.protocol.test_recovered import WAYS
 
 BLOCKS, BAD = 12, 9
@@ -206,17 +206,18 @@ def test_a_wrong_signature_is_refused_in_the_same_words(tmp_path: Path, where: s
 
 # ------------------------------------------------------------------ processes that fail
 
-LIE = """
-import os, struct
-from state.protocol.keys.records import recover_records
+LIE = (
+    PROGRAM
+    + """
 while True:
-    n, size = struct.unpack("<II", os.read(0, 8))
+    n, size = struct.unpack("<III", os.read(0, 12))[:2]
     data = os.read(0, size)
     keys = recover_records(data)
     if size > 97:
         keys = keys[:-33] + keys[:33]
-    os.write(1, struct.pack("<II", n, len(keys)) + keys)
+    answer(n, data, keys)
 """
+)
 
 
 @pytest.mark.usefixtures("eager")

@@ -18,26 +18,30 @@ from state.protocol.keys.signatures import Canonical, sign
 from tests.conftest import ROOT
 
 PATIENCE = 30.0
-# What programs begin with that answer otherwise than they should: they read one batch of `data`.
-READ = "import os, struct, sys, time\nn, size = struct.unpack('<II', os.read(0, 8))\ndata = os.read(0, size)\n"
-ANSWER = "keys = recover_records(data)\n"
-IMPORT = "from state.protocol.keys.records import recover_records\n"
-REST = "time.sleep(60)\n"
+# What programs begin with that answer otherwise than they should.
+PROGRAM = """
+import os, struct, sys, time, zlib
+from state.protocol.keys.records import recover_records
+
+def answer(number, data, keys, cut=None):
+    os.write(1, (struct.pack("<III", number, len(keys), zlib.crc32(keys, zlib.crc32(data))) + keys)[:cut])
+"""
+READ = PROGRAM + "n, size = struct.unpack('<III', os.read(0, 12))[:2]\ndata = os.read(0, size)\nkeys = recover_records(data)\n"
+REST = "\ntime.sleep(60)\n"
 
 BROKEN = {
     "ends at once": "",
     "ends instead of an answer": READ,
-    "ends within an answer": READ + IMPORT + ANSWER + "os.write(1, struct.pack('<II', n, len(keys)) + keys[:-5])\n",
-    "answers another batch": READ + IMPORT + ANSWER + "os.write(1, struct.pack('<II', n + 1, len(keys)) + keys)\n" + REST,
-    "answers too little": READ + IMPORT + ANSWER + "os.write(1, struct.pack('<II', n, len(keys) - 33) + keys[:-33])\n" + REST,
-    "answers noise": READ + "os.write(1, os.urandom(1000))\n" + REST,
-    "answers what is no key": READ + "os.write(1, struct.pack('<II', n, len(data) // 97 * 33) + b'z' * (len(data) // 97 * 33))\n" + REST,
-    "answers wrong keys": READ + IMPORT + "data = data[97:] + data[:97]\n" + ANSWER
-    + "os.write(1, struct.pack('<II', n, len(keys)) + keys)\n" + REST,
-    "answers nothing for good signatures": READ + "os.write(1, struct.pack('<II', n, len(data) // 97 * 33) + bytes(len(data) // 97 * 33))\n"
-    + REST,
-    "answers twice": READ + IMPORT + ANSWER + "os.write(1, (struct.pack('<II', n, len(keys)) + keys) * 2)\n" + REST,
-}  # fmt: skip
+    "ends within an answer": READ + "answer(n, data, keys, -5)",
+    "answers another batch": READ + "answer(n + 1, data, keys)" + REST,
+    "answers too little": READ + "answer(n, data, keys[:-33])" + REST,
+    "answers noise": READ + "os.write(1, os.urandom(1000))" + REST,
+    "answers what is no key": READ + "answer(n, data, b'z' * len(keys))" + REST,
+    "answers for other records": READ + "answer(n, data[97:] + data[:97], keys)" + REST,
+    "answers wrong keys": READ + "answer(n, data, keys[33:] + keys[:33])" + REST,
+    "answers nothing for good signatures": READ + "answer(n, data, bytes(len(keys)))" + REST,
+    "answers twice": READ + "answer(n, data, keys)\nanswer(n, data, keys)" + REST,
+}
 
 
 @pytest.fixture
@@ -97,7 +101,10 @@ def test_without_a_process_nothing_is_taken(opened: Callable[..., Pool], caplog:
 
 
 @pytest.mark.parametrize("way", BROKEN)
-def test_a_process_that_fails_is_given_up(opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_process_that_fails_is_given_up(
+    opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "RECORDS_FOR_A_LOOK", 1)
     made = opened(1, (sys.executable, "-P", "-c", BROKEN[way]))
     process = processes(made)[0]
     given = [records(4, b"1"), records(4, b"2")]

@@ -1,0 +1,82 @@
+"""Keys of transactions that clients are going to push, recovered by other processes while the chain does what comes before them.
+
+Nobody waits for a key: a transaction whose turn comes earlier recovers its own. The processes are started by the first call, and stay.
+"""
+
+from msgspec import Struct
+
+from node.recovering.pool import Batch, Pool
+from state.chain.chain import Chain
+from state.protocol.errors import ChainError
+from state.protocol.keys.records import ANSWER_SIZE
+from state.protocol.recovered import keep_signers, signer_records
+from state.protocol.transaction import SignedTransaction
+
+# The first ones have their turn before an answer can be there.
+OWN = 3
+BATCH_TRANSACTIONS = 12
+# More signatures than a transaction has in earnest would keep the processes busy with one client.
+SIGNATURES_MAX = 4
+WAITING_MAX = 4096
+
+
+class _Place(Struct, eq=False):
+    """The place of a transaction's records in a batch."""
+
+    transaction: SignedTransaction
+    batch: Batch
+    at: int
+    end: int
+
+
+class Foreseen:
+    """Transactions whose keys are being recovered by `workers` processes, the oldest first; they are pushed by `push`."""
+
+    def __init__(self, chain: Chain, workers: int) -> None:
+        self._chain, self._workers = chain, workers
+        self._pool: Pool | None = None
+        self._places: dict[bytes, _Place] = {}
+
+    def foresee(self, transactions: list[SignedTransaction]) -> None:
+        """Have the keys of transactions recovered that are going to be pushed in this order."""
+        if self._pool is None:
+            self._pool = Pool(self._workers)
+        wire = self._chain.state.wire
+        for start in range(OWN, len(transactions), BATCH_TRANSACTIONS):
+            chosen = [trx for trx in transactions[start : start + BATCH_TRANSACTIONS] if 0 < len(trx.signatures) <= SIGNATURES_MAX]
+            records = [signer_records(wire, trx) for trx in chosen]
+            if len(self._places) + len(chosen) > WAITING_MAX:
+                # Those were never pushed: their clients have gone.
+                self._places.clear()
+            batch = self._pool.give(b"".join(records)) if chosen else None
+            if batch is None:
+                continue
+            at = 0
+            for trx in chosen:
+                end = at + ANSWER_SIZE * len(trx.signatures)
+                self._places[trx.id] = _Place(trx, batch, at, end)
+                at = end
+
+    def push(self, trx: SignedTransaction) -> None:
+        """Push a transaction, with its keys if they are there; a refusal counts only without keys that others have recovered."""
+        place = self._places.pop(trx.id, None) if self._places else None
+        if place is None or place.transaction is not trx or self._pool is None:
+            self._chain.push_transaction(trx)
+            return
+        self._pool.exchange()
+        if place.batch.keys is not None:
+            keep_signers(trx, place.batch.keys[place.at : place.end])
+        is_recovered = trx.signers is not None
+        try:
+            self._chain.push_transaction(trx)
+        except ChainError:
+            if not is_recovered:
+                raise
+            trx.signers = None
+            self._chain.push_transaction(trx)
+            self._pool.drop_all("with its keys a transaction was refused, which is valid")
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.close()

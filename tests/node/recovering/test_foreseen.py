@@ -1,0 +1,153 @@
+"""Transactions whose keys are recovered before their turn: they are accepted and refused as without."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from node.recovering import foreseen
+from node.recovering.foreseen import BATCH_TRANSACTIONS, OWN, Foreseen
+from state.chain.chain import Chain
+from state.protocol.errors import ChainError
+from state.protocol.keys.signatures import Canonical, recover
+from state.protocol.transaction import SignedTransaction
+from tests.helpers.nodes import dev_chain, make_block, transfer
+from tests.node.recovering.test_ahead import warm_pool
+from tests.node.recovering.test_pool import PATIENCE, PROGRAM, processes
+from tests.state.protocol.test_recovered import WAYS
+
+# Answers with keys of nobody.
+LIE = (
+    PROGRAM
+    + """
+while True:
+    n, size = struct.unpack("<III", os.read(0, 12))[:2]
+    data = os.read(0, size)
+    keys = recover_records(data)
+    if size > 97:
+        keys = keys[:-32] + bytes(32)
+    answer(n, data, keys)
+"""
+)
+
+
+@pytest.fixture
+def chain() -> Chain:
+    made = dev_chain()
+    make_block(made)
+    return made
+
+
+@pytest.fixture
+def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Foreseen]:
+    """Two processes that have answered before."""
+    monkeypatch.setattr(foreseen, "Pool", warm_pool())
+    made = Foreseen(chain, 2)
+    yield made
+    made.close()
+
+
+def wait(ahead: Foreseen) -> None:
+    """Wait until all keys have come."""
+    assert ahead._pool is not None
+    for place in ahead._places.values():
+        ahead._pool.wait(place.batch, PATIENCE)
+
+
+def outcome(chain: Chain, push: Foreseen | Chain, trx: SignedTransaction) -> str:
+    """What a transaction is refused with."""
+    try:
+        push.push(trx) if isinstance(push, Foreseen) else chain.push_transaction(trx)
+    except ChainError as error:
+        return error.message()
+    return "accepted"
+
+
+@pytest.fixture
+def recovered(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The signatures whose keys this process recovers."""
+    found: list[bytes] = []
+
+    def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
+        found.append(signature)
+        return recover(signature, digest, canonical)
+
+    monkeypatch.setattr("state.protocol.transaction.recover", counted)
+    return found
+
+
+def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, recovered: list[bytes]) -> None:
+    made = [transfer(chain, str(number)) for number in range(40)]
+    ahead.foresee(made)
+    wait(ahead)
+    for trx in made:
+        ahead.push(trx)
+    assert chain.pending == made
+    assert recovered == [trx.signatures[0] for trx in made[:OWN]]
+    assert ahead._places == {}
+
+
+def test_another_order_and_others_in_between(chain: Chain, ahead: Foreseen) -> None:
+    made = [transfer(chain, str(number)) for number in range(20)]
+    ahead.foresee(made)
+    wait(ahead)
+    order = [*reversed(made[:10]), transfer(chain, "another"), *made[10:]]
+    for trx in order:
+        ahead.push(trx)
+    assert chain.pending == order
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_wrong_signatures_are_refused_in_the_same_words(chain: Chain, ahead: Foreseen, way: str) -> None:
+    trx = transfer(chain, "changed")
+    trx.signatures = (WAYS[way](trx.signatures[0]),)
+    chain.state.wire.seal(trx)
+    twice = transfer(chain, "twice")
+    twice.signatures *= 2
+    chain.state.wire.seal(twice)
+    made = [*[transfer(chain, str(number)) for number in range(OWN)], trx, twice, transfer(chain, "last")]
+    plain = [outcome(chain, chain, chain.state.wire.unpack_transaction(chain.state.wire.pack_transaction(each))) for each in made]
+    chain.clear_pending()
+    ahead.foresee(made)
+    wait(ahead)
+    assert [outcome(chain, ahead, each) for each in made] == plain
+    assert plain[-2:] == ["duplicate signature included:Duplicate Signature detected", "accepted"]
+
+
+@pytest.mark.parametrize("program", [LIE, ""])
+def test_processes_that_fail_refuse_nothing_valid(chain: Chain, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(foreseen, "Pool", warm_pool((sys.executable, "-P", "-c", program)))
+    monkeypatch.setattr("node.recovering.pool.random.randrange", lambda count: count - 1)
+    ahead = Foreseen(chain, 1)
+    made = [transfer(chain, str(number)) for number in range(20)]
+    ahead.foresee(made)
+    wait(ahead)
+    assert [outcome(chain, ahead, trx) for trx in made] == ["accepted"] * 20
+    assert ahead._pool is not None
+    assert processes(ahead._pool) == []
+    ahead.foresee([transfer(chain, f"again {number}") for number in range(20)])
+    ahead.close()
+
+
+def test_bounds(chain: Chain, ahead: Foreseen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreseen, "WAITING_MAX", 30)
+    unsigned, many = transfer(chain, "unsigned"), transfer(chain, "many")
+    unsigned.signatures, many.signatures = (), many.signatures * 5
+    for trx in (unsigned, many):
+        chain.state.wire.seal(trx)
+    ahead.foresee([*[transfer(chain, str(number)) for number in range(OWN)], unsigned, many])
+    assert ahead._places == {}
+    for name in ("a", "b", "c", "d"):
+        ahead.foresee([transfer(chain, f"{name} {number}") for number in range(OWN + BATCH_TRANSACTIONS)])
+        assert 0 < len(ahead._places) <= 30
+    # What was forgotten recovers its own key.
+    ahead.push(transfer(chain, "a 5"))
+    assert len(chain.pending) == 1
+
+
+def test_processes_start_with_the_first_call_only(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreseen, "Pool", None)
+    ahead = Foreseen(chain, 2)
+    ahead.push(transfer(chain))
+    ahead.close()
+    assert len(chain.pending) == 1
