@@ -182,19 +182,20 @@ class OperationKind(Kind):
         return pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        readers: dict[int, Unpack] = {}
+        # By the first byte; a tag of more than one byte is never found here.
+        readers: list[Unpack | None] = [None] * 256
         classes, canonical = by_wire_tag(codecs.spec.smt), codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[Any, int]:
-            tag = data[i]
-            if tag > 127:
-                tag, i = unpack_length(data, i, canonical)
-                i -= 1
-            read = readers.get(tag)
-            if read is None:
-                require(tag in classes, condition=NO_SUCH_TYPE)
-                read = readers[tag] = codecs.unpacker(classes[tag])
-            return read(data, i + 1)
+            read = readers[data[i]]
+            if read is not None:
+                return read(data, i + 1)
+            tag, i = unpack_length(data, i, canonical)
+            require(tag in classes, condition=NO_SUCH_TYPE)
+            read = codecs.unpacker(classes[tag])
+            if tag < 128:
+                readers[tag] = read
+            return read(data, i)
 
         return unpack
 

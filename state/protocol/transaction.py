@@ -66,8 +66,8 @@ SIGNATURE = Hash(SIGNATURE_BYTES)
 class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
-    After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes), the packed size of
-    all, the merkle leaf, and (when they are first asked for) the keys that signed.
+    After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes) and the packed size of
+    all; and, when they are first asked for, the merkle leaf (`leaf_of`) and the keys that signed.
     """
 
     ref_block_num: UInt16 = 0
@@ -79,7 +79,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     body: bytes = b""
     id: bytes = ZERO_ID
     size: int = 0
-    merkle_digest: bytes = b""
+    leaf: bytes = b""
     signers: dict[Canonical, tuple[bytes, ...]] | None = None
 
 
@@ -202,15 +202,14 @@ class Wire:
     def seal(self, trx: SignedTransaction) -> SignedTransaction:
         """Compute what is derived from a transaction's bytes; always over the re-packed value (wire-format.md §1.2)."""
         trx.body = body = self.pack_body(trx)
-        packed = body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
         trx.id = sha256(body).digest()[:ID_BYTES]
-        trx.size = len(packed)
-        trx.merkle_digest = sha256(packed).digest()
+        trx.size = len(packed_transaction(trx))
+        trx.leaf = b""
         return trx
 
     def pack_transaction(self, trx: SignedTransaction) -> bytes:
         """The bytes of a signed transaction."""
-        return trx.body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
+        return packed_transaction(trx)
 
     def unpack_transaction(self, data: bytes) -> SignedTransaction:
         """A signed transaction from its bytes; what follows it is ignored."""
@@ -247,18 +246,19 @@ class Wire:
                 operations, i = read_operations(data, i)
             extensions, i = read_extensions(data, i) if data[i] else ((), i + 1)
             body_end = i
-            n, i = unpack_count(data, i, canonical)
+            n = data[i]
+            i += 1
+            if n != 1 or i == len(data):
+                n, i = unpack_count(data, i - 1, canonical)
             end = i + SIGNATURE_BYTES * n
             if end > len(data):
                 raise past_end(data, end)
             signatures = (data[i:end],) if n == 1 else tuple([data[j : j + SIGNATURE_BYTES] for j in range(i, end, SIGNATURE_BYTES)])
-            trx = SignedTransaction(number, prefix, expiration, operations, extensions, signatures)
-            if canonical:
-                trx.body = body = data[start:body_end]
-                trx.id = sha256(body).digest()[:ID_BYTES]
-                trx.size = end - start
-                trx.merkle_digest = sha256(data[start:end]).digest()
-            return trx, end
+            if not canonical:
+                return SignedTransaction(number, prefix, expiration, operations, extensions, signatures), end
+            body = data[start:body_end]
+            trx_id = sha256(body).digest()[:ID_BYTES]
+            return SignedTransaction(number, prefix, expiration, operations, extensions, signatures, body, trx_id, end - start), end
 
         return unpack
 
@@ -318,9 +318,9 @@ class Wire:
         signature = data[i : i + 65]
         i += 65
         n, i = unpack_count(data, i)
-        transactions = []
+        read, transactions = self._unpack_signed, []
         for _ in range(n):
-            trx, i = self._unpack_signed(data, i)
+            trx, i = read(data, i)
             transactions.append(trx)
         block = SignedBlock(
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, tuple(transactions)
@@ -354,9 +354,21 @@ class Wire:
         return shown
 
 
+def packed_transaction(trx: SignedTransaction) -> bytes:
+    """Return the bytes of a sealed transaction."""
+    return trx.body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
+
+
+def leaf_of(trx: SignedTransaction) -> bytes:
+    """Return the leaf of a sealed transaction in the merkle tree of its block; a replay that trusts its blocks asks for none."""
+    if not trx.leaf:
+        trx.leaf = sha256(packed_transaction(trx)).digest()
+    return trx.leaf
+
+
 def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
     """The root over a block's transactions: 20 zero bytes for none, otherwise ripemd160 of the last digest."""
-    level = [trx.merkle_digest for trx in transactions]
+    level = [leaf_of(trx) for trx in transactions]
     if not level:
         return ZERO_ID
     while len(level) > 1:

@@ -24,13 +24,12 @@ and this unpacker:
     def unpack_Payment(b, i):
         start = i
         try:
-            n, = fixed4(b, i)
+            n = b[i]
             i += 1
             if n > 16: raise Unexpected
             e = i + n
-            f0 = b[i:e].decode('utf-8', 'surrogateescape')
+            f0 = known16[b[i:e]]
             i = e
-            if '\\0' in f0: raise Unexpected
             f1, f1s, f2, = fixed5(b, i)
             i += 20
             f1 = Asset(f1, symbols[f1s])
@@ -39,7 +38,7 @@ and this unpacker:
             return by_fields(b, start)
 
 Neighbouring fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
-symbols are handled in line, every other kind by a call of its function.
+symbols are handled in line, names are looked up by their bytes (`KnownTexts`), every other kind by a call of its function.
 
 The fast lines know only what nearly all values are like. For anything else (an SMT, a name that is cut, bytes that are wrong) they
 give up, and `by_fields` starts again with the functions of the kinds, one field after the other. So each rule and each text of a
@@ -152,8 +151,14 @@ class UnpackCode:
         self.after: list[str] = []
 
     def flush(self) -> None:
-        """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results."""
-        if self.waiting:
+        """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results.
+
+        A single byte is read without struct, which would make a tuple of it.
+        """
+        if [layout for _, layout in self.waiting] == ["B"]:
+            self.lines += [f"{self.waiting[0][0]} = b[i]", "i += 1", *self.after]
+            self.waiting, self.after = [], []
+        elif self.waiting:
             layout = struct.Struct("<" + "".join(code for _, code in self.waiting))
             name = f"fixed{len(self.names)}"
             self.names[name] = layout.unpack_from
@@ -187,13 +192,19 @@ class UnpackCode:
         """
         self.waiting.append(("n", "B"))
         self.flush()
-        plain = ["e = i + n", f"{target} = b[i:e].decode('utf-8', 'surrogateescape')", "i = e"]
         if isinstance(kind, Bounded):
-            self.lines += [f"if n > {min(kind.size, SHORT_BYTES_MAX)}: raise Unexpected", *plain]
-            self.lines.append(f"if {chr(39)}\\0{chr(39)} in {target}: raise Unexpected")
+            assert kind.size <= SHORT_BYTES_MAX, "a length that takes two bytes may be that of a text which isn't cut"
+            self.names[f"known{kind.size}"] = kind.known
+            self.lines += [f"if n > {kind.size}: raise Unexpected", "e = i + n", f"{target} = known{kind.size}[b[i:e]]", "i = e"]
         else:
             self.names[f"read_{target}"] = self.codecs.unpacker(kind)
-            self.lines += [f"if n > {SHORT_BYTES_MAX}: {target}, i = read_{target}(b, i - 1)", "else:", *("    " + line for line in plain)]
+            self.lines += [
+                f"if n > {SHORT_BYTES_MAX}: {target}, i = read_{target}(b, i - 1)",
+                "else:",
+                "    e = i + n",
+                f"    {target} = b[i:e].decode('utf-8', 'surrogateescape')",
+                "    i = e",
+            ]
 
 
 def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:

@@ -10,7 +10,7 @@ import state.operations  # noqa: F401 - fills the registry
 from node.specs import load_spec
 from state.protocol.errors import ChainError
 from state.protocol.operation import Needed
-from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, merkle_root
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, leaf_of, merkle_root
 from tests.fuzz.target import Run
 
 FORMS = (False, True)  # whether it is the condenser's
@@ -44,7 +44,7 @@ def same_transaction(wire: Wire, trx: SignedTransaction) -> None:
     packed = wire.pack_transaction(trx)
     assert len(packed) == trx.size
     again = wire.unpack_transaction(packed)
-    assert (again.id, again.size, again.merkle_digest) == (trx.id, trx.size, trx.merkle_digest)
+    assert (again.id, again.size, leaf_of(again)) == (trx.id, trx.size, leaf_of(trx))
     assert wire.pack_transaction(again) == packed
     settle(trx, wire.transaction_to_json, wire.transaction_from_json)
     for operation in trx.operations:

@@ -36,13 +36,16 @@ class Many(Kind):
 
         def unpack(data: bytes, i: int) -> tuple[tuple[Any, ...], int]:
             n, i = unpack_count(data, i, canonical)
-            if not n:
-                return (), i
+            if n < 2:
+                if not n:
+                    return (), i
+                value, i = read(data, i)
+                return (value,), i
             values = []
             for _ in range(n):
                 value, i = read(data, i)
                 values.append(value)
-            if ascending and n > 1:
+            if ascending:
                 return (in_order if canonical else ordered)(values, sort_key), i
             return tuple(values), i
 

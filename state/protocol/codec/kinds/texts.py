@@ -9,6 +9,8 @@ from state.protocol.errors import NotCanonical
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
 
+KNOWN_TEXTS_MAX = 50_000  # of one kind, some 10 MB; then they are forgotten
+
 
 class String(Kind):
     """Text of any length: bytes that are no UTF-8 survive as surrogate escapes."""
@@ -43,23 +45,45 @@ def pack_text(value: str) -> bytes:
     return (LENGTHS[n] if n < 128 else pack_length(n)) + data
 
 
+class KnownTexts(dict[bytes, str]):
+    """Texts by their bytes: those of a kind that have been read before. `known[raw]` reads one that hasn't.
+
+    The same few names stand in most transactions. Finding one takes half the time of decoding it, and as it is the same object
+    each time, its hash is known as well. Bytes whose text would be cut raise KeyError.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def __missing__(self, raw: bytes) -> str:
+        if len(raw) > self.size or b"\0" in raw:
+            raise KeyError
+        if len(self) >= KNOWN_TEXTS_MAX:
+            self.clear()
+        text = self[raw] = decode(raw)
+        return text
+
+
 class Bounded(String):
     """Text that is cut to a number of bytes when it is read: account names (16), custom ids (32)."""
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.known = KnownTexts(size)
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        size, canonical = self.size, codecs.canonical
+        size, known, canonical = self.size, self.known, codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[str, int]:
             n, i = unpack_count(data, i, canonical)
-            text = decode(data[i : i + n])
-            if n > size or "\0" in text:
+            raw = data[i : i + n]
+            try:
+                return known[raw], i + n
+            except KeyError:
                 if canonical:
-                    raise NotCanonical
-                text = cut(text, size)
-            return text, i + n
+                    raise NotCanonical from None
+                return cut(decode(raw), size), i + n
 
         return unpack
 

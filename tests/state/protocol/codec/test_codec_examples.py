@@ -40,7 +40,7 @@ from state.protocol.codec.kinds import (
 from state.protocol.errors import BadCast, ChainError, OutOfRange, Refused
 from state.protocol.keys.keys import public_key_text
 from state.protocol.keys.signatures import Canonical, recover
-from state.protocol.transaction import SignedTransaction, Wire, block_number, frame, frames, merkle_root
+from state.protocol.transaction import SignedTransaction, Wire, block_number, frame, frames, leaf_of, merkle_root
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset, Price
 from tests.helpers.wire import TESTNET, TESTS, VECTOR_CODECS, VECTORS, vector, vectors
@@ -223,7 +223,7 @@ def test_transactions(example: Any) -> None:
     given, expect = example["input"]["json"], example["expect"]
     wire = Wire(replace(MAIN, chain_id=bytes.fromhex(expect["chain_id"])))
     for trx in (wire.transaction_from_json(given), wire.unpack_transaction(bytes.fromhex(expect["signed_hex"]))):
-        assert (trx.body.hex(), trx.id.hex(), trx.merkle_digest.hex()) == (expect["transaction_hex"], expect["id"], expect["merkle_digest"])
+        assert (trx.body.hex(), trx.id.hex(), leaf_of(trx).hex()) == (expect["transaction_hex"], expect["id"], expect["merkle_digest"])
         assert (wire.pack_transaction(trx).hex(), trx.size) == (expect["signed_hex"], len(expect["signed_hex"]) // 2)
         assert wire.signature_digest(trx).hex() == expect["sig_digest"]
         assert wire.transaction_to_json(trx) == {"extensions": [], "signatures": []} | given
@@ -289,7 +289,7 @@ def test_actions_exist_in_the_test_build_only() -> None:
 @pytest.mark.parametrize("example", example("block", "merkle."))
 def test_merkle_roots(example: Any) -> None:
     digests = [bytes.fromhex(digest) for digest in example["input"]["merkle_digests"]]
-    transactions = tuple(SignedTransaction(merkle_digest=digest) for digest in digests)
+    transactions = tuple(SignedTransaction(leaf=digest) for digest in digests)
     assert merkle_root(transactions).hex() == example["expect"]["merkle_root"]
 
 
