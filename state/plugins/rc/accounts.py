@@ -6,6 +6,7 @@ Source: block-processing.md §5.5, §5.6.
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from state.effects.balances import coin_to_vests
@@ -32,7 +33,7 @@ def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None
 
 def regenerate_before(state: State, rc: Rc, operation: Any) -> None:
     """Before an operation that may change VESTS: regenerate the bars of their owners with the maximum that these still have."""
-    if not rc.accounts:
+    if not rc.accounts.next_id:
         return
     for name in BEFORE[type(operation)](state, operation):
         regenerate(state, rc, name)
@@ -53,7 +54,7 @@ def regenerate(state: State, rc: Rc, name: str) -> None:
 
 def update_after(state: State, rc: Rc, operation: Any) -> None:
     """After an operation that may have changed VESTS: note the new maxima, and add what they have grown."""
-    if rc.accounts:
+    if rc.accounts.next_id:
         for name in CHANGED[type(operation)](state, operation):
             update_maximum(state, rc, name)
 
@@ -62,13 +63,13 @@ def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
     """After a power-down was set: note the new maximum, which is without the next payment. A larger one, when less is powered
     down than before, adds no credits: otherwise setting large and small ones in turn would create credits.
     """
-    if rc.accounts:
+    if rc.accounts.next_id:
         update_maximum(state, rc, operation.account, gain=False)
 
 
 def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
     """After a proof of work, which may have created its worker's account, and pays the worker or the witness."""
-    if not rc.accounts:
+    if not rc.accounts.next_id:
         return
     name = worker(operation)
     if rc.accounts.by_account.get(name) is None:
@@ -89,7 +90,7 @@ def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
 
 def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
     """After an account was created: give it a full bar, with the fee for its creation counted as VESTS of now."""
-    if not rc.accounts:
+    if not rc.accounts.next_id:
         return
     fee = Asset(state.schedule.median_props.account_creation_fee) if isinstance(operation, CreateClaimedAccount) else operation.fee
     adjustment = coin_to_vests(state, fee.amount) if fee.symbol == COIN else fee.amount if fee.symbol == VESTS else 0
@@ -105,7 +106,10 @@ def worker(operation: Pow | Pow2) -> str:
 
 def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
     """Return a function from an operation to the accounts that these fields name."""
-    return lambda state, operation: tuple([getattr(operation, field) for field in fields])
+    get = attrgetter(*fields)
+    if len(fields) == 1:
+        return lambda state, operation: (get(operation),)
+    return lambda state, operation: get(operation)
 
 
 def all_accounts(state: State, operation: virtual.Hardfork) -> tuple[str, ...]:

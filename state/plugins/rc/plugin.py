@@ -86,7 +86,7 @@ def install(state: State) -> Rc:
 
 def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
     """After a transaction: take its cost from its payer. Refuse it only while it enters this node, never in a block."""
-    if not rc.accounts:
+    if not rc.accounts.next_id:  # credits haven't started
         return
     usage = usage_of(trx)
     rc.block_usage = added(rc.block_usage, usage)
@@ -118,7 +118,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
     if most < 0:
         # The reference's listener fails here, which ends the listener and nothing else.
         return
-    mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
+    mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, False)
     if mana >= price >= 0:
         rc.accounts.modify(row, mana=mana - price, mana_time=now)
         return
@@ -185,7 +185,7 @@ def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
     """After a block: start credits when it is time; then refill the pools and take out what the block has used."""
     usage = rc.block_usage
-    if not rc.accounts:
+    if not rc.accounts.next_id:
         if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:
             return
         start(state, rc)
@@ -238,7 +238,7 @@ def action_bytes(state: State, block: SignedBlock) -> int:
 
 def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
     """After hardfork 20: fill all pools but that of new accounts."""
-    if operation.hardfork_id == 20 and rc.accounts:
+    if operation.hardfork_id == 20 and rc.accounts.next_id:
         most = [resource.max_pool for resource in rc.resources]
         most[NEW_ACCOUNTS] = 0
         rc.pools.modify(rc.pools.find(0), pools=tuple(most))

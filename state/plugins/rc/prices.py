@@ -64,11 +64,23 @@ def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regenerati
 
 def cost(rates: Rates, usage: Usage) -> int:
     """Return what a usage costs, in credits."""
+    if not rates:
+        return 0
+    (history, per_history), (accounts, per_accounts), (market, per_market), (state, per_state), (time, per_time) = rates
     total = 0
+    # Written out, as most transactions use three of the five.
+    history_used, accounts_used, market_used, state_used, time_used = usage
     try:
-        for (numerator, denominator), count in zip(rates, usage, strict=False):
-            if count > 0:
-                total += numerator * count // denominator + 1
+        if history_used > 0:
+            total = history * history_used // per_history + 1
+        if accounts_used > 0:
+            total += accounts * accounts_used // per_accounts + 1
+        if market_used > 0:
+            total += market * market_used // per_market + 1
+        if state_used > 0:
+            total += state * state_used // per_state + 1
+        if time_used > 0:
+            total += time * time_used // per_time + 1
     except ZeroDivisionError:
         raise DivisionByZero from None
     return total if total <= INT64_MAX else wrapped_cost(rates, usage)

@@ -120,26 +120,26 @@ FOLLOW = "follow"
 FOLLOW_TIME = 20 * EXECUTION_TIMES["custom"]
 
 TRANSACTION_BASE, TRANSACTION_BYTE = SIZES["transaction_object_base_size"], SIZES["transaction_object_byte_size"]
-CUSTOM = (CustomJson, CustomBinary)
 MARKET = (Transfer, TransferToVesting, LimitOrderCreate, LimitOrderCreate2)
 
 
 def usage_of(trx: SignedTransaction) -> Usage:
     """Return what a transaction uses of each resource."""
-    length, accounts, state, time, market = trx.size, 0, 0, 0, False
+    length = trx.size
+    accounts, market, state, time = 0, 0, TRANSACTION_BASE + TRANSACTION_BYTE * length, 0
     for operation in trx.operations:
-        cls = type(operation)
-        spent, bytes_of, for_market = BY_CLASS[cls]
+        spent, fixed, bytes_of, for_market, more_of = BY_CLASS[type(operation)]
         time += spent
+        state += fixed
         if bytes_of is not None:
             state += bytes_of(operation)
         if for_market:
-            market = True
-        elif isinstance(operation, ClaimAccount):
-            accounts += operation.fee.amount == 0
-        elif isinstance(operation, CUSTOM) and operation.id == FOLLOW:
-            time += FOLLOW_TIME - spent
-    return length, accounts, length if market else 0, TRANSACTION_BASE + TRANSACTION_BYTE * length + state, time
+            market = length
+        if more_of is not None:
+            more_accounts, more_time = more_of(operation)
+            accounts += more_accounts
+            time += more_time
+    return length, accounts, market, state, time
 
 
 def added(some: Usage, more: Usage) -> Usage:
@@ -178,36 +178,56 @@ def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
     return 0 if operation.fill_or_kill else SIZES["limit_order_object_base_size"]
 
 
-def always(*sizes: str) -> Callable[[Any], int]:
-    """Return a function that gives the sum of these sizes for every operation."""
-    total = sum(SIZES[name] for name in sizes)
-    return lambda operation: total
+def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
+    """Return the accounts and the further time of a custom operation."""
+    return (0, FOLLOW_TIME - EXECUTION_TIMES[operation.NAME]) if operation.id == FOLLOW else NOTHING_MORE
 
 
-STATE: dict[type[Operation], Callable[[Any], int]] = {
+def claimed_accounts(operation: ClaimAccount) -> tuple[int, int]:
+    """Return the accounts, which only those without a fee count, and the further time of a claim."""
+    return int(operation.fee.amount == 0), 0
+
+
+NOTHING_MORE = (0, 0)
+# The state bytes of an operation: a number, or a function where they depend on its fields.
+STATE: dict[type[Operation], int | Callable[[Any], int]] = {
     AccountCreate: account_bytes,
     AccountCreateWithDelegation: lambda operation: account_bytes(operation) + SIZES["vesting_delegation_object_base_size"],
     CreateClaimedAccount: account_bytes,
-    AccountWitnessVote: always("witness_vote_object_base_size"),
+    AccountWitnessVote: SIZES["witness_vote_object_base_size"],
     Comment: comment_bytes,
     CommentOptions: options_bytes,
-    Convert: always("convert_request_object_base_size"),
-    DeclineVotingRights: always("decline_voting_rights_request_object_base_size"),
-    DelegateVestingShares: always("vesting_delegation_object_base_size"),
-    EscrowTransfer: always("escrow_object_base_size"),
+    Convert: SIZES["convert_request_object_base_size"],
+    DeclineVotingRights: SIZES["decline_voting_rights_request_object_base_size"],
+    DelegateVestingShares: SIZES["vesting_delegation_object_base_size"],
+    EscrowTransfer: SIZES["escrow_object_base_size"],
     LimitOrderCreate: order_bytes,
     LimitOrderCreate2: order_bytes,
-    RequestAccountRecovery: always("account_recovery_request_object_base_size"),
-    SetWithdrawVestingRoute: always("withdraw_vesting_route_object_base_size"),
-    TransferFromSavings: always("savings_withdraw_object_byte_size"),
-    Vote: always("comment_vote_object_base_size"),
+    RequestAccountRecovery: SIZES["account_recovery_request_object_base_size"],
+    SetWithdrawVestingRoute: SIZES["withdraw_vesting_route_object_base_size"],
+    TransferFromSavings: SIZES["savings_withdraw_object_byte_size"],
+    Vote: SIZES["comment_vote_object_base_size"],
     WitnessUpdate: lambda operation: SIZES["witness_object_base_size"] + SIZES["witness_object_url_char_size"] * size(operation.url),
-    CreateProposal: lambda operation: SIZES["proposal_object_base_size"] + PROPOSAL_TEXTS,
+    CreateProposal: SIZES["proposal_object_base_size"] + PROPOSAL_TEXTS,
     UpdateProposalVotes: lambda operation: (
         SIZES["proposal_vote_object_base_size"] + SIZES["proposal_vote_object_member_size"] * len(operation.proposal_ids)
     ),
 }
-# Of each class of operations: time, state bytes, whether it is for the market. One look-up per operation, on the path of every transaction.
-BY_CLASS: dict[type[Operation], tuple[int, Callable[[Any], int] | None, bool]] = {
-    cls: (EXECUTION_TIMES.get(cls.NAME, 0), STATE.get(cls), cls in MARKET) for cls in OPERATIONS.values()
+MORE: dict[type[Operation], Callable[[Any], tuple[int, int]]] = {
+    ClaimAccount: claimed_accounts,
+    CustomJson: followed_time,
+    CustomBinary: followed_time,
 }
+
+
+def facts_of(cls: type[Operation]) -> tuple[int, int, Callable[[Any], int] | None, bool, Callable[[Any], tuple[int, int]] | None]:
+    """Return what is known of the usage of a class: time, state bytes as a number and by a function, whether it is for the market, and
+    the function for accounts and further time.
+    """
+    state = STATE.get(cls, 0)
+    fixed, bytes_of = (0, state) if callable(state) else (state, None)
+    return EXECUTION_TIMES.get(cls.NAME, 0), fixed, bytes_of, cls in MARKET, MORE.get(cls)
+
+
+# One look-up per operation, on the path of every transaction.
+BY_CLASS = {cls: facts_of(cls) for cls in OPERATIONS.values()}

@@ -83,14 +83,16 @@ def test_a_bar_that_regenerates_more_than_64_bits_hold() -> None:
 
 
 def test_costs_that_leave_64_bits() -> None:
-    usage = (1, 1, 0, 0, 0)
-    assert cost(((2**62, 1), (2**62 - 3, 1)), usage) == MOST
-    assert cost(((2**62, 1), (2**62 - 2, 1)), usage) == -(2**63)
-    assert cost(((2**64 - 1, 1),), usage) == 0
+    usage, unused = (1, 1, 0, 0, 0), ((1, 1),) * 3
+    assert cost(((2**62, 1), (2**62 - 3, 1), *unused), usage) == MOST
+    assert cost(((2**62, 1), (2**62 - 2, 1), *unused), usage) == -(2**63)
+    assert cost(((2**64 - 1, 1), *unused, (1, 1)), (1, 0, 0, 0, 0)) == 0
     with pytest.raises(ChainError, match=r"^Assert Exception:hi == 0: $"):
-        cost(((2**64, 1),), usage)
-    with pytest.raises(DivisionByZero, match=r"^Division by zero\.:Division by zero\.: $"):
-        cost(((1, 0),), usage)
+        cost(((2**64, 1), *unused, (1, 1)), (1, 0, 0, 0, 0))
+    for place in range(5):
+        rates = tuple((1, int(i != place)) for i in range(5))
+        with pytest.raises(DivisionByZero, match=r"^Division by zero\.:Division by zero\.: $"):
+            cost(rates, (1, 1, 1, 1, 1))
 
 
 @pytest.mark.parametrize("by", [push, apply])
@@ -100,7 +102,7 @@ def test_a_price_that_leaves_64_bits(by: Any) -> None:
     kept, row = RC.of(chain.state), bar(chain.state)
     mana = row.mana
     assert kept.price(chain.state, usage_of(SignedTransaction(operations=(Custom(("alice",), 1, b""),), size=1))) > 0
-    kept._rates = ((2**64, 1),)
+    kept._rates = ((2**64, 1), *((1, 1),) * 4)
     by(chain, Custom(("alice",), 1, b""))
     assert row.mana == mana
 

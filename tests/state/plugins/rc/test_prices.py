@@ -23,7 +23,8 @@ def test_what_transactions_cost() -> None:
     equilibrium, full = rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), rates_of(RESOURCES, FULL, REGENERATION)
     transfer, vote = usage_of(sized(150, Transfer())), usage_of(sized(120, Vote()))
     assert transfer == (150, 0, 150, 174 * 185, 9600)
-    assert [cost((rate,), (count, 0, 0, 0, 0)) for rate, count in zip(equilibrium, transfer, strict=True)] == [
+    alone = [tuple(count if i == j else 0 for j, count in enumerate(transfer)) for i in range(5)]
+    assert [cost(equilibrium, usage) for usage in alone] == [
         46_913_476,
         0,
         281_479_237,
