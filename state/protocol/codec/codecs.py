@@ -39,7 +39,7 @@ class ChainCodecs:
 
     def packer(self, of: Any) -> Pack:
         """Return the function from a value to its bytes."""
-        made: Pack = self._make("pack", of, lambda kind: kind.packer(self), lambda cls: struct_packer(self, cls))
+        made: Pack = self._made.get(("pack", of)) or self._make("pack", of)
         return made
 
     def unpacker(self, of: Any) -> Unpack:
@@ -48,29 +48,50 @@ class ChainCodecs:
         It may run past the end of the bytes without noticing, because a check per field would cost more than the field. So the
         outermost caller goes through `reading`, which checks once.
         """
-        made: Unpack = self._make("unpack", of, lambda kind: kind.unpacker(self), lambda cls: struct_unpacker(self, cls))
+        made: Unpack = self._made.get(("unpack", of)) or self._make("unpack", of)
         return made
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
         """Return the function from a value to its JSON form, None when each value is its own JSON form."""
-        made: Dump | None = self._make(
-            f"dump{legacy:d}", of, lambda kind: kind.dumper(self, legacy), lambda cls: self._class_dumper(self, cls, legacy)
-        )
+        what = "legacy dump" if legacy else "dump"
+        made: Dump | None = self._made.get((what, of)) or self._make(what, of)
         return made
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
         """Return the function from a JSON value to a value; it raises a ChainError for any JSON value that isn't one."""
-        made: Parse = self._make(
-            f"parse{legacy:d}", of, lambda kind: kind.parser(self, legacy), lambda cls: struct_parser(self, cls, legacy)
-        )
+        what = "legacy parse" if legacy else "parse"
+        made: Parse = self._made.get((what, of)) or self._make(what, of)
         return made
 
-    def _make(self, what: str, of: Any, from_kind: Callable[[Kind], Any], from_class: Callable[[type], Any]) -> Any:
+    def _make(self, what: str, of: Any) -> Any:
+        """Make one of the functions of a type, unless it has been made; a dumper may be None."""
         key = (what, of)
         if key not in self._made:
             of = BUILT_IN.get(of, of) if isinstance(of, type) else of
-            self._made[key] = from_kind(of) if isinstance(of, Kind) else from_class(of)
+            self._made[key] = self._of_kind(what, of) if isinstance(of, Kind) else self._of_class(what, of)
         return self._made[key]
+
+    def _of_kind(self, what: str, kind: Kind) -> Any:
+        match what:
+            case "pack":
+                return kind.packer(self)
+            case "unpack":
+                return kind.unpacker(self)
+            case "dump" | "legacy dump":
+                return kind.dumper(self, what != "dump")
+            case _:
+                return kind.parser(self, what != "parse")
+
+    def _of_class(self, what: str, cls: type) -> Any:
+        match what:
+            case "pack":
+                return struct_packer(self, cls)
+            case "unpack":
+                return struct_unpacker(self, cls)
+            case "dump" | "legacy dump":
+                return self._class_dumper(self, cls, what != "dump")
+            case _:
+                return struct_parser(self, cls, what != "parse")
 
     # -------------------------------------------------------------- defaults
 

@@ -38,8 +38,11 @@ def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
     """After a custom operation: apply it if it has an id of the index and needs the posting authority of one account, its actor."""
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
+    text = operation.json
+    if operation.id == FOLLOW and "reblog" not in text and "\\" not in text:
+        return  # a relation, like most operations of this id: whatever the text holds, its first element is no "reblog"
     actor = operation.required_posting_auths[0]
-    value = read_json(operation.json)
+    value = read_json(text)
     if operation.id == COMMUNITY:
         apply_community(state, kept, actor, value)
         return
