@@ -1,5 +1,6 @@
 """The tags that a comment's metadata names. Source: block-processing.md §7.6."""
 
+from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 
 from state.protocol.errors import ChainError
@@ -10,23 +11,23 @@ from state.tables.content import Comment
 
 TAGS_MAX = 5
 TAG_BYTES_MAX = 32
+KNOWN_METADATA_MAX = 200  # characters of the metadata whose tags are remembered
 SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
-def wanted_tags(state: State, comment: Comment) -> list[str]:
+def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
     """Return the tags that a comment should have by its metadata, in order.
 
     The universal tag "" is among them unless the comment is voted below zero; lists without a tag are lists of this one.
     """
     content = state.comment_contents.by_comment.get(comment.id)
-    tags = set() if content is None or not content.json_metadata else named_tags(content.json_metadata)
-    if comment.net_rshares >= 0:
-        tags.add("")
-    return in_order(tags)
+    metadata = "" if content is None else content.json_metadata
+    named = () if not metadata else known_tags(metadata) if len(metadata) <= KNOWN_METADATA_MAX else named_tags(metadata)
+    return ("", *named) if comment.net_rshares >= 0 else named
 
 
-def named_tags(metadata: str) -> set[str]:
-    """Return the first tags that metadata names, in small letters; none if it can't be read.
+def named_tags(metadata: str) -> tuple[str, ...]:
+    """Return the first tags that metadata names, in small letters and in order; none if it can't be read.
 
     The reference's order of steps matters: texts are sorted, then cut to five, and only then changed to small letters and freed of the
     empty one. So capitals come first, and an empty text takes one of the five places.
@@ -35,8 +36,12 @@ def named_tags(metadata: str) -> set[str]:
         value = jsontext.read(metadata)
         named = {to_text(tag) for tag in to_array(value.get("tags", []))} if type(value) is dict else set()
     except ChainError:
-        return set()
-    return {tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}
+        return ()
+    return tuple(in_order({tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}))
+
+
+# Replies have the metadata of the application that they were written with and the tag of the discussion: much of it is the same.
+known_tags = lru_cache(maxsize=1000)(named_tags)
 
 
 def in_order(tags: set[str]) -> list[str]:

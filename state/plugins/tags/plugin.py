@@ -231,7 +231,10 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     """
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)
-    old = () if row is None else row.tags
+    if row is None:
+        tag_first(state, kept, comment, wanted)
+        return
+    old = row.tags
     stay = [place for place in old if place[0] in wanted]
     if comment.cashout_time == TIME_MAX:
         stay = []
@@ -239,24 +242,29 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     gone = [place for place in old if place[0] not in wanted]
     known = {tag for tag, _, _ in old}
     fresh = [stored(tag) for tag in wanted if tag not in known]
-    if row is not None and gone:
+    if gone:
         count_beyond(kept, row, gone)
         for tag, _, _ in gone:
             count_use(kept, comment.author, tag, -1)
     places = (*stay, *enter(kept, comment.author, fresh))
     if not places:
-        if row is not None:
-            drop(kept, row)
-        return
-    if row is None:
-        parent = parent_id(state, comment)
-        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=places, **shown(comment)))
-        kept.notes.comment(comment.id)
+        drop(kept, row)
         return
     if places != old:
         kept.tagged.modify(row, tags=places)
         kept.notes.comment(comment.id)
     show(kept, row, comment)
+
+
+def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, ...]) -> None:
+    """Give a comment without entries those under its tags, if it has any."""
+    if comment.cashout_time == TIME_MAX:
+        note_stale(kept, comment)
+    places = enter(kept, comment.author, [stored(tag) for tag in wanted])
+    if places:
+        parent = parent_id(state, comment)
+        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tuple(places), **shown(comment)))
+        kept.notes.comment(comment.id)
 
 
 def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:

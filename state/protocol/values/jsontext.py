@@ -6,6 +6,7 @@ same. It knows no operation. Source: wire-format.md §1.15, §1.17; operations.m
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -62,7 +63,7 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
         # The decoder's own `decode` looks for blanks with regular expressions, which takes longer than reading a short value.
         stripped = text.strip(BLANKS)
         try:
-            value, end = READER.scan_once(stripped, 0)
+            value, end = SCAN(stripped, 0)
             if end == len(stripped):
                 return value
         except (ValueError, StopIteration):
@@ -134,6 +135,8 @@ DOUBLE = msgspec.json.Decoder(float)
 READER = json.JSONDecoder(
     parse_float=_real_or_token, parse_int=_short_int, parse_constant=_no_constant, object_pairs_hook=_first_of_equal_keys
 )
+# The decoder's function that reads one value; the stubs of the library lack it.
+SCAN: Callable[[str, int], tuple[Any, int]] = READER.scan_once  # type: ignore[attr-defined]
 CHECKER = msgspec.json.Decoder(float_hook=_same_real)
 # Decoding takes integers of any size; encoding as MessagePack takes those of 64 bits, like the reader, and is faster than looking.
 CHECKER_OF_INTS = msgspec.msgpack.Encoder()

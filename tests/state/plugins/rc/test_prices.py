@@ -23,7 +23,8 @@ def test_what_transactions_cost() -> None:
     equilibrium, full = rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), rates_of(RESOURCES, FULL, REGENERATION)
     transfer, vote = usage_of(sized(150, Transfer())), usage_of(sized(120, Vote()))
     assert transfer == (150, 0, 150, 174 * 185, 9600)
-    alone = [tuple(count if i == j else 0 for j, count in enumerate(transfer)) for i in range(5)]
+    history, accounts, market, state_bytes, time = transfer
+    alone = [(history, 0, 0, 0, 0), (0, accounts, 0, 0, 0), (0, 0, market, 0, 0), (0, 0, 0, state_bytes, 0), (0, 0, 0, 0, time)]
     assert [cost(equilibrium, usage) for usage in alone] == [
         46_913_476,
         0,

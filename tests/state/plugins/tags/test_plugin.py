@@ -99,7 +99,7 @@ class Model:
 
     def wanted(self, comment: CommentRow) -> list[str]:
         metadata = self.state.comment_contents.by_comment.find(comment.id).json_metadata
-        return sorted(named_tags(metadata) | ({""} if comment.net_rshares >= 0 else set()))
+        return sorted({*named_tags(metadata)} | ({""} if comment.net_rshares >= 0 else set()))
 
     def rewarded(self, state: State, operation: CommentReward) -> None:
         comment = self.find(operation)
