@@ -42,21 +42,30 @@ class TransactionStatus:
         self.depth = BLOCK_DEPTH + MARGIN
         self.block_of: dict[bytes, int] = {}
         self.by_block: dict[int, tuple[bytes, ...]] = {}
+        self._is_in_block = False
         self._record = state.journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._undo_enter, self._undo_place, self._undo_drop = self._unenter, self._unplace, self._undrop
+        self._undo_begin = self._unbegin
 
     def earliest(self, state: State) -> int:
         """The number of the first block whose transactions are all known."""
         return max(1, state.props.head_block_number - self.depth + 1)
 
+    def begin(self, state: State, block: SignedBlock) -> None:
+        """Before a block: its transactions are entered together, when it is complete. A refused block is undone from its start."""
+        self._is_in_block = True
+        self._record((self._undo_begin, None, None))
+
     def enter(self, state: State, trx: SignedTransaction) -> None:
-        """After a transaction: enter it as waiting, also inside a block, whose number it gets when the block is complete."""
-        self.block_of[trx.id] = WAITING
-        self._record((self._undo_enter, trx.id, None))
+        """After a transaction that isn't in a block: enter it as waiting."""
+        if not self._is_in_block:
+            self.block_of[trx.id] = WAITING
+            self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
-        """After a block: give its transactions its number, and drop those of the block that is too deep now."""
+        """After a block: enter its transactions with its number, and drop those of the block that is too deep now."""
+        self._is_in_block = False
         number = block.number
         if block.transactions:
             ids = self.by_block[number] = tuple([trx.id for trx in block.transactions])
@@ -71,8 +80,12 @@ class TransactionStatus:
     def _unenter(self, trx_id: bytes, _: Any) -> None:
         del self.block_of[trx_id]
 
+    def _unbegin(self, _: None, __: None) -> None:
+        self._is_in_block = False
+
     def _unplace(self, number: int, _: Any) -> None:
-        self.block_of.update(dict.fromkeys(self.by_block.pop(number), WAITING))
+        for trx_id in self.by_block.pop(number):
+            del self.block_of[trx_id]
 
     def _undrop(self, number: int, dropped: tuple[bytes, ...]) -> None:
         self.by_block[number] = dropped
@@ -106,6 +119,7 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
 def install(state: State) -> TransactionStatus:
     """Make the dictionaries and listen."""
     kept = TransactionStatus(state)
+    state.listeners.before_block.append(kept.begin)
     state.listeners.after_transaction.append(kept.enter)
     state.listeners.after_block.append(kept.place)
     return kept
@@ -125,5 +139,5 @@ TRANSACTION_STATUS = Plugin(
     install,
     serves=("transaction_status_api",),
     parts=parts,
-    passing=("depth", "_record", "_undo_enter", "_undo_place", "_undo_drop"),
+    passing=("depth", "_is_in_block", "_record", "_undo_enter", "_undo_place", "_undo_drop", "_undo_begin"),
 )

@@ -49,6 +49,8 @@ def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
     if operation.id != CUSTOM_ID:
         return
     inner = read_bare(state.wire.codecs, operation)
+    if not inner:
+        return
     mark = state.journal.mark()
     try:
         apply_all(state, kept, inner)

@@ -191,15 +191,20 @@ def note_stale(kept: Tags, comment: CommentRow) -> None:
 
 
 def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
-    """Copy the shown values of a comment to its row, if one of them has changed."""
-    if (
-        row.net_rshares != comment.net_rshares
-        or row.net_votes != comment.net_votes
-        or row.children != comment.children
-        or row.active != comment.active
-        or row.cashout != comment.cashout_time
-    ):
-        kept.tagged.modify(row, **shown(comment))
+    """Copy the shown values of a comment that have changed to its row: mostly two of the five."""
+    changes: dict[str, int] = {}
+    if row.net_rshares != comment.net_rshares:
+        changes["net_rshares"] = comment.net_rshares
+    if row.net_votes != comment.net_votes:
+        changes["net_votes"] = comment.net_votes
+    if row.children != comment.children:
+        changes["children"] = comment.children
+    if row.active != comment.active:
+        changes["active"] = comment.active
+    if row.cashout != comment.cashout_time:
+        changes["cashout"] = comment.cashout_time
+    if changes:
+        kept.tagged.modify(row, **changes)
         kept.notes.comment(comment.id)
 
 

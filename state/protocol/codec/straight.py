@@ -34,7 +34,7 @@ and this unpacker:
             i += 20
             f1 = Asset(f1, symbols[f1s])
             return cls(f0, f1, f2), i
-        except (KeyError, StructError):
+        except (KeyError, IndexError, StructError):
             return by_fields(b, start)
 
 Neighbouring fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
@@ -149,6 +149,7 @@ class UnpackCode:
         self.lines: list[str] = []
         self.waiting: list[tuple[str, str]] = []  # variable, layout
         self.after: list[str] = []
+        self.may_be_past_end = False  # after a text: a slice of bytes that ends early is no error
 
     def flush(self) -> None:
         """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results.
@@ -182,6 +183,10 @@ class UnpackCode:
         else:
             self.flush()
             self.names[f"read_{target}"] = self.codecs.unpacker(kind)
+            if self.may_be_past_end:
+                # The text in front is what must be refused then, not what the function finds there.
+                self.lines.append("if i > len(b): raise Unexpected")
+                self.may_be_past_end = False
             self.lines.append(f"{target}, i = read_{target}(b, i)")
 
     def add_text(self, target: str, kind: String) -> None:
@@ -192,6 +197,7 @@ class UnpackCode:
         """
         self.waiting.append(("n", "B"))
         self.flush()
+        self.may_be_past_end = True
         if isinstance(kind, Bounded):
             assert kind.size <= SHORT_BYTES_MAX, "a length that takes two bytes may be that of a text which isn't cut"
             self.names[f"known{kind.size}"] = kind.known
@@ -229,7 +235,7 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
             return cls(**values), i
 
         code.names |= {"by_fields": by_fields, "StructError": struct.error}
-        lines = ["start = i", *attempt(lines, "(KeyError, StructError)", "by_fields(b, start)")]
+        lines = ["start = i", *attempt(lines, "(KeyError, IndexError, StructError)", "by_fields(b, start)")]
     made: Unpack = compiled(f"unpack_{cls.__name__}", ["b", "i"], lines, code.names)
     return made
 

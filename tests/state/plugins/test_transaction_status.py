@@ -3,6 +3,9 @@
 import pytest
 
 from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, TRANSACTION_STATUS, Status, TransactionStatus, find_transaction
+from state.protocol.errors import Refused
+from state.protocol.transaction import SignedBlock
+from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.snapshots import pieces, snapshot
@@ -59,6 +62,33 @@ def test_from_waiting_to_irreversible() -> None:
     player.advance(len(player.places))
     assert player.chain.state.props.last_irreversible_block_num >= number
     assert find(player, trx_id) == (Status.WITHIN_IRREVERSIBLE_BLOCK, number)
+
+
+def test_a_refused_block_leaves_nothing() -> None:
+    """Whether it is refused before or after its transactions; those that come next wait, as ever."""
+    player = Player(CASES / "tx_validity")
+    event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
+    player.advance(event["height"])
+    chain, status = player.chain, kept(player)
+    before = dict(status.block_of), dict(status.by_block)
+
+    def refuse(state: State, block: SignedBlock) -> None:
+        raise Refused("not this one", condition="false")
+
+    def refuse_next() -> None:
+        with pytest.raises(Refused, match="not this one"):
+            player.advance(event["height"] + 1)
+
+    chain.state.listeners.after_block.append(refuse)
+    refuse_next()
+    chain.state.listeners.after_block.remove(refuse)
+    assert (status.block_of, status.by_block) == before
+    chain.state.listeners.before_block.append(refuse)
+    refuse_next()
+    chain.state.listeners.before_block.remove(refuse)
+    assert (status.block_of, status.by_block) == before
+    assert player.broadcast(event) is None
+    assert find(player, chain.pending[0].id) == (Status.WITHIN_MEMPOOL, None)
 
 
 def test_what_the_expiration_says_of_an_unknown_transaction() -> None:

@@ -99,6 +99,12 @@ def pack_length(n: int) -> bytes:
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
     """Read a varint of at most five bytes, and return it with the position after it; bits from 2^32 on are lost, as in the reference."""
+    low = data[i]
+    if low < 128:
+        return low, i + 1
+    high = data[i + 1]
+    if 0 < high < 128:  # two bytes, like those of nearly all long texts
+        return low & 127 | high << 7, i + 2
     start = i
     n = shift = 0
     for _ in range(5):
