@@ -92,6 +92,9 @@ class Processor:
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
         chain.on_moved.append(self._moved)
+        if log is not None:
+            # After a failure the log doesn't follow the chain any more.
+            chain.settled.keep_in(log.packed, lambda: 0 if self.failure else len(log))
 
     @property
     def queue_length(self) -> int:
