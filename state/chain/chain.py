@@ -66,8 +66,7 @@ class Chain:
         # undone with the position before it and the flags with which it was applied, oldest first.
         self._pending_mark: int | None = None
         self._marks: deque[tuple[int, int, int]] = deque()
-        self.settled = Settled(state.wire)
-        self.started_at = 0
+        self.settled, self.started_at = Settled(state.wire), 0
         self.is_changed_by_hand = False
         # By the id of the block that they belong to.
         self._edits: dict[bytes, tuple[Edit, ...]] = {}
@@ -281,8 +280,8 @@ class Chain:
     def _keep_irreversible(self, parent: int) -> None:
         """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
 
-        Its blocks are kept as bytes unless a log has them, as it has those up to `parent`, the head before the move; their marks and the
-        front of the journal are dropped, and the fork tree forgets all other branches that old.
+        Its blocks are kept as bytes unless a log has them, as those up to `parent`, the head before the move; their marks and the front of
+        the journal are dropped, and the fork tree forgets all other branches that old.
         """
         last = self.state.props.last_irreversible_block_num
         in_log = self.settled.look_into_log(parent)
@@ -297,6 +296,7 @@ class Chain:
             self._marks.popleft()
         journal = self.state.journal
         journal.cut(self._marks[0][1] if self._marks else journal.mark())
+        self.state.let_go(last)
 
     def _switch_to(self, block_id: bytes, skip: int) -> None:
         """Undo the blocks back to the common parent and apply the longer branch; if that fails, restore the old branch.
