@@ -89,6 +89,7 @@ class Site:
         self.state = self.chain.state
         self.log = BlockLog(folder, self.state.wire)
         self.chain.on_moved.append(lambda move: self.log.switch(move.popped, move.applied))
+        self.chain.settled.keep_in(self.log.packed, self.log.__len__)
         self.serial = 0
         self.push(when=NOW)
 

@@ -257,6 +257,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
+    site.chain.settled.keep_in(log.packed, log.__len__)
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
     for block_id, edits in folder.planned.items():
         site.chain.plan_edits(block_id, edits)

@@ -105,6 +105,9 @@ class Processor:
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
         chain.on_moved.append(self._moved)
+        if log is not None:
+            # After a failure the log doesn't follow the chain any more.
+            chain.settled.keep_in(log.packed, lambda: 0 if self.failure else len(log))
 
     @property
     def queue_length(self) -> int:

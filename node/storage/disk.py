@@ -96,8 +96,11 @@ class SystemFile:
         return os.fstat(self._descriptor).st_size
 
     def read(self, size: int, start: int) -> bytes:
-        """See File; the system may return only a part at a time."""
-        return b"".join(self._parts(size, start))
+        """See File; the system may return only a part at a time, though nearly always it is all."""
+        first = os.pread(self._descriptor, min(size, READ_SIZE), start)
+        if not first or len(first) == size:
+            return first
+        return first + b"".join(self._parts(size - len(first), start + len(first)))
 
     def _parts(self, size: int, start: int) -> Iterator[bytes]:
         while size and (part := os.pread(self._descriptor, min(size, READ_SIZE), start)):

@@ -17,6 +17,7 @@ from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.moves import EditListener, Move, MoveListener, Undone
 from state.chain.producing import JUST_CHECKED, assemble_block
+from state.chain.settled import Settled
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction, impersonate, require_room
@@ -58,12 +59,7 @@ class Chain:
         # The checks that were left out for any pending transaction, or NOT_APPLIED.
         self._pending_skip = Skip.NOTHING
         self._marks: deque[tuple[int, int, int]] = deque()
-        # The main branch's irreversible blocks, after the first `_base` ones, as bytes, which take far less memory than the objects.
-        # Blocks are only ever appended to the list: checkpoints share it.
-        # The first ones are those before a snapshot from which the chain has gone on; `_older` finds them.
-        self._packed: list[bytes] = []
-        self._base = self.started_at = 0
-        self._older: Callable[[int], bytes | None] = lambda number: None
+        self.settled, self.started_at = Settled(state.wire), 0
         self.is_changed_by_hand = False
         # By the id of the block that they belong to.
         self._edits: dict[bytes, tuple[Edit, ...]] = {}
@@ -97,11 +93,10 @@ class Chain:
         here, number = self.state.here, 0 if block is None else block.number
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = number, NO_TRANSACTION if block else 0, 0, 0
         self.forks, self._signers = ForkTree(self.state.wire), Signers(self.state)
-        self._packed, self._base, self._older = [], max(0, number - 1), older
+        self.settled.start_at(max(0, number - 1), older, [] if block is None else [self.state.wire.pack_block(block)])
         if block is not None:
             self.forks.extend(block)
             self.forks.settle(number)
-            self._packed.append(self.state.wire.pack_block(block))
         self.pending, self._popped, self._pending_mark, self._pending_skip = [], deque(), None, Skip.NOTHING
         self._marks.clear()
         self._edits, self.settled_edits = {}, settled_edits
@@ -111,7 +106,7 @@ class Chain:
     @property
     def irreversible(self) -> int:
         """The number of the last block that can't be undone; 0 at genesis."""
-        return self._base + len(self._packed)
+        return len(self.settled)
 
     # -------------------------------------------------------------- checkpoints
 
@@ -132,7 +127,7 @@ class Chain:
 
     def branch(self) -> MainBranch:
         """Return the main branch as it is now; it stays so when the chain goes on."""
-        return MainBranch(self._base, self._older, self._packed, len(self._packed), self.forks.copy())
+        return self.settled.branch(self.forks)
 
     def return_to(self, checkpoint: Checkpoint) -> None:
         """Return to an earlier moment of this chain, whatever has happened since, irreversible blocks and a start from a snapshot included.
@@ -141,29 +136,24 @@ class Chain:
         """
         now, then = self.branch(), checkpoint.branch
         checkpoint.state.put_back()
-        # The list is shared with other checkpoints, which must find their blocks in it.
-        self._packed = then.packed if len(then.packed) == then.count else then.packed[: then.count]
-        self.forks, self._base, self._older = then.forks.copy(), then.base, then.older
+        self.settled.return_to(then)
+        self.forks = then.forks.copy()
         self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
         self._pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
         self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
         # It knows positions of a journal that is another one now.
         self._signers = Signers(self.state)
-        popped, applied = blocks_between(now, then, self.state.wire)
+        popped, applied, same = blocks_between(now, then, self.state.wire)
         if popped or applied:
-            for listener in self.on_moved:
-                listener(Move(popped, applied))
+            self.settled.call(self.on_moved, Move(popped, applied), same)
 
     # -------------------------------------------------------------- looking up
 
     def block_by_number(self, number: int) -> SignedBlock | None:
         """Return the block of the main branch with this number, or None."""
-        if 0 < number <= self._base:
-            packed = self._older(number)
-            return None if packed is None else self.state.wire.unpack_block(packed)[0]
         if 0 < number <= self.irreversible:
-            return self.state.wire.unpack_block(self._packed[number - self._base - 1])[0]
+            return self.settled.block(number)
         if number > self.state.props.head_block_number:
             return None
         return self.forks.on_main_branch(number)
@@ -173,15 +163,12 @@ class Chain:
         return None if block is None else block.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-        """Return id and operations of a transaction of a block of the main branch, which begins `size` bytes before the block's end."""
+        """Return id and operations of a transaction of the main branch, which begins `size` bytes before its block's end."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} is on the main branch"
-            trx = block.transactions[index]
-            return trx.id, trx.operations
-        packed = self._older(number) if number <= self._base else self._packed[number - self._base - 1]
-        assert packed is not None, f"block {number} is there"
-        return self.state.wire.unpack_operations(packed[-size:])
+            return block.transactions[index].id, block.transactions[index].operations
+        return self.settled.operations_of(number, size)
 
     # -------------------------------------------------------------- blocks
 
@@ -278,30 +265,31 @@ class Chain:
         Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
         """
         try:
-            self._keep_irreversible()
+            self._keep_irreversible(move.applied[0].number - 1 if move.applied else 0)
         finally:
             for listener in self.on_moved:
                 listener(move)
 
-    def _keep_irreversible(self) -> None:
+    def _keep_irreversible(self, parent: int) -> None:
         """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
 
-        Its blocks are kept as bytes, their marks and the front of the journal are dropped, and the fork tree forgets all other
-        branches that old.
+        Its blocks are kept as bytes unless a log has them, as those up to `parent`, the head before the move; their marks and the front of
+        the journal are dropped, and the fork tree forgets all other branches that old.
         """
         last = self.state.props.last_irreversible_block_num
-        pack = self.state.wire.pack_block
+        in_log = self.settled.look_into_log(parent)
         while self.irreversible < last:
             number = self.irreversible + 1
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
-            self._packed.append(pack(block))
+            self.settled.add(block, is_in_log=number <= in_log)
             self.settled_edits = len(self._edits.pop(block.id, ()))
         self._forget_edits(self.forks.settle(last))
         while self._marks and self._marks[0][0] <= last:
             self._marks.popleft()
         journal = self.state.journal
         journal.cut(self._marks[0][1] if self._marks else journal.mark())
+        self.state.let_go(last)
 
     def _switch_to(self, block_id: bytes, skip: int) -> None:
         """Undo the blocks back to the common parent and apply the longer branch; if that fails, restore the old branch.
@@ -568,7 +556,7 @@ class Chain:
                 self.settled_edits += 1
             # Which blocks can be applied may depend on the change.
             self.forks.forgive()
-            self._keep_irreversible()
+            self._keep_irreversible(self.state.props.head_block_number)
             for listener in self.on_edited:
                 listener(head.id, edit)
         finally:
@@ -592,7 +580,7 @@ class Chain:
             for place, edit in enumerate(planned, self.settled_edits - len(planned)):
                 make_whole(self.state, edit, place)
                 self.is_changed_by_hand = True
-            self._keep_irreversible()
+            self._keep_irreversible(self.state.props.head_block_number)
         elif block_number(block_id) <= self.irreversible:
             return
         if planned and (self._marks or block_id != self.state.props.head_block_id):

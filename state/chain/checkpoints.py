@@ -45,14 +45,18 @@ class StateKept:
             listener()
 
 
-class MainBranch(Struct, frozen=True):
-    """The main branch of a chain at a moment: `base` blocks that `older` finds, then `count` as bytes, then those of the fork tree."""
+class MainBranch(Struct, frozen=True, eq=False, weakref=True):
+    """The main branch of a chain at a moment: `base` blocks that `older` finds, then `count` as bytes, then those of the fork tree.
+
+    `saved` are those of the first that `older` doesn't find any more, since the chain has left the branch.
+    """
 
     base: int
     older: Callable[[int], bytes | None]
     packed: list[bytes]
     count: int
     forks: ForkTree
+    saved: dict[int, bytes] = {}
 
     @property
     def height(self) -> int:
@@ -79,10 +83,18 @@ class MainBranch(Struct, frozen=True):
             return True
         return self.block(number, wire).id == other.block(number, wire).id
 
+    def save(self, same: int) -> None:
+        """Keep the blocks after one as bytes that only `older` finds: it won't any more."""
+        for number in range(same + 1, self.base + 1):
+            if number not in self.saved:
+                packed = self.older(number)
+                assert packed is not None, f"block {number} is there"
+                self.saved[number] = packed
+
     def _packed(self, number: int) -> bytes | None:
         """Return an irreversible block as bytes."""
         if number <= self.base:
-            return self.older(number)
+            return self.saved.get(number) or self.older(number)
         place = number - self.base - 1
         return self.packed[place] if place < self.count else None
 
@@ -124,8 +136,10 @@ class Blocks(Sequence[SignedBlock]):
         return self._branch.block(self._numbers[at], self._wire)
 
 
-def blocks_between(now: MainBranch, then: MainBranch, wire: Wire) -> tuple[Blocks, Blocks]:
-    """Return the blocks that lead from one branch back to the last common block, newest first, and on to the other branch's end."""
+def blocks_between(now: MainBranch, then: MainBranch, wire: Wire) -> tuple[Blocks, Blocks, int]:
+    """Return the blocks that lead from one branch back to the last common block, newest first, and on to the other branch's end; and the
+    number of the common block.
+    """
     # A block's id covers all blocks before it, so that branches differ from some number on.
     same, differs = 0, min(now.height, then.height) + 1
     while differs - same > 1:
@@ -134,4 +148,4 @@ def blocks_between(now: MainBranch, then: MainBranch, wire: Wire) -> tuple[Block
             same = middle
         else:
             differs = middle
-    return Blocks(now, range(now.height, same, -1), wire), Blocks(then, range(same + 1, then.height + 1), wire)
+    return Blocks(now, range(now.height, same, -1), wire), Blocks(then, range(same + 1, then.height + 1), wire), same

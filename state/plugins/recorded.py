@@ -277,10 +277,16 @@ class EntriesPart:
         by_name, firsts = own["by_name"], own["firsts"]
         by_name.clear()
         firsts.clear()
-        for names, begins, counts, data in map(_ENTRIES.decode, chunks):
+        for chunk in chunks:
             every = array(INDEX)
-            every.frombytes(data)
+            try:
+                names, begins, counts, data = _ENTRIES.decode(chunk)
+                every.frombytes(data)
+            except (MsgspecError, ValueError) as error:
+                raise Unreadable(str(error)) from None
             every = little_endian(every)
+            if min((0, *begins, *counts)) < 0 or len(set(names)) < len(names) or not by_name.keys().isdisjoint(names):
+                raise Unreadable("an account is there twice, or has less than nothing")
             if not len(names) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
                 raise Unreadable("entries of accounts that don't fit the records")
             at = 0

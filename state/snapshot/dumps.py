@@ -79,13 +79,13 @@ def one_move(chain: Chain) -> Iterator[None]:
     before, listeners = chain.branch(), chain.on_moved
     chain.on_moved = []
     try:
-        yield
+        with chain.settled.without_log():
+            yield
     finally:
         chain.on_moved = listeners
-        popped, applied = blocks_between(before, chain.branch(), chain.state.wire)
+        popped, applied, same = blocks_between(before, chain.branch(), chain.state.wire)
         if popped or applied:
-            for listener in listeners:
-                listener(Move(popped, applied))
+            chain.settled.call(listeners, Move(popped, applied), same)
 
 
 def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes], rest: bytes) -> None:

@@ -20,6 +20,7 @@ from sortedcontainers import SortedList
 from state.store.keys import Entry
 from state.store.slices import SLICE, Reads
 
+LET_GO_MIN = 2000  # An order with fewer things isn't worth it.
 REBUILD_SHARE = 8  # All are sorted anew when more than one entry in so many has changed: measured in bench/store.py.
 
 
@@ -82,6 +83,16 @@ class LazyOrder:
         self._entries = {}
         self._order = SortedList()
         return self._order
+
+    def let_go(self, least: int = LET_GO_MIN) -> bool:
+        """Forget the order and all that is noted, if more than `least` have changed, and more than half of it; returns whether it has.
+
+        All things that there are must be noted before the next read.
+        """
+        if len(self.changed) <= max(len(self._entries) // 2, least):
+            return False
+        self.restore(())
+        return True
 
     def holds(self, thing: int) -> bool:
         """Whether the order has an entry of a thing, up to date or not."""

@@ -6,12 +6,13 @@ from typing import Any, Generic, NoReturn, TypeVar, overload
 from sortedcontainers import SortedList
 
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
-from state.store.lazy import LazyOrder
+from state.store.lazy import LET_GO_MIN, LazyOrder
 from state.store.rows import PutBack, Row, Rows
 from state.store.slices import Reads
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
+NO_ROW = -1  # Noted in an index that has let its entries go, so that it counts as changed.
 
 
 class Ordered:
@@ -73,6 +74,7 @@ class OrderedIndex(Generic[RowT]):
         self._rows = rows
         self._bound = declared.bound
         self._version = 0
+        self._is_let_go = False  # Of a lazy index only: all rows have changed, also those that aren't noted.
 
     def __len__(self) -> int:
         return len(self._settled())
@@ -158,10 +160,20 @@ class OrderedIndex(Generic[RowT]):
         """
         self._version += 1
         if self._lazily is not None:
-            self._order = self._lazily.restore(rows)
+            self._order, self._is_let_go = self._lazily.restore(rows), False
         else:
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
             self._order = SortedList([entry for entry in map(self.entry, ordered) if entry is not None])
+
+    def let_go(self, least: int = LET_GO_MIN) -> None:
+        """Give the memory of a lazy index back that nobody reads: what has changed takes as much as 64 bytes for each row. Only the table
+        calls this. The next read sorts all rows.
+        """
+        if self._lazily is not None and self._lazily.let_go(least):
+            self._version += 1
+            self._order = self._lazily.settled()
+            self._is_let_go = True
+            self.changed.add(NO_ROW)
 
     def keep(self) -> PutBack:
         """Return a function that puts the order back as it is now. Only the table calls this, and not for a lazy index."""
@@ -180,9 +192,10 @@ class OrderedIndex(Generic[RowT]):
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""
         if self._lazily is not None:
             self._lazily.check()
-            missing = [row_id for row_id in rows if row_id not in self.changed and not self._lazily.holds(row_id)]
+            missing = [row_id for row_id in rows if not self._is_let_go and row_id not in self.changed and not self._lazily.holds(row_id)]
             assert all(self.entry(rows[row_id]) is None for row_id in missing), "a row was missed"
-            assert all(row_id in rows or self._lazily.holds(row_id) for row_id in self.changed), "noted rows that never were"
+            known = {NO_ROW, *rows}
+            assert all(row_id in known or self._lazily.holds(row_id) for row_id in self.changed), "noted rows that never were"
             return
         self._order._check()
         expected = [entry for row in rows.values() if (entry := self.entry(row)) is not None]
@@ -214,6 +227,9 @@ class OrderedIndex(Generic[RowT]):
         """Sort in what a lazy index has noted; walks that are under way end."""
         assert self._lazily is not None, "only a lazy index notes changes"
         self._version += 1
+        if self._is_let_go:
+            self.changed.update(self._rows)
+            self._is_let_go = False
         self._order = self._lazily.settled()
 
     def _entry_at(self, row_id: int) -> Entry | None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
+from state.store.lazy import LET_GO_MIN
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import PutBack, Row, kept_values
 from state.store.unique import Unique, UniqueIndex
@@ -198,6 +199,12 @@ class Table(Deferrable, Generic[RowT]):
             self._version += 1
 
         return put_back
+
+    def let_go(self, least: int = LET_GO_MIN) -> None:
+        """Give back what lazy indices hold in which more than `least` rows have changed since they were read; to be called now and then."""
+        if not self.is_deferred:
+            for order in self._lazy:
+                order.let_go(least)
 
     def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
         """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that

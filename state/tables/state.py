@@ -16,6 +16,7 @@ from state.store.rows import PutBack
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
+BLOCKS_BETWEEN_LOOKS = 1000  # at orders that nobody reads
 
 
 def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
@@ -255,6 +256,12 @@ class State:
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
         """Yield all tables with their names, in the order of `__init__`."""
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
+
+    def let_go(self, number: int) -> None:
+        """After so many blocks: give back what orders hold that nobody reads."""
+        if not number % BLOCKS_BETWEEN_LOOKS:
+            for _, table in self.tables():
+                table.let_go()
 
     def pushing(self) -> Pushing:
         """Return a context that marks the time in which a transaction enters this node, and the rules for that apply."""

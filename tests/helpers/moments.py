@@ -24,7 +24,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
     found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain._popped], chain._pending_mark
     found["marks"] = tuple(chain._marks)
     found["edits"] = dict(chain._edits)
-    found["blocks"] = chain._base, list(chain._packed), chain.started_at, chain.is_changed_by_hand
+    found["blocks"] = chain.settled.base, list(chain.settled.held), chain.started_at, chain.is_changed_by_hand
     found["main branch"] = forks.head, dict(forks._main), forks.size_max, forks._oldest, forks._irreversible
     found["branches"] = dict(forks._others), {n: list(level) for n, level in forks._others_by_number.items()}
     found["refused"] = dict(forks._refused), dict(forks._siblings), forks.bytes_taken

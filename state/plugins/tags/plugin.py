@@ -279,8 +279,9 @@ def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(tags))
+    # The text in the tag's own row, in place of one for each comment that has the tag.
+    tags = [rest_of(kept, tag).tag for tag in tags]
     for tag in tags:
-        rest_of(kept, tag)
         count_use(kept, author, tag, 1)
     return [(tag, number, 0) for number, tag in enumerate(tags, first)]
 

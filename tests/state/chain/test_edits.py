@@ -288,7 +288,7 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
     parts = {name: list(part.dump()) for name, part in parts_of(chain.state).items()}
     for known in (edits, [*edits, SetBalance("alice", Asset(3, COIN))]):
         other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
-        for deferred in restore(other, head_of(chain), lambda name: iter(parts[name]), chain._older):
+        for deferred in restore(other, head_of(chain), lambda name: iter(parts[name]), chain.settled.find):
             deferred.finish()
         other.plan_edits(head, known)
         assert len(list(other.state.owner_histories)) == len(edits)

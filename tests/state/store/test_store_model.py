@@ -160,6 +160,10 @@ class StoreMachine(RuleBasedStateMachine):
             self.model.lists[key] = (first + count, kept[count:])
 
     @rule()
+    def let_go(self) -> None:
+        self.things.let_go(0)
+
+    @rule()
     def mark(self) -> None:
         self.marks.append((self.journal.mark(), self.model.copy(), dict(self.objects)))
 

@@ -1,0 +1,178 @@
+"""A chain whose blocks are in a block log holds none of the irreversible ones, and finds all of them, whatever moves it makes."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from node.storage.blocklog import BlockLog
+from state.chain.chain import Chain
+from state.chain.checkpoints import Checkpoint
+from state.chain.genesis import new_state
+from state.chain.moves import Move
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.plugins.account_history import ACCOUNT_HISTORY, history
+from state.plugins.registry import enable
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.helpers.nodes import DEV, SECRET, make_block, transfer
+
+BEHIND = 21  # blocks that can be undone
+
+
+class Kept:
+    """A chain with a block log that follows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.chain = Chain(new_state(DEV, prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name])))
+        self.log = BlockLog(folder, self.chain.state.wire)
+        self.chain.on_moved.append(self.moved)
+        self.chain.settled.keep_in(self.log.packed, self.log.__len__)
+        self.popped: list[bytes] = []
+
+    def moved(self, move: Move) -> None:
+        """Write a move to the log, and read what was popped afterwards, as subscribers do."""
+        self.log.switch(move.popped, move.applied)
+        self.popped = [block.id for block in move.popped]
+
+    def make(self, count: int, memo: str = "") -> None:
+        """Make blocks with a transfer in each."""
+        for number in range(count):
+            self.chain.push_transaction(transfer(self.chain, f"{memo} {number}"))
+            make_block(self.chain)
+
+    def blocks(self) -> list[bytes]:
+        """The ids of all blocks, as the chain finds them."""
+        found = [self.chain.block_by_number(number) for number in range(1, self.chain.state.props.head_block_number + 1)]
+        assert [block and block.number for block in found] == list(range(1, len(found) + 1))
+        return [block.id for block in found if block is not None]
+
+
+def told(chain: Chain) -> list[tuple[int, bytes, int, object]]:
+    """The history of an account, with its operations."""
+    return [(number, record.trx_id, record.block, record.operation) for number, record in history(chain.state, "alice", -1, 10_000)]
+
+
+def test_blocks_in_the_log_are_not_held(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.make(100)
+    settled = kept.chain.settled
+    assert (len(settled), settled.base, settled.held) == (100 - BEHIND, 100 - BEHIND, [])
+    alone = Chain(new_state(DEV, prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name])))
+    for number in range(1, 101):
+        block = kept.chain.block_by_number(number)
+        assert block is not None
+        alone.push_block(block)
+    assert len(alone.settled.held) == 100 - BEHIND
+    assert told(kept.chain) == told(alone)
+    assert len(told(alone)) == 100
+
+
+def test_a_moment_whose_blocks_the_log_has_lost_comes_back(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    chain = kept.chain
+    genesis = chain.checkpoint()
+    kept.make(60, "one")
+    first, old, tale = chain.checkpoint(), kept.blocks(), told(chain)
+    kept.make(40, "more")
+    newest = kept.blocks()
+    assert newest[:60] == old
+    for _ in range(2):
+        chain.return_to(genesis)
+        assert kept.popped in (newest[::-1], old[::-1])
+        assert (kept.blocks(), len(kept.log)) == ([], 0)
+        kept.make(80, "other")
+        assert kept.blocks()[:60] != old
+        chain.return_to(first)
+        assert (kept.blocks(), told(chain), len(kept.log)) == (old, tale, 60)
+        newest = old
+    assert not chain.settled.held
+    kept.make(30)
+    assert kept.blocks()[:60] == old
+
+
+def test_a_log_that_has_stopped_to_follow_leaves_the_blocks_held(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.make(40)
+    kept.chain.on_moved.clear()
+    expected = kept.blocks()
+    kept.make(60)
+    assert kept.blocks()[:40] == expected
+    assert len(kept.chain.settled.held) == 100 - BEHIND - 40
+
+
+def branch_of(chain: Chain, length: int) -> list[SignedBlock]:
+    """Blocks of another branch, which begins a few blocks before the head and is longer."""
+    other = chain.checkpoint()
+    back = length - 1
+    chain.pop_blocks(back)
+    chain.clear_pending()
+    made = []
+    for missed in range(length):
+        state, slot = chain.state, 2 if not missed else 1
+        made.append(chain.generate_block(slot_time(state, slot), scheduled_witness(state, slot), SECRET))
+    chain.return_to(other)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_moves_are_those_of_a_chain_that_holds_its_blocks(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    kept = Kept(tmp_path)
+    chain, held = kept.chain, Chain(new_state(DEV, prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name])))
+    moments: list[tuple[Checkpoint, Checkpoint]] = [(chain.checkpoint(), held.checkpoint())]
+    for step in range(60):
+        what = random.choice(["blocks", "blocks", "blocks", "keep", "return", "switch", "pop"])
+        height = chain.state.props.head_block_number
+        if what == "blocks":
+            before = height
+            kept.make(random.choice([1, 5, 30]), f"{step}")
+            for number in range(before + 1, chain.state.props.head_block_number + 1):
+                block = chain.block_by_number(number)
+                assert block is not None
+                held.push_block(block, Skip.TAPOS_CHECK)
+        elif what == "keep":
+            moments.append((chain.checkpoint(), held.checkpoint()))
+        elif what == "return":
+            one, other = random.choice(moments)
+            chain.return_to(one)
+            held.return_to(other)
+        elif what == "pop" and chain.poppable > 2:
+            for each in (chain, held):
+                each.pop_blocks(2)
+                each.clear_pending()
+        elif what == "switch" and chain.poppable > 10:
+            for block in branch_of(chain, random.choice([3, 8])):
+                chain.push_block(block)
+                held.push_block(block)
+        if random.random() < 0.2:
+            del moments[random.randrange(len(moments)) :]
+            moments.append((chain.checkpoint(), held.checkpoint()))
+        assert chain.state.props.head_block_id == held.state.props.head_block_id
+        expected = [held.block_by_number(number) for number in range(1, held.state.props.head_block_number + 1)]
+        assert kept.blocks() == [block.id for block in expected if block is not None]
+        assert [kept.log.packed(number) for number in range(1, len(kept.log) + 1)] == [
+            chain.state.wire.pack_block(block) for block in expected if block is not None
+        ]
+        assert told(chain) == told(held)
+        assert len(chain.settled.held) <= 1 + BEHIND
+
+
+def test_transactions_of_several_operations_are_found_one_by_one(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.make(2)
+    one, two = transfer(kept.chain, "one"), transfer(kept.chain, "two")
+    for count in (1, 3):
+        operations = (one.operations[0], two.operations[0], one.operations[0])[:count]
+        props = kept.chain.state.props
+        reference = int.from_bytes(props.head_block_id[2:4], "big"), int.from_bytes(props.head_block_id[4:8], "little")
+        trx = kept.chain.state.wire.seal(SignedTransaction(*reference, props.time + 60, operations))
+        kept.chain.push_transaction(trx, Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK)
+    kept.chain.generate_block(
+        slot_time(kept.chain.state, 1), scheduled_witness(kept.chain.state, 1), SECRET, Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK
+    )
+    before = told(kept.chain)
+    assert [getattr(operation, "memo", "") for *_, operation in before[-4:]] == ["one", "one", "two", "one"]
+    for _ in range(30):
+        make_block(kept.chain)
+    assert told(kept.chain)[: len(before)] == before
