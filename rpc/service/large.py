@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-# So many characters are scanned, and then decoded, in a slice: about 2 ms.
-WINDOW_SIZE = 1 << 17
+# So many characters, in so many members, are scanned, and then decoded, in a slice: some milliseconds.
+WINDOW_SIZE, MEMBERS_MAX = 1 << 17, 5000
 SLICE_SIZE = 1 << 20
 # A number at the end of a window may go on behind it, after `.`, `e` or `e+`.
 NUMBER_REST_MAX = 4
@@ -74,6 +74,7 @@ class _Failed(Struct):
     prefix: str
     path: str
     number: int
+    is_utf8: bool
 
 
 def first_value(body: bytes, start: int) -> Steps:
@@ -108,14 +109,16 @@ class _Reader:
         self._root: Json = None
         # It counts only if the scanner takes all of the value: its refusals come first.
         self._failed: _Failed | None = None
+        # Where a text or number stands that has been scanned, but is too long to be decoded in the same slice.
+        self._long: tuple[int, int] | None = None
 
     def read(self) -> Steps:
         """Return the value at the beginning."""
         try:
             place = self._member(0)
-            while self._open:
+            while self._open or self._long is not None:
                 yield
-                place = self._run(place)
+                place = self._run(place) if self._long is None else self._read_long(*self._long)
         except ValueError as error:  # of the scanner: what stands there is no JSON, or a number of too many digits
             raise Unreadable(str(error)) from None
         yield
@@ -134,7 +137,9 @@ class _Reader:
         window = text[begin : begin + WINDOW_SIZE]
         limit = len(window) - (NUMBER_REST_MAX if begin + WINDOW_SIZE < len(text) else 0)
         is_object = inner.brackets == "{}"
-        while at - begin < limit:
+        for _ in range(MEMBERS_MAX):
+            if at - begin >= limit:
+                break
             try:
                 start = self._value_of(window, at - begin) if is_object else at - begin
                 _, end = _scan(window, start)
@@ -184,6 +189,15 @@ class _Reader:
             if inner is not None and start == at:
                 raise self._wrong(inner, at) from None
             raise JSONDecodeError("Expecting value", text, stop.value) from None
+        if end - at > SLICE_SIZE:
+            self._long = at, end
+            return at
+        self._take(at, end)
+        return self._after(end)
+
+    def _read_long(self, at: int, end: int) -> int:
+        """Decode a long member; returns where the next one begins."""
+        self._long = None
         self._take(at, end)
         return self._after(end)
 
@@ -239,10 +253,10 @@ class _Reader:
         if self._failed is None:
             try:
                 return _decode((opening + self._text[begin:end] + closing).encode("utf-8", "surrogateescape"))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 *outer, number = [len(one.value) if type(one.value) is list else -1 for one in self._open] or [-1]
                 path = "".join([f"[{count - 1}]" if count > 0 else "[...]" for count in outer])
-                self._failed = _Failed(begin, end, opening, path, number)
+                self._failed = _Failed(begin, end, opening, path, number, isinstance(error, msgspec.DecodeError))
         return None
 
     def _wrong(self, inner: _Open, at: int) -> JSONDecodeError:
@@ -258,11 +272,11 @@ class _Reader:
 
     def _refusal(self, failed: _Failed, end: int) -> Unreadable:
         """Return the decoder's refusal of a stretch of a value that ends at a place, with the place and the path that the whole has."""
+        if not failed.is_utf8:
+            return Unreadable("", is_utf8=False)
         text = failed.prefix + self._text[failed.begin : min(failed.end + BEHIND_SIZE, end)]
         try:
             _decode(text.encode("utf-8", "surrogateescape"))
-        except UnicodeDecodeError:
-            return Unreadable("", is_utf8=False)
         except msgspec.DecodeError as error:
             offset = len(self._text[: failed.begin].encode("utf-8", "surrogateescape")) - len(failed.prefix)
             reason = _place.sub(lambda found: f"(byte {int(found[1]) + offset})", str(error))

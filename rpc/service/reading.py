@@ -30,7 +30,7 @@ SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096
 
 # So much of a large body is looked at in a slice, and so many of its values.
-SLICE_SIZE = 1 << 20
+SLICE_SIZE = 1 << 18
 WALKED_SLICE = 20_000
 
 NO_UTF8 = "The request is not valid UTF-8"
