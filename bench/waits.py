@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from bench.growth import Site
 from bench.recovery import recovery_seconds
+from node.ahead import read_ahead
 from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
@@ -280,6 +281,20 @@ def large_bodies(node: Node, words: str) -> bool:
     return fine
 
 
+def events(node: Node, words: str) -> bool:
+    """Print a line for each thing that the node does by itself or by its driver; returns whether no stretch was too long."""
+    works: dict[str, Work] = {
+        "an empty block": lambda copy: copy.processor.in_turn(copy.site.produce),
+        "a checkpoint": lambda copy: copy.processor.in_turn(copy.driver.snapshot),
+        "reading ahead": lambda copy: read_ahead(copy.site.state),
+    }
+    fine = True
+    for what, work in works.items():
+        if words in f"event: {what}":
+            fine &= show(f"event: {what}", in_a_copy(node, work))
+    return fine
+
+
 def show(what: str, figures: list[Figure]) -> bool:
     """Print the figures of something; returns whether no stretch was too long."""
     first = figures[0]
@@ -299,7 +314,7 @@ def main() -> int:
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
     keep_what_is_loaded()
-    fine = [kind(node, options.only) for kind in (large_bodies, calls)]
+    fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
     return 0 if all(fine) else 1
 
 
