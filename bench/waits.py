@@ -13,7 +13,7 @@ import json
 import logging
 import multiprocessing
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import trio
@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from bench.growth import Site
 from bench.recovery import recovery_seconds
+from node.ahead import read_ahead
 from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
@@ -136,6 +137,62 @@ CALLS: list[tuple[str, Any]] = [
 ]
 
 
+SIZE = 30_000_000  # bytes of a large body
+ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"database_api.find_accounts","params":'
+
+
+def bodies() -> Iterator[tuple[str, bytes]]:
+    """Yield large bodies that a program with local rights may send, by what is nasty about them."""
+
+    def called(params: bytes) -> bytes:
+        return ENVELOPE + b'{"accounts":' + params + b"}}"
+
+    many = 1_900_000
+    yield "numbers", called(b"[" + b"1234567890123," * many + b"1]")
+    yield "numbers of 20 digits", called(b"[" + b"12345678901234567890," * 1_400_000 + b"1]")
+    yield "the last number too long", called(b"[" + b"1234567890123456789," * 1_400_000 + b"123456789012345678901]")
+    yield "empty arrays", called(b"[" + b"[]," * (many // 3) + b"[]]")
+    yield "arrays in arrays", called(b"[" * 90 + b"[[[[]]]]," * (many // 9) + b"1" + b"]" * 90)
+    yield "members", called(b"{" + b",".join([b'"key-%d":%d' % (i, i) for i in range(many // 2)]) + b"}")
+    yield "short texts", called(b"[" + b'"a text","another one",' * (many // 2) + b'""]')
+    yield "one long text", called(b'"' + b"x" * SIZE + b'"')
+    yield "one long text of escapes", called(b'"' + rb"\u20ac" * (SIZE // 6) + b'"')
+    yield "one long text, not ASCII", called(b'"' + "\u20ac\U0001f600".encode() * (SIZE // 7) + b'"')
+    yield "no UTF-8", called(b'"' + b"\xff" * SIZE + b'"')
+    yield "digits", called(b"1" * SIZE)
+    yield "brackets in a text", called(b'"' + b"[]" * (many // 2) + b'"')
+    yield "too many marks", called(b"[" + b"[]," * 5_000_000 + b"[]]")
+    yield "broken at the end", called(b"[" + b'{"a":1,"b":"text"},' * (many // 5))
+    yield "white space", b" " * SIZE + called(b"[]")
+    yield "a refused name", ENVELOPE.replace(b"find_accounts", b"x" * SIZE) + b"{}}"
+    yield "names that are too many", called(b"[" + b'"alice",' * many + b'"bob"]')
+    yield "a batch of 200,000 calls", b"[" + b",".join([SMALL] * 200_000) + b"]"
+    yield "a batch of 900,000 numbers", b"[" + b"1," * 900_000 + b"1]"
+
+
+def block(node: Node) -> bytes:
+    """Return a call with a block of nearly 2 MB of transfers, which doesn't link to the chain."""
+    transfer = {"from": "user-000000", "to": "user-000001", "amount": {"amount": "1", "precision": 3, "nai": "@@000000021"}, "memo": ""}
+    trx = {
+        "ref_block_num": 1,
+        "ref_block_prefix": 1,
+        "expiration": "2030-01-01T00:00:00",
+        "operations": [{"type": "transfer_operation", "value": transfer}],
+        "extensions": [],
+        "signatures": ["1f" + "ab" * 64],
+    }
+    made = {
+        "previous": "00000001" + "00" * 16,
+        "timestamp": "2030-01-01T00:00:00",
+        "witness": "initminer",
+        "transaction_merkle_root": "00" * 20,
+        "extensions": [],
+        "witness_signature": "1f" + "ab" * 64,
+        "transactions": [trx] * 17_000,
+    }
+    return request("network_broadcast_api.broadcast_block", {"block": made})
+
+
 def filled(posts: int) -> Node:
     """Return a node of a chain with so many accounts, posts and orders; a tenth of the posts have a vote."""
     site = Site(posts)
@@ -208,16 +265,42 @@ def calls(node: Node, words: str) -> bool:
     """Print a line for each method; returns whether no stretch was too long."""
     fine = True
     for method, params in CALLS:
-        what = f"{method} {json.dumps(params)[:60]}"
+        what = f"{method} {json.dumps(params)}"[:100]
         if words in what:
-            body = request(method, params)
-            first, second = in_a_copy(node, ask_for(body), ask_for(body))
-            fine &= max(first.longest, second.longest) <= LONGEST_MILLISECONDS_MAX
-            print(
-                f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f} again {second.total:6.1f} ms {first.size:10,} bytes",
-                flush=True,
-            )
+            work = ask_for(request(method, params))
+            fine &= show(what, in_a_copy(node, work, work))
     return fine
+
+
+def large_bodies(node: Node, words: str) -> bool:
+    """Print a line for each large body; returns whether no stretch was too long."""
+    fine = True
+    for what, body in (*bodies(), ("a block of 2 MB", block(node))):
+        if words in f"body: {what}":
+            fine &= show(f"body: {what}, {len(body):,} bytes", in_a_copy(node, ask_for(body)))
+    return fine
+
+
+def events(node: Node, words: str) -> bool:
+    """Print a line for each thing that the node does by itself or by its driver; returns whether no stretch was too long."""
+    works: dict[str, Work] = {
+        "an empty block": lambda copy: copy.processor.in_turn(copy.site.produce),
+        "a checkpoint": lambda copy: copy.processor.in_turn(copy.driver.snapshot),
+        "reading ahead": lambda copy: read_ahead(copy.site.state),
+    }
+    fine = True
+    for what, work in works.items():
+        if words in f"event: {what}":
+            fine &= show(f"event: {what}", in_a_copy(node, work))
+    return fine
+
+
+def show(what: str, figures: list[Figure]) -> bool:
+    """Print the figures of something; returns whether no stretch was too long."""
+    first = figures[0]
+    again = f" again {figures[1].total:7.1f}" if figures[1:] else ""
+    print(f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f}{again} ms {first.size:10,} bytes", flush=True)
+    return max(figure.longest for figure in figures) <= LONGEST_MILLISECONDS_MAX
 
 
 def main() -> int:
@@ -231,7 +314,8 @@ def main() -> int:
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
     keep_what_is_loaded()
-    return 0 if calls(node, options.only) else 1
+    fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
+    return 0 if all(fine) else 1
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from rpc.service.arguments import LEGACY, ReadAhead
 from rpc.service.describe.signature import signature
 from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
-from rpc.service.reading import read_json
+from rpc.service.reading import read_in_slices, read_json
 from rpc.service.refusal import (
     CALL_ERROR,
     DISPATCH_ERROR,
@@ -48,6 +48,8 @@ from state.protocol.values.convert import json_int, to_object, to_text
 from state.store.slices import Reads, Unsettled
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
+# Larger bodies are read in slices: those of so many bytes take some 10 ms at worst.
+WHOLE_SIZE_MAX = 250_000
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
@@ -174,8 +176,28 @@ class Service:
         return await self._turns.take(work)
 
     async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
-        """Return `answer`, once it is this request's turn among all others; a call that has to sort much first lets others in meanwhile."""
-        return await self._turns.take(partial(self.answer, body, local, why_not_local, session, True))
+        """Return `answer`, once it is this request's turn among all others.
+
+        A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
+        """
+        if len(body) <= WHOLE_SIZE_MAX:
+            return await self._turns.take(partial(self.answer, body, local, why_not_local, session, True))
+        steps = read_in_slices(body, local)
+
+        def advance() -> Reply | None:
+            """Read a slice; after the last one answer."""
+            try:
+                next(steps)
+            except StopIteration as end:
+                return self._answer(end.value, local, why_not_local, session, True)
+            except Exception as error:
+                return self._unread(error, body)
+            return None
+
+        reply = None
+        while reply is None:
+            reply = await self._turns.take(advance)
+        return reply
 
     def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None, in_slices: bool = False) -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
@@ -186,12 +208,17 @@ class Service:
         """
         try:
             request = read_json(body, local)
-        except ChainError as error:
-            self._observe("", 0.0, error)
-            return self._refused(None, error, SERVER_ERROR)
         except Exception as error:
-            self._observe("", 0.0, error)
-            return self._bug(None, error, body)
+            return self._unread(error, body)
+        return self._answer(request, local, why_not_local, session, in_slices)
+
+    def _unread(self, error: Exception, body: bytes) -> bytes:
+        """Return the answer to a body that can't be read."""
+        self._observe("", 0.0, error)
+        return self._refused(None, error, SERVER_ERROR) if isinstance(error, ChainError) else self._bug(None, error, body)
+
+    def _answer(self, request: Any, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
+        """Return the answer to what a body holds."""
         if type(request) is not list:
             return self._one(request, local, why_not_local, session, in_slices)
         if not request:
@@ -201,9 +228,12 @@ class Service:
     async def _batch(self, requests: list[Any], local: bool, why_not_local: str, session: Any) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
+        foresight = self._foresight if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
-            if self._foresight is not None and len(requests) >= BATCH_MIN and place % MEMBERS_MAX == 0:
-                await self._turns.take(partial(self._foresight.look, requests[place : place + MEMBERS_MAX]))
+            if foresight is not None and place % MEMBERS_MAX == 0:
+                await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
+            # Each is let go of after its turn: to let go of hundreds of thousands at once takes long.
+            requests[place] = None
             reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):
                 reply = await reply

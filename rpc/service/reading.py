@@ -5,12 +5,14 @@ A standard decoder reads the first value of a body; white space before it and an
 
 import json
 import re
+from collections.abc import Generator, Iterator
 from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused, require
+from rpc.service.large import Unreadable, first_value
+from state.protocol.errors import ChainError, EndOfFile, ParseError, require
 from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
@@ -27,8 +29,14 @@ REMOTE_MARKS_MAX = 200_000
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096
 
+# So much of a large body is looked at in a slice, and so many of its values.
+SLICE_SIZE = 1 << 18
+WALKED_SLICE = 20_000
+
+NO_UTF8 = "The request is not valid UTF-8"
+LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-_LONG_NUMBER = re.compile(rb"\d{19}")
+_LONG_NUMBER = re.compile(rb"\d{%d}" % LONG_DIGITS)
 _FIRST_VALUE = json.JSONDecoder()
 _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__
@@ -37,13 +45,9 @@ _too_deep = DEPTH_MAX.__lt__
 def read_json(body: bytes, is_local: bool = True) -> Any:
     """Return the first JSON value of a body; raises a ChainError if there is none.
 
-    Nobody else is answered meanwhile: large bodies are for programs with local rights (`is_local`).
+    Nobody else is answered meanwhile: see `read_in_slices` for bodies that are large.
     """
-    if is_local:
-        check_marks(body, MARKS_MAX)
-    else:
-        check_size(body)
-        check_marks(body, REMOTE_MARKS_MAX)
+    check_marks(body, bound(body, is_local))
     check_depth(body)
     try:
         value = _decode(body)
@@ -55,6 +59,50 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
     return value
 
 
+def read_in_slices(body: bytes, is_local: bool = True) -> Generator[None, None, Any]:
+    """Return what `read_json` returns, or raise what it raises; yields after each slice of the work."""
+    most = bound(body, is_local)
+    if len(body) > most:
+        marks = 0
+        for piece in pieces(body):
+            marks += count_marks(piece)
+            yield
+        require_marks(marks, most)
+    for start, end in (b"{}", b"[]"):
+        depth = 0
+        for piece in pieces(body):
+            depth = check_depth_from(depth, piece, start, end)
+            yield
+    begin = re.compile(rb"[ \t\r\n]*").match(body).end()  # type: ignore[union-attr]  # no blanks match as well
+    if begin == len(body):
+        raise EndOfFile("stringstream")
+    try:
+        value = yield from first_value(body, begin)
+    except Unreadable as error:
+        raise ParseError("${reason}", reason=error.reason) if error.is_utf8 else ParseError(NO_UTF8) from None
+    for begin in range(0, len(body), SLICE_SIZE):
+        if _LONG_NUMBER.search(body, begin, begin + SLICE_SIZE + LONG_DIGITS - 1):
+            found = yield from _unreadable_in_slices(value)
+            if found is not None:
+                raise found
+            break
+        yield
+    return value
+
+
+def pieces(body: bytes) -> Iterator[bytes]:
+    """Yield a body in pieces of a slice each."""
+    return (body[begin : begin + SLICE_SIZE] for begin in range(0, len(body), SLICE_SIZE))
+
+
+def bound(body: bytes, is_local: bool) -> int:
+    """Return how many marks a body may have; refuse one of more bytes than its sender may send."""
+    if is_local:
+        return MARKS_MAX
+    check_size(body)
+    return REMOTE_MARKS_MAX
+
+
 def check_size(body: bytes) -> None:
     """Refuse a body that only a program with local rights may send."""
     text = "A request may have at most ${most} bytes, unless it comes from a program on the machine of the node"
@@ -64,15 +112,33 @@ def check_size(body: bytes) -> None:
 def check_marks(body: bytes, most: int) -> None:
     """Refuse a body that may hold more values than one request can need, before it is decoded."""
     if len(body) > most:
-        marks = sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
-        require(marks <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
+        require_marks(count_marks(body), most)
+
+
+def count_marks(body: bytes) -> int:
+    """Return how many commas and brackets there are."""
+    return sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
+
+
+def require_marks(marks: int, most: int) -> None:
+    """Refuse more marks than a request may have."""
+    require(marks <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
 
 
 def check_depth(body: bytes) -> None:
     """Refuse a body that is nested too deep; like the reference, count brackets everywhere, also inside of texts."""
     for start, end in (b"{}", b"[]"):
-        if body.count(start) > DEPTH_MAX and next(filter(_too_deep, accumulate(_steps(body, start, end))), None):
-            raise Refused("object graph too deep", condition="open_object < 100 && open_array < 100")
+        if body.count(start) > DEPTH_MAX:
+            check_depth_from(0, body, start, end)
+
+
+def check_depth_from(depth: int, body: bytes, start: int, end: int) -> int:
+    """Refuse a part of a body, before which so many brackets are open, that is nested too deep; returns how many are open after it."""
+    opened = body.count(start)
+    if depth + opened > DEPTH_MAX:
+        depths = accumulate(_steps(body, start, end), initial=depth)
+        require(not next(filter(_too_deep, depths), None), "object graph too deep", condition="open_object < 100 && open_array < 100")
+    return depth + opened - body.count(end)
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
@@ -98,30 +164,56 @@ def _first_value(body: bytes) -> Any:
 def _malformed(error: Exception) -> ChainError:
     """Return the refusal of a text that can't be decoded."""
     if isinstance(error, UnicodeError):
-        return ParseError("The request is not valid UTF-8")
+        return ParseError(NO_UTF8)
     return ParseError("${reason}", reason=str(error))
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:
     """The refusal of the first integer that neither 64-bit type holds; like the reference's it says what the integer stands in."""
-    members = value if type(value) is list else list(value.values()) if type(value) is dict else [value]
-    for at, member in enumerate(members):
-        kind = type(member)
-        if kind is int:
-            if INT64_MIN <= member <= UINT64_MAX:
-                continue
-            error = ParseError("Couldn't parse uint64_t" if member > 0 else "Couldn't parse int64_t")
-        else:
-            inner = _unreadable_integer(member) if kind is list or kind is dict else None
-            if inner is None:
-                continue
-            error = inner
-        if type(value) is list:
-            error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(members[:at])}))
-        elif type(value) is dict:
-            error.frames.append(("Error parsing object", {}))
-        return error
+    steps = _unreadable_in_slices(value)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: ParseError | None = end.value
+            return found
+
+
+def _unreadable_in_slices(value: Any) -> Generator[None, None, ParseError | None]:
+    """Return what `_unreadable_integer` does; yields after each slice."""
+    # What is walked through, from the outside in: each array or object, its members, and the place of the next one.
+    path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
+    seen = 0
+    while path:
+        value, members, begin = path.pop()
+        for at in range(begin, len(members)):
+            member = members[at]
+            seen += 1
+            if seen % WALKED_SLICE == 0:
+                yield
+            kind = type(member)
+            if kind is list or kind is dict:
+                path += (value, members, at + 1), (member, member if kind is list else list(member.values()), 0)
+                break
+            if kind is int and not INT64_MIN <= member <= UINT64_MAX:
+                error = _no_integer(member)
+                for outer, others, following in [*path, (value, members, at + 1)][:0:-1]:
+                    _stands_in(error, outer, others[: following - 1])
+                return error
     return None
+
+
+def _no_integer(value: int) -> ParseError:
+    """Return the refusal of an integer that neither 64-bit type holds."""
+    return ParseError("Couldn't parse uint64_t" if value > 0 else "Couldn't parse int64_t")
+
+
+def _stands_in(error: ParseError, value: Any, before: list[Any]) -> None:
+    """Note that a refused value stands in an array after these members, or in an object."""
+    if type(value) is list:
+        error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
+    else:
+        error.frames.append(("Error parsing object", {}))
 
 
 class ReadSoFar(list[Any]):
@@ -131,12 +223,33 @@ class ReadSoFar(list[Any]):
     """
 
     def __init__(self, members: list[Any]) -> None:
-        super().__init__(_shown(member) for member in members[:SHOWN_MEMBERS_MAX])
-        if len(members) > SHOWN_MEMBERS_MAX or len(str(self)) > SHOWN_SIZE_MAX:
-            self.clear()
+        if len(members) <= SHOWN_MEMBERS_MAX and not _is_longer(members, SHOWN_SIZE_MAX):
+            super().__init__(map(_shown, members))
+            if len(str(self)) > SHOWN_SIZE_MAX:
+                self.clear()
 
     def __str__(self) -> str:
         return msgspec.json.encode(list(self)).decode()
+
+
+def _is_longer(members: list[Any], size: int) -> bool:
+    """Whether members print with more characters in any case; looks at no more of them than that takes."""
+    rest = [members]
+    while rest and size >= 0:
+        some = rest.pop()
+        size -= len(some)
+        if size < 0:
+            break
+        for member in some:
+            if type(member) is str:
+                size -= len(member)
+            elif type(member) is list:
+                rest.append(member)
+            elif type(member) is dict:
+                if len(member) > size:
+                    return True
+                rest.append([*member, *member.values()])
+    return size < 0
 
 
 def _shown(value: Any) -> Any:

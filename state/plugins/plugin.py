@@ -3,7 +3,7 @@
 Nothing here knows which plugins there are: state/plugins/registry.py does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -19,6 +19,11 @@ Event = TypeVar("Event")
 def no_parts(state: State, kept: Any) -> dict[str, Part]:
     """Return the parts of a plugin without any."""
     return {}
+
+
+def no_reads(state: State, kept: Any) -> Sequence[Callable[[], object]]:
+    """Return the reads of a plugin whose data is always ready."""
+    return ()
 
 
 def nothing_to_do(kept: Any) -> None:
@@ -39,6 +44,8 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     holds the same thing when it is on. `passing` are the attributes that a snapshot leaves out: what is computed from the others,
     what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place,
     also when the chain has returned to a checkpoint.
+
+    `ahead(state, data)` are reads that a node makes after its start, in slices, as clients would wait long for the first one otherwise.
     """
 
     name: str
@@ -49,6 +56,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     parts: Callable[[State, Kept], dict[str, Part]] = no_parts
     passing: tuple[str, ...] = ()
     restored: Callable[[Kept], None] = nothing_to_do
+    ahead: Callable[[State, Kept], Sequence[Callable[[], object]]] = no_reads
 
     def sections(self, state: State) -> dict[str, Part]:
         """Return the parts of the plugin's data on this state, by their full names."""

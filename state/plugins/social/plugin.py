@@ -5,7 +5,8 @@ Source: social.md.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.content import Comment, DeleteComment, Vote
@@ -17,9 +18,11 @@ from state.plugins.follow.plugin import FOLLOW
 from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.social.communities.actions import on_custom_json
+from state.plugins.social.communities.lists import figures
 from state.plugins.social.communities.payloads import OWNER
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writing import Type, notify
+from state.plugins.social.posts.lists import Scope, ranked_posts
 from state.plugins.social.posts.placement import (
     mark_deleted,
     on_comment,
@@ -29,10 +32,15 @@ from state.plugins.social.posts.placement import (
     on_vote,
     promote,
 )
+from state.plugins.social.posts.view import EVERYTHING
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.parts import Part, tables
 from state.tables import State
+
+# What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
+AHEAD_POSTS_MAX = 200_000
+AHEAD_SORTS = ("trending", "hot", "created")
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
@@ -106,6 +114,15 @@ def restored(kept: Social) -> None:
     kept.late_counts = 0
 
 
+def ahead(state: State, kept: Social) -> Sequence[Callable[[], object]]:
+    """Return the reads that rank all posts and sort the lists of all that most readers begin with, unless that takes much memory."""
+    if len(kept.posts) > AHEAD_POSTS_MAX:
+        return ()
+    scope = Scope((EVERYTHING,), of_communities=False)
+    pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
+    return *pages, partial(figures, state, kept)
+
+
 COMMUNITIES = Plugin(
     "communities",
     Social,
@@ -115,4 +132,5 @@ COMMUNITIES = Plugin(
     parts=parts,
     passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted", "counting", "late_counts"),
     restored=restored,
+    ahead=ahead,
 )

@@ -1,0 +1,60 @@
+"""All calls that bench/waits.py measures: in slices they are answered as at once, while posts change; and its figures are printed."""
+
+import json
+
+import pytest
+
+from bench import waits
+from bench.waits import CALLS, Node, filled, large_bodies, request
+from node.ahead import read_ahead
+from state.operations.content import Vote
+
+POSTS = 120
+
+
+def voted(node: Node, number: int) -> None:
+    """Change the places of a post."""
+    node.site.apply(Vote(f"user-{number + 1:06d}", f"user-{number + 2:06d}", "post", 5000))
+
+
+@pytest.fixture
+def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("state.store.slices", "state.store.lazy", "state.plugins.social.posts.view"):
+        monkeypatch.setattr(f"{module}.SLICE", 3)
+    monkeypatch.setattr("state.plugins.tags.view.COMMENTS_SLICE", 2)
+    monkeypatch.setattr("state.plugins.social.communities.lists.COUNTED_SLICE", 4)
+
+
+@pytest.mark.usefixtures("_small_slices")
+@pytest.mark.parametrize("is_ahead", [False, True], ids=["called first", "read ahead"])
+async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
+    sliced, whole = filled(POSTS), filled(POSTS)
+    if is_ahead:
+        await read_ahead(sliced.site.state)
+    waited = 0
+    for method, params in CALLS:
+        body = request(method, params)
+        reply = await sliced.service.answer_in_turn(body, True)
+        if not isinstance(reply, bytes):
+            waited += 1
+            # The call was begun, and is not answered yet: what changes now has to be in its answer.
+            voted(sliced, waited)
+            voted(whole, waited)
+            reply = await reply
+        plain = whole.service.answer(body, True)
+        assert isinstance(plain, bytes)
+        assert reply == plain, (method, params)
+        assert "result" in json.loads(plain), (method, params, plain[:300])
+    assert waited > 10
+    for table in (sliced.site.state.comments, sliced.site.state.accounts):
+        table.check()
+
+
+def test_a_figure_of_a_call_and_of_a_large_body(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits, "LONGEST_MILLISECONDS_MAX", 1e9)
+    node = filled(POSTS)
+    assert waits.calls(node, "bridge.get_payout_stats")
+    assert large_bodies(node, "body: digits")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["bridge.get_payout_stats", "body:"]
+    assert all(" longest " in line for line in lines)

@@ -1,0 +1,135 @@
+"""Reads in slices: what is read in the end is what would have been read at once, whatever changes between the slices."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from state.store import Journal, Ordered, Row, Table
+from state.store import slices as slices_module
+from state.store.deferred import Deferrable, Deferred
+from state.store.slices import Reads, Unsettled, take_some
+
+
+class Thing(Row):
+    score: int = 0
+
+
+class Things(Table[Thing]):
+    by_score = Ordered("-score", lazy=True)
+
+
+@pytest.fixture(autouse=True)
+def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("slices", "lazy"):
+        monkeypatch.setattr(f"state.store.{module}.SLICE", 5)
+
+
+def change(random: Random, things: Things, count: int) -> None:
+    """Insert, modify and remove rows."""
+    for _ in range(count):
+        rows = list(things)
+        kind = random.random()
+        if kind < 0.4 or not rows:
+            things.insert(Thing(score=random.randrange(20)))
+        elif kind < 0.8:
+            things.modify(random.choice(rows), score=random.randrange(20))
+        else:
+            things.remove(random.choice(rows))
+
+
+def scores(things: Things) -> list[tuple[int, int]]:
+    return [(row.score, row.id) for row in things.by_score]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_order_in_slices_is_that_of_the_moment_of_its_read(seed: int) -> None:
+    random, journal = Random(seed), Journal()
+    things = Things(journal)
+    change(random, things, 100)
+    for _ in range(6):
+        mark = journal.mark()
+        steps = journal.reads.in_slices(lambda: scores(things))
+        slices = 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found = end.value
+                break
+            slices += 1
+            # Fewer than a slice, so that it ends.
+            change(random, things, random.randrange(4))
+            if random.random() < 0.1:
+                journal.undo(mark)
+            if random.random() < 0.05:
+                assert scores(things) == sorted(((row.score, row.id) for row in things), key=lambda one: (-one[0], one[1]))
+        assert found == sorted(((row.score, row.id) for row in things), key=lambda one: (-one[0], one[1]))
+        things.check()
+        journal.cut(journal.mark())
+        change(random, things, 60)
+    assert slices
+
+
+def test_only_reads_in_slices_are_interrupted() -> None:
+    things = Things(Journal())
+    change(Random(1), things, 50)
+    reads = things.journal.reads
+    with pytest.raises(Unsettled):
+        reads.attempt(scores, things)
+    assert not reads.is_sliced
+    assert len(scores(things)) == len(things)
+    assert reads.attempt(scores, things) == scores(things)
+
+
+def test_a_walk_ends_when_its_order_was_settled_in_slices() -> None:
+    things = Things(Journal())
+    rows = [things.insert(Thing(score=i)) for i in range(20)]
+    walk = iter(things.by_score)
+    next(walk)
+    for row in rows:
+        things.modify(row, score=-row.score)
+    for _ in things.journal.reads.in_slices(lambda: scores(things)):
+        pass
+    with pytest.raises(RuntimeError, match="changed while it was walked"):
+        next(walk)
+
+
+def test_what_raises_stays_to_be_done() -> None:
+    things, done = {1, 2, 3}, set[int]()
+
+    def work(thing: int) -> None:
+        if thing == 3:
+            raise ValueError("three")
+        done.add(thing)
+
+    with pytest.raises(ValueError, match="three"):
+        take_some(things, 3, work)
+    assert things == {1, 2, 3} - done
+    take_some(things, 0, work)
+    assert 3 in things
+
+
+class Holder(Deferrable):
+    def __init__(self) -> None:
+        self.values: list[int] = []
+
+
+def filling(holder: Holder, reads: Reads) -> Callable[[], list[int]]:
+    """Defer an object, and return the read of what it will hold."""
+
+    def steps() -> object:
+        for number in range(4):
+            holder.parked()["values"].append(number)
+            yield
+
+    Deferred((holder,), steps(), reads)  # type: ignore[arg-type]
+    return lambda: holder.values
+
+
+def test_a_read_in_slices_fills_what_is_deferred_step_by_step() -> None:
+    holder, reads = Holder(), Reads()
+    steps = reads.in_slices(filling(holder, reads))
+    assert sum(1 for _ in steps) == 5
+    assert holder.values == [0, 1, 2, 3]
+    assert slices_module.SLICE == 5
