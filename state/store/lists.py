@@ -1,6 +1,6 @@
 """Append-only histories, one per key, on the undo journal: what an account did, a blog. They know nothing of what they hold."""
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
@@ -61,7 +61,6 @@ class Lists(Deferrable, Generic[K, V]):
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._take_back = self._unappend
-        self._take_back_each = self._unappend_each
         self._put_back = self._undrop
 
     def __len__(self) -> int:
@@ -86,19 +85,6 @@ class Lists(Deferrable, Generic[K, V]):
         values.append(value)
         self._record((self._take_back, key, history))
         return number
-
-    def append_to_each(self, keys: Collection[K], value: V) -> list[int]:
-        """Add a value at the end of several histories, and return its number in each."""
-        histories, numbers = self._histories, []
-        for key in keys:
-            history = histories.get(key)
-            if history is None:
-                history = histories[key] = History()
-            values = history._values
-            numbers.append(history.first + len(values) - history._spent)
-            values.append(value)
-        self._record((self._take_back_each, keys, None))
-        return numbers
 
     def drop_front(self, key: K, count: int) -> None:
         """Forget the `count` oldest values; the numbers of the others stay."""
@@ -154,10 +140,6 @@ class Lists(Deferrable, Generic[K, V]):
         history._values.pop()
         if not history.next:
             del self._histories[key]
-
-    def _unappend_each(self, keys: Collection[K], _: None) -> None:
-        for key in keys:
-            self._unappend(key, self._histories[key])
 
     def _undrop(self, history: History[V], dropped: list[V]) -> None:
         """Spent values lie where they were until the rest is moved; then they come back from the record."""

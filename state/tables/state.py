@@ -152,8 +152,7 @@ class State:
         self.impersonated = Impersonated()
         # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
-        # The id and the operations of a transaction of the main branch, by its block, its place there, and the bytes from its beginning to
-        # the end of the block.
+        # Id and operations of a transaction of the main branch: by block, place there, and bytes from its beginning to the block's end.
         self.operations_of: Callable[[int, int, int], tuple[bytes, tuple[Operation, ...]]] = no_operations
         # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
         # operations, by id.

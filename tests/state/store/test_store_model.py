@@ -143,14 +143,6 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.lists.append(key, value) == first + len(kept)
             kept.append(value)
 
-    @rule(keys=st.sets(TEXTS), value=SMALL)
-    def append_to_each(self, keys: set[str], value: int) -> None:
-        numbers = self.lists.append_to_each(keys, value)
-        for key, number in zip(keys, numbers, strict=True):
-            first, kept = self.model.lists.setdefault(key, (0, []))
-            assert number == first + len(kept)
-            kept.append(value)
-
     @rule(key=TEXTS, share=st.integers(0, 4))
     def drop_front(self, key: str, share: int) -> None:
         first, kept = self.model.lists.get(key, (0, []))
