@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
-from sortedcontainers import SortedList
-
+from state.store.entries import Entries
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LazyOrder
 from state.store.rows import PutBack, Row, Rows
@@ -67,7 +66,7 @@ class OrderedIndex(Generic[RowT]):
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self._lazily = LazyOrder(self._entry_at) if declared.lazy else None
         self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
-        self._order = SortedList()
+        self._order = Entries()
         self._rows = rows
         self._bound = declared.bound
         self._version = 0
@@ -87,11 +86,10 @@ class OrderedIndex(Generic[RowT]):
         """The head of the index, None when it is empty."""
         if self.changed:
             self._settle()
-        try:
-            row: RowT = self._order[0][-1]
-            return row
-        except IndexError:
-            return None
+        # Not `[0]`, which is a function of Python's: blocks ask here for what is due.
+        lists = self._order._lists
+        row: RowT | None = lists[0][0][-1] if lists else None
+        return row
 
     def last(self) -> RowT | None:
         """The end of the index, None when it is empty."""
@@ -164,7 +162,7 @@ class OrderedIndex(Generic[RowT]):
             self._order = self._lazily.restore(rows)
         else:
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
-            self._order = SortedList([entry for entry in map(self.entry, ordered) if entry is not None])
+            self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
 
     def keep(self) -> PutBack:
         """Return a function that puts the order back as it is now. Only the table calls this, and not for a lazy index."""
@@ -174,7 +172,7 @@ class OrderedIndex(Generic[RowT]):
             nonlocal version
             # The number only rises, so that an equal one says that nothing has moved since.
             if self._version != version:
-                self._order = SortedList(entries)
+                self._order = Entries(entries)
                 self._version = version = self._version + 1
 
         return put_back

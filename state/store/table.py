@@ -60,8 +60,12 @@ class Table(Deferrable, Generic[RowT]):
         self._orders: list[OrderedIndex[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
+        self._together: dict[tuple[Readers, Readers], Readers] = {}  # What has been merged once: as many as declarations allow.
         for name, declared in _declarations(type(self)):
             setattr(self, name, self._bind(declared))
+        # What writes need of the indices, without asking them: both stay the same objects for ever.
+        self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
+        self._notes = [index.changed.add for index in self._lazy]
         # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
@@ -106,8 +110,8 @@ class Table(Deferrable, Generic[RowT]):
         self._rows[row_id] = row
         self.next_id = row_id + 1
         self._version += 1
-        for index in self._lazy:
-            index.changed.add(row_id)
+        for note in self._notes:
+            note(row_id)
         self._record((self._undo_insert, row, None))
         return row
 
@@ -247,20 +251,22 @@ class Table(Deferrable, Generic[RowT]):
 
     def _move_in(self, row: RowT) -> None:
         """Enter a row into all indices that are always up to date or, when it clashes or can't be compared, into none."""
-        for keys in self._keys:
-            if keys.entry(row) in keys.by_key:
-                raise NotUnique(INSERT_CLASH)
+        done = 0
         try:
+            for key, by_key in self._by_key:
+                if by_key.setdefault(key(row), row) is not row:
+                    raise NotUnique(INSERT_CLASH)
+                done += 1
             for order in self._orders:
                 order.enter(row)
+                done += 1
         except BaseException:
-            for other in self._orders:
-                if other is order:
-                    break
-                other.leave(row)
+            # The indices that it has been entered into, keys first.
+            for key, by_key in self._by_key[:done]:
+                del by_key[key(row)]
+            for order in self._orders[: max(0, done - len(self._by_key))]:
+                order.leave(row)
             raise
-        for keys in self._keys:
-            keys.by_key[keys.entry(row)] = row
 
     def _shift(self, row: RowT, changes: Changes) -> None:
         """Modify fields that indices read, and move the row in those indices whose entry changes.
@@ -277,6 +283,11 @@ class Table(Deferrable, Generic[RowT]):
         """
         assert "id" not in changes, "ids are given by the table"
         eager, lazy = self._touched(row, changes)
+        if not eager:
+            _exchange(row, changes)
+            for index in lazy:
+                index.changed.add(row.id)
+            return
         entered = [(index, index.entry(row)) for index in eager]
         moves: list[Move] = []
         _exchange(row, changes)
@@ -300,17 +311,21 @@ class Table(Deferrable, Generic[RowT]):
         Mostly one field changes, and the tuples that are kept for it are returned as they are; merging is for the rest.
         """
         touched = NO_READERS
+        known = self._readers
         for field, value in changes.items():
-            readers = self._readers.get(field)
-            if readers is not None and getattr(row, field) != value:
-                touched = readers if touched is NO_READERS else _merged(touched, readers)
+            if field in known and getattr(row, field) != value:
+                readers = known[field]
+                if touched is not NO_READERS:
+                    both = touched, readers
+                    readers = self._together.get(both) or self._together.setdefault(both, _merged(touched, readers))
+                touched = readers
         return touched
 
     def _drop(self, row: RowT) -> None:
         """Take a row out of all indices and the table."""
         row_id = row.id
-        for keys in self._keys:
-            del keys.by_key[keys.entry(row)]
+        for key, by_key in self._by_key:
+            del by_key[key(row)]
         for order in self._orders:
             order.leave(row)
         del self._rows[row_id]
@@ -330,8 +345,8 @@ class Table(Deferrable, Generic[RowT]):
             self._in_order = False
         rows[row_id] = row
         self._version += 1
-        for index in self._lazy:
-            index.changed.add(row_id)
+        for note in self._notes:
+            note(row_id)
 
     def _unmodify(self, row: RowT, old: Changes) -> None:
         """Take back a modification: set the old values, and move the row back in the indices.
