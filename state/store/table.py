@@ -60,7 +60,6 @@ class Table(Deferrable, Generic[RowT]):
         self._orders: list[OrderedIndex[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
-        self._together: dict[tuple[Readers, Readers], Readers] = {}  # What has been merged once: as many as declarations allow.
         for name, declared in _declarations(type(self)):
             setattr(self, name, self._bind(declared))
         # What writes need of the indices, without asking them: both stay the same objects for ever.
@@ -69,6 +68,7 @@ class Table(Deferrable, Generic[RowT]):
         # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
+        self._moved_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
         self.journal = journal
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
@@ -282,12 +282,16 @@ class Table(Deferrable, Generic[RowT]):
         which is also why walks over it go on. A lazy index only notes the id, at the very end, when nothing can fail any more.
         """
         assert "id" not in changes, "ids are given by the table"
-        eager, lazy = self._touched(row, changes)
-        if not eager:
+        if self._moved_by.isdisjoint(changes):
+            # Only lazy indices read these fields: nothing moves, and no entry has to be worked out.
             _exchange(row, changes)
-            for index in lazy:
-                index.changed.add(row.id)
+            row_id, readers = row.id, self._readers
+            for field, old in changes.items():
+                if field in readers and getattr(row, field) != old:
+                    for index in readers[field][1]:
+                        index.changed.add(row_id)
             return
+        eager, lazy = self._touched(row, changes)
         entered = [(index, index.entry(row)) for index in eager]
         moves: list[Move] = []
         _exchange(row, changes)
@@ -315,10 +319,7 @@ class Table(Deferrable, Generic[RowT]):
         for field, value in changes.items():
             if field in known and getattr(row, field) != value:
                 readers = known[field]
-                if touched is not NO_READERS:
-                    both = touched, readers
-                    readers = self._together.get(both) or self._together.setdefault(both, _merged(touched, readers))
-                touched = readers
+                touched = readers if touched is NO_READERS else _merged(touched, readers)
         return touched
 
     def _drop(self, row: RowT) -> None:
