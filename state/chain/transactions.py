@@ -200,8 +200,8 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
         if not skip & Skip.VALIDATE:
             validate_transaction(state, trx)
         if not skip & Skip.TRANSACTION_DUPE_CHECK:
-            known = state.transactions.by_trx_id.get(trx.id)
-            require(known is None, "Duplicate transaction check failed", condition=DUPLICATE_CONDITION, trx_id=trx.id.hex())
+            if state.transactions.by_trx_id.get(trx.id) is not None:
+                raise Refused("Duplicate transaction check failed", condition=DUPLICATE_CONDITION, trx_id=trx.id.hex())
         if not skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
             is_impersonated = verify_authority(state, trx)
         if state.props.head_block_number > 0:
@@ -243,7 +243,10 @@ def apply_operation(state: State, operation: Operation) -> None:
 
 def require_not_locked(state: State, name: str) -> None:
     """Refuse an account that may not act from a point of time on; that is a rule of times, not of hardforks."""
-    now, spec = state.head_time, state.spec
+    spec = state.spec
+    if name != HIVE_TREASURY_ACCOUNT and name not in spec.protected_accounts:
+        return
+    now = state.head_time
     locked = (now >= COIN_PROTECTION_HARDFORK_TIME231 and name == HIVE_TREASURY_ACCOUNT) or (
         now >= spec.constants.COIN_PROTECTION_HARDFORK_TIME and name in spec.protected_accounts
     )

@@ -106,14 +106,14 @@ def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> N
     """
     if delta < 0:
         available = balance_of(state, account, symbol)
-        require(
-            available >= -delta,
-            "Account ${acc} does not have sufficient funds for balance adjustment. Required: ${r}, Available: ${a}",
-            condition="available >= -delta",
-            acc=account.name,
-            r=Asset(delta, symbol),
-            a=Asset(available, symbol),
-        )
+        if available < -delta:
+            raise Refused(
+                "Account ${acc} does not have sufficient funds for balance adjustment. Required: ${r}, Available: ${a}",
+                condition="available >= -delta",
+                acc=account.name,
+                r=Asset(delta, symbol),
+                a=Asset(available, symbol),
+            )
     accounts = state.accounts
     if symbol == COIN:
         balance = share(account.balance + delta)

@@ -16,8 +16,9 @@ def notify(state: State, operation: Operation, after: bool) -> None:
     A `PluginRefused` passes, and refuses the operation. Any other refusal ends this round of calls and nothing else, so that
     the listeners that follow are not called: that is the reference's policy, and its plugins rely on it.
     """
+    listeners = state.listeners
     try:
-        for listener in state.listeners.of_operation(type(operation), after):
+        for listener in listeners.after_operation[type(operation)] if after else listeners.before_operation[type(operation)]:
             listener(state, operation)
     except PluginRefused:
         raise

@@ -23,6 +23,7 @@ rows     Row, the base of rows: a mutable Struct with an id
 table    Table: insert, modify, remove; the only way to write
 unique   Unique: find a row by its key
 ordered  Ordered: read rows in an order, from a prefix on; partial and lazy indices
+entries  Entries: a SortedList with short cuts at both ends, for indices that are always sorted
 lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, and for lists that are made from tables
 keys     Part, computed sort keys; how declarations become functions of a row
 lists    Lists: append-only histories per key

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
-from sortedcontainers import SortedList
-
+from state.store.entries import Entries
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LET_GO_MIN, LazyOrder
 from state.store.rows import PutBack, Row, Rows
@@ -70,7 +69,7 @@ class OrderedIndex(Generic[RowT]):
         self._lazily = LazyOrder(self._entry_at, reads=reads) if declared.lazy else None
         self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
         # The very list of the lazy order, which is filled in place when it is settled in slices.
-        self._order = self._lazily.settled() if self._lazily else SortedList()
+        self._order = self._lazily.settled() if self._lazily else Entries()
         self._rows = rows
         self._bound = declared.bound
         self._version = 0
@@ -91,9 +90,10 @@ class OrderedIndex(Generic[RowT]):
         """The head of the index, None when it is empty."""
         if self.changed:
             self._settle()
-        # The list's own lists: every block asks a dozen indices for their head, and `order[0]` takes as long again.
+        # Not `[0]`, which is a function of Python's: every block asks a dozen indices for their head.
         lists = self._order._lists
-        return lists[0][0][-1] if lists else None
+        row: RowT | None = lists[0][0][-1] if lists else None
+        return row
 
     def last(self) -> RowT | None:
         """The end of the index, None when it is empty."""
@@ -163,7 +163,7 @@ class OrderedIndex(Generic[RowT]):
             self._order, self._is_let_go = self._lazily.restore(rows), False
         else:
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
-            self._order = SortedList([entry for entry in map(self.entry, ordered) if entry is not None])
+            self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
 
     def let_go(self, least: int = LET_GO_MIN) -> None:
         """Give the memory of a lazy index back that nobody reads: what has changed takes as much as 64 bytes for each row. Only the table
@@ -183,7 +183,7 @@ class OrderedIndex(Generic[RowT]):
             nonlocal version
             # The number only rises, so that an equal one says that nothing has moved since.
             if self._version != version:
-                self._order = SortedList(entries)
+                self._order = Entries(entries)
                 self._version = version = self._version + 1
 
         return put_back

@@ -68,10 +68,11 @@ def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[
     size = len(fields)
     if size == 1:
         return bare_lookups(by_key, fields)
+    found = by_key.get
 
     def get(*key: Any) -> RowT | None:
         assert len(key) == size, "a key has all parts"
-        return by_key.get(key)
+        return found(key)
 
     def find(*key: Any) -> RowT:
         assert len(key) == size, "a key has all parts"

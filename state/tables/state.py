@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -36,6 +37,18 @@ class Coordinates(Struct):
     edit_steps: int = EDIT_STEPS_MAX
 
 
+class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
+    """The listeners to operations of a class, by class; which of those `asked` these are is found out when it is first looked up."""
+
+    def __init__(self, asked: list[tuple[Any, type | None]]) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def __missing__(self, cls: type) -> tuple[Callable[[Any, Any], None], ...]:
+        found = self[cls] = tuple(listener for listener, wanted in self._asked if wanted is None or wanted is cls)
+        return found
+
+
 class Listeners:
     """The functions that are called around blocks, transactions and operations, in the order in which they were added.
 
@@ -53,30 +66,23 @@ class Listeners:
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
-        self._by_class: tuple[dict[type, tuple[Any, ...]], dict[type, tuple[Any, ...]]] = ({}, {})
+        # The listeners before and after operations of a class, in their order: found out once per class, looked up without a call.
+        self.before_operation, self.after_operation = ByClass(self._operations[False]), ByClass(self._operations[True])
 
     def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
         """Have `listener(state, operation)` called after (or before) each operation of these classes; without any, of all."""
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
-        self._by_class[after].clear()
+        (self.after_operation if after else self.before_operation).clear()
 
     def watch_operations(self, listener: Callable[[Any, Any], None]) -> None:
         """Have a listener called before each operation, and before all other listeners: none of them can keep it from being called."""
         self._operations[False].insert(0, (listener, None))
-        self._by_class[False].clear()
+        self.before_operation.clear()
 
     def unwatch_operations(self, listener: Callable[[Any, Any], None]) -> None:
         """Call a listener of `watch_operations` no more."""
         self._operations[False].remove((listener, None))
-        self._by_class[False].clear()
-
-    def of_operation(self, cls: type, after: bool) -> tuple[Callable[[Any, Any], None], ...]:
-        """Return the listeners to operations of this class, in order; which these are is found out once per class."""
-        found = self._by_class[after].get(cls)
-        if found is None:
-            found = tuple(listener for listener, asked in self._operations[after] if asked is None or asked is cls)
-            self._by_class[after][cls] = found
-        return found
+        self.before_operation.clear()
 
 
 class Impersonated:
@@ -212,15 +218,11 @@ class State:
 
     # -------------------------------------------------------------- rows that most rules need
 
-    @property
-    def hardfork(self) -> int:
-        """The number of the last hardfork that has been applied."""
-        return self.hardforks.last_hardfork
-
-    @property
-    def head_time(self) -> int:
-        """The time of the head block; while a block's transactions are applied that is the block before it."""
-        return self.props.time
+    # Without a function of Python's, since rules read these more than ten times a transaction.
+    hardfork: int = property(attrgetter("hardforks.last_hardfork"), doc="The number of the last hardfork that has been applied.")  # type: ignore[assignment]
+    head_time: int = property(  # type: ignore[assignment]
+        attrgetter("props.time"), doc="The time of the head block; while a block's transactions are applied that is the block before it."
+    )
 
     def account(self, name: str) -> accounts.Account:
         """Return the account of this name, or refuse an unknown one."""

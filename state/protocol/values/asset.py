@@ -139,11 +139,11 @@ def ratio(amount: int, numerator: int, denominator: int) -> int:
 
     A quotient of 2^63 and more turns negative, as it does there.
     """
-    if denominator > 0:
-        result = amount * numerator // denominator
-        if 0 <= result <= INT64_MAX:  # nearly always
-            return result
-    require(denominator > 0, condition="divisor > 0")
+    if denominator <= 0:
+        raise Refused("", condition="divisor > 0")
+    result = amount * numerator // denominator
+    if 0 <= result <= INT64_MAX:
+        return result
     require(0 <= result < WORD64, condition="result.hi == 0")
     return result - WORD64
 

@@ -29,7 +29,7 @@ def attached(world: Pushing) -> list[int]:
     """How many functions are called around blocks, transactions and operations."""
     listeners = world.chain.state.listeners
     lists: list[Any] = [world.chain.on_moved, listeners.before_block, listeners.after_block, listeners.after_transaction]
-    return [*map(len, lists), len(listeners.of_operation(Transfer, after=False))]
+    return [*map(len, lists), len(listeners.before_operation[Transfer])]
 
 
 async def test_nothing_is_attached_while_nobody_listens(world: Pushing) -> None:

@@ -81,11 +81,11 @@ def around(state: State, operation: Operation, **authorities: Authority) -> None
     """Tell the plugin of an operation that gives its account these authorities."""
     name = account_by_key.owner_of(operation)
     listeners = state.listeners
-    for listener in listeners.of_operation(type(operation), after=False):
+    for listener in listeners.before_operation[type(operation)]:
         listener(state, operation)
     row = state.account_authorities.by_account.get(name) or state.account_authorities.insert(AccountAuthority(account=name))
     state.account_authorities.modify(row, **authorities)
-    for listener in listeners.of_operation(type(operation), after=True):
+    for listener in listeners.after_operation[type(operation)]:
         listener(state, operation)
 
 
@@ -111,7 +111,7 @@ def test_a_refused_update_leaves_nothing_behind() -> None:
     state = fresh_state()
     around(state, AccountCreate(new_account_name="alice"), owner=key_authority(ONE))
     around(state, AccountCreate(new_account_name="bob"), owner=key_authority(ONE))
-    for listener in state.listeners.of_operation(AccountUpdate, after=False):
+    for listener in state.listeners.before_operation[AccountUpdate]:
         listener(state, AccountUpdate(account="alice"))
     # It was refused, so nobody is told that it has been applied; the next one is another account's.
     around(state, AccountUpdate(account="bob"), owner=key_authority(TWO))
@@ -121,7 +121,7 @@ def test_a_refused_update_leaves_nothing_behind() -> None:
 
 def test_keys_of_a_claimed_account_show_up_with_an_update() -> None:
     state = fresh_state()
-    assert not state.listeners.of_operation(CreateClaimedAccount, after=True)
+    assert not state.listeners.after_operation[CreateClaimedAccount]
     state.account_authorities.insert(AccountAuthority(account="claimed", owner=key_authority(ONE), active=key_authority(TWO)))
     around(state, AccountUpdate(account="claimed"), active=key_authority(THREE))
     assert [references(state, key) for key in KEYS[:4]] == [(), (), ("claimed",), ()]

@@ -254,7 +254,7 @@ def test_the_treasury_has_the_name_that_the_chain_gives_it() -> None:
     state = fresh_state()
     assert state.spec.treasury == "steem.dao"
     for operation in (SpsFund(additional_funds=Asset(1, SBD)), ProposalPay(receiver="alice", payment=Asset(1, SBD))):
-        for listener in state.listeners.of_operation(type(operation), after=False):
+        for listener in state.listeners.before_operation[type(operation)]:
             listener(state, operation)
     assert [type(r.operation) for _, r in history(state, "steem.dao", -1, 10)] == [SpsFund, ProposalPay]
     assert [type(r.operation) for _, r in history(state, "alice", -1, 10)] == [ProposalPay]

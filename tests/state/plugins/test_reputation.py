@@ -44,7 +44,7 @@ def have(state: State, **reputations: int) -> None:
 def vote(state: State, voter: str, rshares: int) -> None:
     """A vote with this outcome on the post, told to the plugin as the chain does."""
     operation = Vote(voter=voter, author="amy", permlink="post")
-    for listener in state.listeners.of_operation(Vote, after=False):
+    for listener in state.listeners.before_operation[Vote]:
         listener(state, operation)
     voter_id, comment_id = state.account(voter).id, next(iter(state.comments)).id
     row = state.comment_votes.by_comment_voter.get(comment_id, voter_id)
@@ -52,7 +52,7 @@ def vote(state: State, voter: str, rshares: int) -> None:
         state.comment_votes.insert(CommentVote(voter=voter_id, comment=comment_id, rshares=rshares))
     else:
         state.comment_votes.modify(row, rshares=rshares)
-    for listener in state.listeners.of_operation(Vote, after=True):
+    for listener in state.listeners.after_operation[Vote]:
         listener(state, operation)
 
 
