@@ -195,7 +195,7 @@ def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
     """Return what a snapshot holds of the data."""
     return {
         "recorded": RecordedPart(state, kept.recorded),
-        "accounts": EntriesPart(kept.accounts, kept.recorded),
+        "accounts": EntriesPart(kept.accounts, kept.recorded, state.journal.reads),
         "transactions": DictPart(kept.transactions, bytes, int),
     }
 

@@ -20,6 +20,7 @@ from state.store.columns import Unreadable
 from state.store.deferred import Deferrable, Deferred
 from state.store.parts import Install
 from state.store.rows import PutBack
+from state.store.slices import Reads
 from state.tables import State
 
 OPERATION = OperationKind()
@@ -255,8 +256,8 @@ class EntriesPart:
 
     schema = "indices of operations by account"
 
-    def __init__(self, entries: Entries, recorded: Recorded) -> None:
-        self._entries, self._recorded = entries, recorded
+    def __init__(self, entries: Entries, recorded: Recorded, reads: Reads | None = None) -> None:
+        self._entries, self._recorded, self._reads = entries, recorded, reads
 
     def dump(self) -> Iterator[bytes]:
         """See Part."""
@@ -269,7 +270,7 @@ class EntriesPart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
-        return lambda: Deferred((self._entries,), self._restoring(chunks))
+        return lambda: Deferred((self._entries,), self._restoring(chunks), self._reads)
 
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
         """Read the entries of some accounts at a step."""

@@ -143,6 +143,15 @@ class State:
     references that rules hold never go stale.
     """
 
+    # Set by `find_single_rows`. `set_props(field=value, ...)` changes global properties: a function that is made for the row, as each
+    # block calls it often.
+    set_props: Callable[..., None]
+    props: globals.GlobalProperties
+    schedule: globals.WitnessSchedule
+    feed: globals.FeedHistory
+    hardforks: globals.HardforkProperties
+    nai_pool: smt.NaiPool
+
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
         self.wire = Wire(spec)
@@ -207,14 +216,6 @@ class State:
         self.smt_emissions = smt.SmtEmissions(journal)
         self.smt_contributions = smt.SmtContributions(journal)
         self.smt_icos = smt.SmtIcos(journal)
-
-        # `set_props(field=value, ...)` changes global properties: a function that is made for the row, as each block calls it often.
-        self.set_props: Callable[..., None]
-        self.props: globals.GlobalProperties
-        self.schedule: globals.WitnessSchedule
-        self.feed: globals.FeedHistory
-        self.hardforks: globals.HardforkProperties
-        self.nai_pool: smt.NaiPool
 
     # -------------------------------------------------------------- rows that most rules need
 

@@ -152,6 +152,7 @@ async def test_a_bug_is_an_internal_error_and_ends_its_connection_only(monkeypat
             await here.stream.send_all(call()[:-1])
             assert (await here.answer()) == (500, b"")
             assert await here.is_ended()
+            monkeypatch.undo()
             assert (await ask(port))[0] == 200
     assert [line["event"] for line in lines] == ["request failed"]
 
