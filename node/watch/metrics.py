@@ -14,6 +14,7 @@ from node.version import version
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
+from state.plugins.recorded import Recorded
 from state.store import Lists, Row, Table
 from state.tables import State
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 UNKNOWN = "unknown"  # the label of requests that call no method
 SAMPLE_SIZE = 8  # rows that a row's size is guessed from
+KINDS = (Table, Lists, Recorded)
 ENTRY_SIZE = 120  # bytes of an entry in an index, about
 CONSENSUS = "chain"
 
@@ -170,14 +172,14 @@ def disk_families(parts: Parts) -> "Iterator[Metric]":
 # ------------------------------------------------------------------ tables
 
 
-def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any]]]:
-    """Yield all tables and lists with the name of their owner, the chain or a plugin, and their own."""
+def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any] | Recorded]]:
+    """Yield all tables, lists and records with the name of their owner, the chain or a plugin, and their own."""
     for owner, holder in ((CONSENSUS, state), *state.plugins.items()):
-        if isinstance(holder, (Table, Lists)):
+        if isinstance(holder, KINDS):
             yield owner, owner, holder
             continue
         for name, kept in vars(holder).items():
-            if isinstance(kept, (Table, Lists)):
+            if isinstance(kept, KINDS):
                 yield owner, name.lstrip("_"), kept
 
 
