@@ -16,6 +16,7 @@ from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
 from state.plugins.recorded import Recorded
 from state.store import Lists, Row, Table
+from state.store.deferred import Deferrable
 from state.tables import State
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def table_families(state: State) -> "Iterator[Metric]":
     rows: list[Value] = []
     sizes: list[Value] = []
     for owner, name, kept in tables(state):
-        if kept.is_deferred:
+        if isinstance(kept, Deferrable) and kept.is_deferred:
             continue
         rows.append(((owner, name), len(kept)))
         if isinstance(kept, Table):
