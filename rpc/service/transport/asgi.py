@@ -4,28 +4,31 @@ stream of blocks. It must not know any method.
 Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """
 
-import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
-from hypercorn.config import Config
 from msgspec import Struct
 
 from rpc.push.hub import Hub
 from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
 from rpc.service.transport import connection
+from rpc.service.transport.connection import Connection
 from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
+from rpc.service.transport.later import Later
 from rpc.service.transport.listening import listen
 from rpc.service.transport.rights import Access, Headers
-from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.sockets.talk import NOTICES, Talk, Turn
 from rpc.service.transport.streaming import PATH, show_stream
+from rpc.service.transport.tasks import Limit
+
+if TYPE_CHECKING:
+    from rpc.service.transport.speech import Speaker
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
 # A body has BODY_SECONDS_FREE, and more as long as BODY_RATE_MIN bytes a second arrive, up to BODY_SECONDS_MAX.
@@ -33,15 +36,11 @@ BODY_SECONDS_MAX = 120
 BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
-# Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
-BACKLOG_MAX = 16_384
 # What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
-PAGES_SECONDS = 1
+LOADED_SECONDS = 1
 IDLE_SECONDS_MAX = 75
-GRACE_SECONDS_MAX = 3
-REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -98,25 +97,27 @@ async def serve(
     intake = Intake(pages)
     access = access or Access(host)
     gateway = Gateway(service, pages, guests, access, push, intake.enter)
-    config = server_config(host, port)
-    socket_lane = SocketLane(Talk(service, guests, push, intake.enter), access, guests, intake, config)
+    talk = Talk(service, guests, push, intake.enter)
+    outer = OuterLane(gateway, talk, intake, is_http2=is_http2)
 
     async def end() -> None:
         await shutdown()
         if push is not None:
             push.close()
+        await outer.end()
 
     calls = CallLane(gateway, intake)
-    lanes = (calls,) if has_lanes else ()
-    start = partial(listen, gateway, socket_lane, config, guests, intake, lanes=lanes, is_http2=is_http2, shutdown=end)  # type: ignore[arg-type]
+    lanes = (calls, outer) if has_lanes else (outer,)
+    start = partial(listen, host, port, lanes, guests, intake, IDLE_SECONDS_MAX, shutdown=end)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         nursery.start_soon(calls.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In a thread, since importing Quart takes a tenth of a second; before it is needed, since a busy node takes longer; but not while
+        # In threads, since importing takes a tenth of a second each; before it is needed, since a busy node takes longer; but not while
         # the first requests after the start wait for an answer.
-        await trio.sleep(PAGES_SECONDS)
+        await trio.sleep(LOADED_SECONDS)
+        await outer.load()
         await gateway.load_pages()
 
 
@@ -125,19 +126,30 @@ async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelS
     scope.cancel()
 
 
-def server_config(host: str, port: int) -> Config:
-    """Return hypercorn's configuration: bounded, quiet, its messages in the log `rpc.http`."""
-    config = Config()
-    config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
-    config.backlog = BACKLOG_MAX
-    config.keep_alive_timeout = IDLE_SECONDS_MAX
-    config.graceful_timeout = GRACE_SECONDS_MAX
-    config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
-    config.websocket_max_message_size = BODY_SIZE_MAX
-    config.include_server_header = False
-    config.accesslog = None
-    config.errorlog = logging.getLogger("rpc.http")
-    return config
+class OuterLane:
+    """Leaves a connection to hypercorn, which is loaded for the first one."""
+
+    def __init__(self, gateway: "Gateway", talk: Talk, intake: Intake, *, is_http2: bool) -> None:
+        self._gateway, self._talk, self._intake, self._is_http2 = gateway, talk, intake, is_http2
+        self._speaker = Later(self._make)
+        self.load, self.load_now = self._speaker.get, self._speaker.make
+
+    def _make(self) -> "Speaker":
+        from rpc.service.transport.speech import Speaker, server_config
+
+        gateway = self._gateway
+        config = server_config(IDLE_SECONDS_MAX, BODY_SIZE_MAX)
+        return Speaker(gateway, self._talk, gateway.access, gateway.guests, self._intake, config, is_http2=self._is_http2)
+
+    async def __call__(self, accepted: Connection, guest: Guest, data: bytes, bugs: Limit) -> None:
+        """See Lane."""
+        speaker = self._speaker.value or await self.load()
+        await speaker.serve(accepted, guest, data, bugs)
+
+    async def end(self) -> None:
+        """Take no further requests on connections that have one open."""
+        if self._speaker.value is not None:
+            await self._speaker.value.end()
 
 
 class Gateway:
@@ -152,8 +164,8 @@ class Gateway:
         self.pages = pages
         self.guests = guests
         self.access = access
-        self._page_app: App | None = None
-        self._page_lock = trio.Lock()
+        self._page_app = Later(partial(page_app, pages))
+        self.load_pages = self._page_app.get
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -164,13 +176,6 @@ class Gateway:
 
     def _is_page(self, scope: Scope) -> bool:
         return scope["path"] in self.pages and scope["method"] in PAGE_VERBS
-
-    async def load_pages(self) -> App:
-        """Return the Quart app; it is loaded in a thread, since importing it takes a tenth of a second."""
-        async with self._page_lock:
-            if self._page_app is None:
-                self._page_app = await trio.to_thread.run_sync(page_app, self.pages)
-        return self._page_app
 
     # -------------------------------------------------------------- HTTP
 
@@ -285,7 +290,7 @@ class Gateway:
                 event = {**event, "headers": [*event["headers"], *headers]}
             await send(event)
 
-        app = self._page_app or await self.load_pages()
+        app = self._page_app.value or await self.load_pages()
         await _in_time(scope["state"]["guest"], 0, partial(app, scope, _nothing_to_read(), send_with_headers))
 
 

@@ -1,4 +1,4 @@
-"""One connection: reads what arrives, hands it to its lanes and then to its protocol, sends the answers, and ends. Whatever is raised in
+"""One connection: hands what arrives to its lanes, sends the answers, and ends. Whatever is raised in
 it ends this connection only. It bounds the time that a client may let the node wait. It knows nothing of requests.
 """
 
@@ -6,22 +6,14 @@ import socket
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import trio
-from hypercorn.config import Config
-from hypercorn.events import Closed, Event, RawData, Updated
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 
 from rpc.log import Log
 from rpc.service.transport.guests import Guest, Guests, address_of
 from rpc.service.transport.intake import Intake
-from rpc.service.transport.protocols import Protocol
-from rpc.service.transport.sockets.handshake import Asked
-from rpc.service.transport.sockets.lane import SocketLane
-from rpc.service.transport.tasks import Limit, Tasks, bugs_logged
+from rpc.service.transport.tasks import Limit, bugs_logged
 
 RECEIVE_SIZE = 1 << 16
 SEND_SIZE = 1 << 16
@@ -67,13 +59,13 @@ class Complaints:
 
 
 class Connection:
-    """A connection that was accepted: its socket, its lanes, its protocol, and the scope of all its tasks.
+    """A connection that was accepted: its socket, its lanes, and the scope of all its tasks.
 
     `cut` ends it at once, from anywhere. Idle is a connection on which no request is open.
     """
 
     def __init__(
-        self, accepted: socket.socket, peer: Any, config: Config, guests: Guests, intake: Intake, lanes: Sequence[Lane] = ()
+        self, accepted: socket.socket, peer: Any, idle_seconds_max: float, guests: Guests, intake: Intake, lanes: Sequence[Lane]
     ) -> None:
         self.client = (str(peer[0]), int(peer[1]))
         self.server: tuple[str, int]
@@ -81,7 +73,7 @@ class Connection:
         self._socket = accepted
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
         self._sent_at_once = 0
-        self._config = config
+        self._idle_seconds_max = idle_seconds_max
         self._guests = guests
         self._intake = intake
         self._address = address_of(self.client[0])[0]
@@ -90,7 +82,6 @@ class Connection:
         self._idle_since = 0.0
         self.is_ending = False
         self._is_gone = False
-        self._protocol: Protocol
         self._sending = trio.Lock()
 
     def cut(self) -> None:
@@ -104,23 +95,17 @@ class Connection:
         if self._is_idle:
             self.scope.cancel()
 
-    async def run(
-        self,
-        guest: Guest,
-        data: bytes,
-        app: AppWrapper,
-        socket_lane: SocketLane,
-        context: WorkerContext,
-        complaints: Complaints,
-        *,
-        is_http2: bool,
-    ) -> None:
+    async def run(self, guest: Guest, data: bytes, complaints: Complaints) -> None:
         """Serve it to its end, from its first bytes on, which the intake has let in."""
         try:
             with self.scope:
                 self.note_idle(True)
-                protocol = Protocol(app, self._config, context, partial(self._intake.enter, guest.address), is_http2=is_http2)
-                await self._serve(guest, protocol, socket_lane, data, complaints.bugs)
+                self.server = self._stream.socket.getsockname()[:2]
+                rest: bytes | None = data
+                for lane in self._lanes:
+                    if rest is not None:
+                        rest = await lane(self, guest, rest, complaints.bugs)
+                await self.close()
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         except* Exception as errors:
@@ -128,49 +113,6 @@ class Connection:
         finally:
             self._guests.leave(guest)
             self._stream.socket.close()
-
-    async def _serve(self, guest: Guest, protocol: Protocol, socket_lane: SocketLane, data: bytes, bugs: Limit) -> None:
-        """Serve it in its lanes as far as they go, and from there on by its protocol, or as a WebSocket when the client asks for one."""
-        self.server = self._stream.socket.getsockname()[:2]
-        rest: bytes | None = data
-        for lane in self._lanes:
-            if rest is not None:
-                rest = await lane(self, guest, rest, bugs)
-        if rest is not None:
-            asked = await self._speak(guest, protocol, rest, bugs)
-            if asked is not None:
-                self._is_gone = False
-                self.note_idle(False)
-                await socket_lane.serve(asked, self, guest, bugs)
-        await self._close()
-
-    async def _speak(self, guest: Guest, protocol: Protocol, data: bytes, bugs: Limit) -> Asked | None:
-        """Serve it by its protocol to its end, or until it goes on as a WebSocket."""
-        self._protocol = protocol
-        state = ConnectionState(LifespanState({"guest": guest}))
-        async with trio.open_nursery() as nursery:
-            protocol.begin(Tasks(nursery, guest.address, self._intake, bugs), state, self.client, self.server, self.send)
-            try:
-                await self._receive(guest, data)
-            except Asked as asked:
-                return asked
-            finally:
-                # Tasks of hypercorn can wait for what will never come.
-                self._is_gone = True
-                self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
-            await protocol.handle(Closed())
-        return None
-
-    async def _receive(self, guest: Guest, data: bytes) -> None:
-        """Handle what has arrived, and what arrives until nothing more comes."""
-        while True:
-            await self._protocol.handle(RawData(data))
-            if not data:
-                return
-            try:
-                data = await self.receive()
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return
 
     async def receive(self) -> bytes:
         """Return what arrives next, once the intake lets it in; nothing when nothing more will come. Raises as a stream of trio does."""
@@ -236,21 +178,6 @@ class Connection:
             if rest:
                 await self._send_in_turn(rest)
 
-    async def send(self, event: Event) -> None:
-        """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
-        if isinstance(event, RawData):
-            try:
-                await self.write(event.data)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # Whatever else it has asked for, nobody waits for the answers.
-                self.scope.cancel()
-                await self._protocol.handle(Closed())
-        elif isinstance(event, Closed):
-            await self._close()
-            await self._protocol.handle(Closed())
-        elif isinstance(event, Updated):
-            self.note_idle(event.idle)
-
     def write_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest.
 
@@ -299,7 +226,17 @@ class Connection:
             self.scope.cancel()
         elif not self._is_gone:
             self._idle_since = trio.current_time() if is_idle else float("-inf")
-            self.scope.deadline = self._idle_since + self._config.keep_alive_timeout if is_idle else float("inf")
+            self.scope.deadline = self._idle_since + self._idle_seconds_max if is_idle else float("inf")
+
+    def leave_soon(self) -> None:
+        """Note that nothing more comes from the client: what is still to be done for it has GONE_SECONDS_MAX."""
+        self._is_gone = True
+        self.scope.deadline = trio.current_time() + GONE_SECONDS_MAX
+
+    def stay(self) -> None:
+        """Take that back: the connection goes on in another way, and may be silent for as long as it likes."""
+        self._is_gone = False
+        self.note_idle(False)
 
     def begin_answer(self) -> None:
         """Note that a request is being answered, which is a matter of microseconds: its connection isn't idle."""
@@ -309,10 +246,10 @@ class Connection:
         """Note that a request was answered at a time; before that nothing was expected from the client for longer, perhaps."""
         self._is_idle = True
         # A deadline costs as much as a tenth of a small request, so it is moved only when that makes a difference.
-        if self.is_ending or now - self._idle_since > self._config.keep_alive_timeout / IDLE_PARTS:
+        if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_PARTS:
             self.note_idle(True)
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
         """Say that nothing more will come, and close."""
         with suppress(trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
             await self._stream.send_eof()

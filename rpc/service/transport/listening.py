@@ -6,17 +6,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import trio
-from hypercorn.config import Config
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ASGIFramework
-from hypercorn.utils import repr_socket_addr, wrap_app
 
 from rpc.service.transport.connection import Complaints, Connection, Lane
 from rpc.service.transport.guests import Guest, Guests
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lobby import Lobby, Newcomer
-from rpc.service.transport.sockets.lane import SocketLane
 
+# Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
+BACKLOG_MAX = 16_384
+GRACE_SECONDS_MAX = 3
 # How many connections are accepted before everything else has its turn: some 10 ms of work.
 ACCEPTED_AT_ONCE_MAX = 256
 # After the operating system had no room for a connection.
@@ -34,69 +32,73 @@ _KEEP_ALIVE = (
 
 
 async def listen(
-    app: ASGIFramework,
-    socket_lane: SocketLane,
-    config: Config,
+    host: str,
+    port: int,
+    lanes: Sequence[Lane],
     guests: Guests,
     intake: Intake,
+    idle_seconds_max: float,
     *,
-    lanes: Sequence[Lane] = (),
-    is_http2: bool = False,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve lanes, WebSockets, and an ASGI app for what they leave, until cancelled, or until `shutdown` returns: then open requests have
-    `config.graceful_timeout` seconds.
+    """Serve by lanes until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX.
 
     Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
     """
-    handle = wrap_app(app, config.wsgi_max_body_size, "asgi")
-    context = WorkerContext(None)
     complaints = Complaints()
-    sockets = config.create_sockets().insecure_sockets
-    for each in sockets:
-        _prepare(each, config.backlog)
+    listener = _listener(host, port)
     connections: set[Connection] = set()
 
     async def serve(connection: Connection, guest: Guest, data: bytes) -> None:
         try:
-            await connection.run(guest, data, handle, socket_lane, context, complaints, is_http2=is_http2)
+            await connection.run(guest, data, complaints)
         finally:
             connections.discard(connection)
 
     async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
 
         def begin(newcomer: Newcomer, data: bytes) -> None:
-            connection = Connection(newcomer.line, newcomer.peer, config, guests, intake, lanes)
+            connection = Connection(newcomer.line, newcomer.peer, idle_seconds_max, guests, intake, lanes)
             newcomer.guest.cut = connection.cut
             connections.add(connection)
             nursery.start_soon(serve, connection, newcomer.guest, data)
 
-        lobby = Lobby(guests, intake, begin, config.keep_alive_timeout)
+        lobby = Lobby(guests, intake, begin, idle_seconds_max)
         try:
             async with trio.open_nursery() as accepting:
                 accepting.start_soon(lobby.run)
-                for each in sockets:
-                    accepting.start_soon(_accept, each, lobby.take)
-                task_status.started([f"http://{repr_socket_addr(each.family, each.getsockname())}" for each in sockets])
+                accepting.start_soon(_accept, listener, lobby.take)
+                task_status.started([f"http://{address(*listener.getsockname()[:2])}"])
                 await shutdown()
                 accepting.cancel_scope.cancel()
         finally:
-            for each in sockets:
-                each.close()
+            listener.close()
             lobby.close()
-        await context.terminated.set()
         for connection in list(connections):
             connection.end_when_idle()
-        everything.cancel_scope.deadline = trio.current_time() + config.graceful_timeout
+        everything.cancel_scope.deadline = trio.current_time() + GRACE_SECONDS_MAX
 
 
-def _prepare(listener: socket.socket, backlog: int) -> None:
-    """Make a socket listen; its connections take over its options."""
-    listener.setblocking(False)
-    for option in _KEEP_ALIVE:
-        listener.setsockopt(*option)
-    listener.listen(backlog)
+def address(host: str, port: int) -> str:
+    """Return host and port as a URL has them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; its connections take over its options. Raises OSError."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        for option in _KEEP_ALIVE:
+            listener.setsockopt(*option)
+        listener.bind((host, port))
+        listener.listen(BACKLOG_MAX)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
 
 async def _accept(listener: socket.socket, take: Callable[[socket.socket, Any], None]) -> None:

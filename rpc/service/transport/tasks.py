@@ -5,14 +5,16 @@ Unlike hypercorn's own queue, an inbox never makes anybody wait for a request th
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
-from hypercorn.config import Config
-from hypercorn.typing import AppWrapper
 
 from rpc.log import Log
 from rpc.service.transport.intake import Intake
+
+if TYPE_CHECKING:
+    from hypercorn.config import Config
+    from hypercorn.typing import AppWrapper
 
 # Pieces of a body that have arrived and that the request has not taken yet.
 EVENTS_MAX = 10
@@ -95,14 +97,14 @@ class Tasks:
         self._nursery.start_soon(function, *arguments)
 
     async def spawn_app(
-        self, app: AppWrapper, config: Config, scope: Any, send: Callable[[Any], Awaitable[None]]
+        self, app: "AppWrapper", config: "Config", scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
         """Start a task for a request; returns what takes its events."""
         inbox = Inbox()
         self._nursery.start_soon(self._run, app, scope, inbox, send)
         return inbox.put
 
-    async def _run(self, app: AppWrapper, scope: Any, inbox: Inbox, send: Callable[[Any], Awaitable[None]]) -> None:
+    async def _run(self, app: "AppWrapper", scope: Any, inbox: Inbox, send: Callable[[Any], Awaitable[None]]) -> None:
         """Run a request to its end. What it raises is a bug of ours, and ends this request only."""
         try:
             await self._intake.enter(self._address, is_page=self._intake.is_page(scope["path"]))

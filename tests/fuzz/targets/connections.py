@@ -6,16 +6,13 @@ import socket
 
 import trio
 import trio.testing
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.utils import wrap_app
 
-from rpc.service.transport.asgi import Gateway, server_config
+from rpc.service.transport.asgi import IDLE_SECONDS_MAX, Gateway, OuterLane
 from rpc.service.transport.connection import Complaints, Connection
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.rights import Access
-from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.sockets.talk import Talk
 from tests.fuzz.target import Run
 from tests.helpers.fakes import Results, fake_service
@@ -50,7 +47,6 @@ def websocket() -> Run:
 def connection(prefix: bytes) -> Run:
     """Serve a connection that begins with some bytes and goes on with an input."""
     service = fake_service(Results())
-    config = server_config(*SERVER)
     bounds = bounds_for()
     # Only the place of a socket is needed: the bytes go through a Line.
     unused = socket.socket()
@@ -59,9 +55,10 @@ def connection(prefix: bytes) -> Run:
         guests = Guests(bounds)
         intake = Intake()
         gateway = Gateway(service, {}, guests, Access())
-        handle = wrap_app(gateway, config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
-        socket_lane = SocketLane(Talk(service, guests, None, intake.enter), Access(), guests, intake, config)
-        served = Connection(unused.dup(), CLIENT, config, guests, intake, [CallLane(gateway, intake)])
+        outer = OuterLane(gateway, Talk(service, guests, None, intake.enter), intake, is_http2=True)
+        # The clock of this run doesn't wait for threads.
+        outer.load_now()
+        served = Connection(unused.dup(), CLIENT, IDLE_SECONDS_MAX, guests, intake, [CallLane(gateway, intake), outer])
         # The first bytes have been read in the lobby.
         Line(pieces[1:], SERVER).plug(served)
         guest = guests.enter(CLIENT[0], served.cut)
@@ -69,7 +66,7 @@ def connection(prefix: bytes) -> Run:
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(intake.run)
-                await served.run(guest, pieces[0], handle, socket_lane, WorkerContext(None), Complaints(), is_http2=True)
+                await served.run(guest, pieces[0], Complaints())
                 nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:

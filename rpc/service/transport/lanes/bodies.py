@@ -7,8 +7,6 @@ headers that nobody reads.
 import re
 from collections.abc import Callable
 
-import h11
-
 from rpc.service.transport.lanes.heads import HEAD_SIZE_MAX
 
 # Of the same languages as h11's own, which take quadratic time for what is no match after many blanks.
@@ -148,6 +146,10 @@ def _check_trailers(lines: list[bytes]) -> None:
             raise Malformed(_BAD_REQUEST)
         if trailer[1].lower() in _FRAMING:
             framing.append((trailer[1], trailer[2].strip(b" \t")))
+    if not framing:
+        return
+    import h11
+
     try:
         h11.EndOfMessage(headers=framing)
     except h11.LocalProtocolError as error:

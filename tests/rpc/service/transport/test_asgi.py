@@ -20,9 +20,10 @@ from rpc.service import reading
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
-from rpc.service.transport import asgi, connection
-from rpc.service.transport.asgi import Gateway, PageReply, serve, server_config
+from rpc.service.transport import asgi, connection, listening
+from rpc.service.transport.asgi import Gateway, PageReply, serve
 from rpc.service.transport.guests import Bounds, Guest, Guests, bounds_for
+from rpc.service.transport.listening import address
 from rpc.service.transport.rights import Access
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.fakes import fake_wire
@@ -338,7 +339,7 @@ async def send_without_reading(port: int) -> trio.SocketStream:
 
 @pytest.mark.parametrize("how", ["shutdown", "cancel"])
 async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "GRACE_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(listening, "GRACE_SECONDS_MAX", 0.2)
     stop = trio.Event()
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
@@ -387,8 +388,8 @@ async def test_pages_in_local_browsers_may_not_do_everything() -> None:
 
 
 def test_addresses() -> None:
-    assert server_config("127.0.0.1", 8090).bind == ["127.0.0.1:8090"]
-    assert server_config("::1", 8090).bind == ["[::1]:8090"]
+    assert address("127.0.0.1", 8090) == "127.0.0.1:8090"
+    assert address("::1", 8090) == "[::1]:8090"
 
 
 def test_pages_are_loaded_when_they_are_asked_for() -> None:

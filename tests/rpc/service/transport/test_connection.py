@@ -5,9 +5,7 @@ import socket
 import pytest
 import trio
 import trio.testing
-from hypercorn.events import RawData
 
-from rpc.service.transport.asgi import server_config
 from rpc.service.transport.connection import SEND_AT_ONCE_SIZE, SENT_AT_ONCE_MAX, Connection
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
@@ -18,7 +16,7 @@ async def pair() -> tuple[Connection, socket.socket]:
     """A connection, and its client's socket."""
     here, there = socket.socketpair()
     there.setblocking(False)
-    return Connection(here, ("192.0.2.1", 1), server_config("127.0.0.1", 1), Guests(bounds_for()), Intake()), there
+    return Connection(here, ("192.0.2.1", 1), 75, Guests(bounds_for()), Intake(), ()), there
 
 
 async def test_small_pieces_are_sent_without_letting_others_run_but_not_for_ever(pair: tuple[Connection, socket.socket]) -> None:
@@ -26,16 +24,16 @@ async def test_small_pieces_are_sent_without_letting_others_run_but_not_for_ever
     for _ in range(3):
         with trio.testing.assert_no_checkpoints():
             for _ in range(SENT_AT_ONCE_MAX):
-                await connection.send(RawData(b"head"))
+                await connection.write(b"head")
         with trio.testing.assert_checkpoints():
-            await connection.send(RawData(b"body"))
+            await connection.write(b"body")
     assert there.recv(1000) == (b"head" * SENT_AT_ONCE_MAX + b"body") * 3
 
 
 async def test_large_pieces_let_others_run(pair: tuple[Connection, socket.socket]) -> None:
     connection, there = pair
     with trio.testing.assert_checkpoints():
-        await connection.send(RawData(bytes(SEND_AT_ONCE_SIZE + 1)))
+        await connection.write(bytes(SEND_AT_ONCE_SIZE + 1))
     assert len(there.recv(2 * SEND_AT_ONCE_SIZE)) == SEND_AT_ONCE_SIZE + 1
 
 
@@ -54,11 +52,11 @@ async def test_what_the_system_does_not_take_at_once_is_sent_in_order(pair: tupl
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             for piece in pieces[:2]:
-                await connection.send(RawData(piece))
+                await connection.write(piece)
 
             async def send_rest() -> None:
                 for piece in pieces[2:]:
-                    await connection.send(RawData(piece))
+                    await connection.write(piece)
 
             nursery.start_soon(send_rest)
             await trio.testing.wait_all_tasks_blocked()

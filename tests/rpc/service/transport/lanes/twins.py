@@ -5,20 +5,17 @@ import socket
 
 import trio
 import trio.testing
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.utils import wrap_app
 from msgspec import Struct
 
 from rpc.service.arguments import Text
 from rpc.service.envelope import Service
 from rpc.service.method import Method, method
-from rpc.service.transport.asgi import Gateway, PageReply, server_config
-from rpc.service.transport.connection import Complaints, Connection
+from rpc.service.transport.asgi import IDLE_SECONDS_MAX, Gateway, OuterLane, PageReply
+from rpc.service.transport.connection import Complaints, Connection, Lane
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.rights import Access
-from rpc.service.transport.sockets.lane import SocketLane
 from rpc.service.transport.sockets.talk import Talk
 from tests.helpers.fakes import fake_wire
 from tests.helpers.lines import Line
@@ -42,13 +39,11 @@ class Twins:
     def __init__(self, access: Access) -> None:
         self._guests = Guests(bounds_for())
         self._intake = Intake()
-        self._config = server_config(*SERVER)
         service = _service()
         self._gateway = Gateway(service, {"/health": lambda: PageReply(b"{}")}, self._guests, access)
-        self._socket_lane = SocketLane(
-            Talk(service, self._guests, None, self._intake.enter), access, self._guests, self._intake, self._config
-        )
-        self._app = wrap_app(self._gateway, self._config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
+        self._outer = OuterLane(self._gateway, Talk(service, self._guests, None, self._intake.enter), self._intake, is_http2=False)
+        # A thread would come between two pieces.
+        self._outer.load_now()
         self._lane = CallLane(self._gateway, self._intake)
         self._complaints = Complaints()
         self._unused = socket.socket()
@@ -62,8 +57,8 @@ class Twins:
 
     async def outcome(self, pieces: list[bytes], *, has_lane: bool, is_slow: bool = False) -> Outcome:
         """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
-        lanes = [self._lane] if has_lane else []
-        connection = Connection(self._unused.dup(), CLIENT, self._config, self._guests, self._intake, lanes)
+        lanes: list[Lane] = [self._lane, self._outer] if has_lane else [self._outer]
+        connection = Connection(self._unused.dup(), CLIENT, IDLE_SECONDS_MAX, self._guests, self._intake, lanes)
         line = Line(pieces[1:], SERVER, is_patient=True, is_slow=is_slow)
         line.plug(connection)
         guest = self._guests.enter(CLIENT[0], connection.cut)
@@ -72,8 +67,7 @@ class Twins:
             async with trio.open_nursery() as nursery:
 
                 async def serve() -> None:
-                    given = pieces[0], self._app, self._socket_lane, WorkerContext(None), self._complaints
-                    await connection.run(guest, *given, is_http2=False)
+                    await connection.run(guest, pieces[0], self._complaints)
 
                 nursery.start_soon(serve)
                 await trio.testing.wait_all_tasks_blocked()

@@ -145,7 +145,7 @@ async def test_a_bug_ends_the_socket_and_is_logged(monkeypatch: pytest.MonkeyPat
 
 
 async def test_sockets_end_with_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.service.transport.asgi.GRACE_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("rpc.service.transport.listening.GRACE_SECONDS_MAX", 0.2)
     stop = trio.Event()
     async with server(shutdown=stop.wait) as port, opened(port) as stream:
         stop.set()

@@ -27,11 +27,11 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.extensions import PerMessageDeflate
 
 from rpc.service.transport import protocols
-from rpc.service.transport.asgi import server_config
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.protocols import Ended, Protocol
 from rpc.service.transport.sockets.frames import Found, Frames
 from rpc.service.transport.sockets.handshake import Asked
+from rpc.service.transport.speech import server_config
 from rpc.service.transport.tasks import Tasks, bugs_logged
 from tests.helpers.socket_streams import frames, handshake, pieces
 
@@ -81,8 +81,7 @@ async def in_hypercorn(data: list[bytes]) -> Outcome:
     async def take(message: dict[str, Any]) -> None:
         happened.append(("BYTES", b"") if message["text"] is None else ("TEXT", message["text"].encode()))
 
-    config = server_config(*SERVER)
-    config.websocket_max_message_size = SIZE_MAX
+    config = server_config(75, SIZE_MAX)
     given: Any = (None, config, WorkerContext(None), None, False, CLIENT, SERVER, send, 1)
     stream = WSStream(*given)
     stream.handshake = Handshake([], "1.1")
@@ -131,7 +130,7 @@ async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
 
 async def answer(data: list[bytes], *, is_lane: bool) -> tuple[bytes, bool]:
     """What is sent up to the end of the handshake, without dates, and whether the connection has ended."""
-    config = server_config(*SERVER)
+    config = server_config(75, SIZE_MAX)
     sent: list[bytes] = []
     ended = trio.Event()
 
