@@ -326,6 +326,7 @@ class Service:
         self, unsettled: Unsettled, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any
     ) -> bytes:
         """Do the work that a call needs first, slice by slice in turn with other replies, and return its answer."""
+        times = 0
 
         def advance() -> bytes | None:
             """Do one slice; after the last one make the call again, which may need other work. None: there is more to do."""
@@ -342,7 +343,7 @@ class Service:
                 return self._failed(request_id, error, request)
             return None
 
-        reply, times = None, 0
+        reply = None
         while reply is None:
             reply = await self._turns.take(advance)
         return reply
