@@ -31,6 +31,9 @@ from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_record
 # A chain takes about twice the time of its recoveries for the rest: more processes than this would wait for it.
 WORKERS_MAX = 3
 HANGING_SECONDS = 10.0
+# More isn't given to a process that has so much to do, half a second's work: clients can send signatures faster than anybody recovers
+# them, and one that is only busy mustn't be taken for one that hangs.
+WAITING_RECORDS_MAX = 1 << 14
 CHUNK_SIZE = 1 << 16
 RECORDS_FOR_A_LOOK = 256
 # What a process can be given while the chain is computing and nobody writes or reads: 10,000 records. Linux allows as much to everyone.
@@ -78,12 +81,15 @@ class Pool:
         return any(worker.is_warm for worker in self._workers)
 
     def give(self, records: bytes) -> Batch | None:
-        """Give records to the process that has the least to do; None when there is none left."""
+        """Give records to the process that has the least to do; None when there is none left, or it has too much to do already."""
         if not self._workers:
+            return None
+        worker = min(self._workers, key=lambda each: each.size)
+        if worker.size >= WAITING_RECORDS_MAX * RECORD_SIZE:
+            self.exchange()
             return None
         self._number = (self._number + 1) % (1 << 32)
         batch = Batch(self._number, records, time.monotonic())
-        worker = min(self._workers, key=lambda each: each.size)
         worker.take(batch)
         self.exchange()
         return batch

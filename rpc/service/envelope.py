@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
+import trio
 from msgspec import Struct
 
 from rpc.explain.explainer import Explainer
@@ -50,6 +51,11 @@ from state.store.slices import Reads, Unsettled
 BATCH_REPLY_SIZE_MAX = 256_000_000
 # Larger bodies are read in slices: those of so many bytes take some 10 ms at worst.
 WHOLE_SIZE_MAX = 250_000
+# So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
+# times its bytes, which alone are counted where connections are.
+LARGE_AT_ONCE_MAX = 2
+# So often a call is made again that needs something sorted first; then it sorts at once, lest it is unsettled again and again for ever.
+SETTLED_AGAIN_MAX = 100
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
@@ -117,6 +123,7 @@ class Service:
         self._reads = reads or Reads()
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
+        self._large = {is_local: trio.Semaphore(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         self._withheld: dict[Path, str] = {}
@@ -195,8 +202,9 @@ class Service:
             return None
 
         reply = None
-        while reply is None:
-            reply = await self._turns.take(advance)
+        async with self._large[local]:
+            while reply is None:
+                reply = await self._turns.take(advance)
         return reply
 
     def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None, in_slices: bool = False) -> Reply:
@@ -318,14 +326,19 @@ class Service:
         self, unsettled: Unsettled, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any
     ) -> bytes:
         """Do the work that a call needs first, slice by slice in turn with other replies, and return its answer."""
+        times = 0
 
         def advance() -> bytes | None:
             """Do one slice; after the last one make the call again, which may need other work. None: there is more to do."""
-            nonlocal unsettled
+            nonlocal unsettled, times
             try:
-                return None if unsettled.advance() else self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
+                if unsettled.advance():
+                    return None
+                if times >= SETTLED_AGAIN_MAX:
+                    return self._made(bound, bound.call, given, request_id, request)
+                return self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
             except Unsettled as another:
-                unsettled = another
+                unsettled, times = another, times + 1
             except Exception as error:
                 return self._failed(request_id, error, request)
             return None

@@ -17,7 +17,7 @@ from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.moves import EditListener, Move, MoveListener, Undone
 from state.chain.producing import JUST_CHECKED, assemble_block
-from state.chain.settled import Settled
+from state.chain.settled import Settled, missing
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction, impersonate, require_room
@@ -166,7 +166,8 @@ class Chain:
         """Return id and operations of a transaction of the main branch, which begins `size` bytes before its block's end."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
-            assert block is not None, f"block {number} is on the main branch"
+            if block is None or index >= len(block.transactions):
+                raise missing(number)
             return block.transactions[index].id, block.transactions[index].operations
         return self.settled.operations_of(number, size)
 

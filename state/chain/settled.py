@@ -8,6 +8,7 @@ from weakref import WeakSet
 from state.chain.checkpoints import MainBranch
 from state.chain.forks import ForkTree
 from state.chain.moves import Move, MoveListener
+from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
@@ -16,6 +17,11 @@ Find = Callable[[int], bytes | None]
 
 def no_block(number: int) -> None:
     """Find no block."""
+
+
+def missing(block: int) -> ChainError:
+    """Return the refusal of a read that needs an operation which its block doesn't have, or a block that isn't there: one is damaged."""
+    return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
 
 
 class Settled:
@@ -52,7 +58,8 @@ class Settled:
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
         """Return id and operations of a transaction of an irreversible block, which begins `size` bytes before the block's end."""
         packed = self.packed(number)
-        assert packed is not None, f"block {number} is there"
+        if packed is None:
+            raise missing(number)
         return self._wire.unpack_operations(packed[-size:])
 
     def add(self, block: SignedBlock, *, is_in_log: bool) -> None:

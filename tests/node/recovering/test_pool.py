@@ -208,3 +208,19 @@ def test_one_for_each_further_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     assert default_workers() == 1
+
+
+def test_a_busy_process_is_given_no_more_than_it_can_do_soon(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WAITING_RECORDS_MAX", 5)
+    made = opened(1)
+    (process,) = processes(made)
+    process.send_signal(signal.SIGSTOP)
+    given = records(3)
+    waiting = [made.give(given), made.give(given)]
+    assert made.give(given) is None
+    process.send_signal(signal.SIGCONT)
+    for batch in waiting:
+        assert batch is not None
+        made.wait(batch, PATIENCE)
+        assert batch.keys == recover_records(given)
+    assert made.give(given) is not None

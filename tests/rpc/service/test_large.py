@@ -5,10 +5,14 @@ from random import Random
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from rpc.service import envelope, large, reading
 from rpc.service.reading import read_in_slices, read_json
-from state.protocol.errors import ChainError
+from rpc.service.turns import Turns
+from state.protocol.errors import ChainError, ParseError
+from state.store.slices import Reads, Unsettled
 from tests.helpers.fakes import Results, fake_service
 
 BODIES = 3000
@@ -107,6 +111,74 @@ async def test_a_large_body_is_answered_like_a_small_one(monkeypatch: pytest.Mon
     whole = [await answer(body) for body in bodies]
     monkeypatch.setattr(envelope, "WHOLE_SIZE_MAX", 0)
     assert [await answer(body) for body in bodies] == whole
+
+
+@pytest.mark.parametrize("is_local", [False, True])
+async def test_few_large_bodies_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch, is_local: bool) -> None:
+    monkeypatch.setattr(envelope, "WHOLE_SIZE_MAX", 0)
+    monkeypatch.setattr(Turns, "take", take_in_turn)
+    begun, open_now, most = 0, 0, 0
+
+    def read(body: bytes, local: bool) -> Any:
+        nonlocal begun, open_now, most
+        begun, open_now = begun + 1, open_now + 1
+        most = max(most, open_now)
+        yield
+        open_now -= 1
+        if begun % 2:
+            raise ParseError("no value")
+        return {}
+
+    monkeypatch.setattr(envelope, "read_in_slices", read)
+    service = fake_service(Results())
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(service.answer_in_turn, b"{}", is_local)
+        await trio.testing.wait_all_tasks_blocked()
+    assert (begun, open_now, most) == (10, 0, envelope.LARGE_AT_ONCE_MAX)
+
+
+async def test_programs_with_local_rights_do_not_wait_for_the_large_bodies_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "WHOLE_SIZE_MAX", 0)
+    monkeypatch.setattr(Turns, "take", take_in_turn)
+
+    def read(body: bytes, local: bool) -> Any:
+        while not local:
+            yield
+        return {}
+
+    monkeypatch.setattr(envelope, "read_in_slices", read)
+    service = fake_service(Results())
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(service.answer_in_turn, b"{}", False)
+        with trio.fail_after(5):
+            assert await service.answer_in_turn(b"{}", True)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "SETTLED_AGAIN_MAX", 7)
+    made = []
+
+    class Restless(Reads):
+        def attempt(self, read: Any, *given: Any) -> Any:
+            made.append(read)
+            raise Unsettled(lambda: False)
+
+    call = b'{"jsonrpc":"2.0","id":7,"method":"database_api.get_version"}'
+    service = fake_service(Results())
+    whole = service.answer(call)
+    service._reads = Restless()
+    with trio.fail_after(5):
+        assert await (await service.answer_in_turn(call)) == whole  # type: ignore[misc]  # it waits
+    assert len(made) == 8
+
+
+async def take_in_turn(turns: Turns, work: Any) -> Any:
+    """Do some work after everybody else has had a turn."""
+    await trio.lowlevel.checkpoint()
+    return work()
 
 
 async def answer(body: bytes) -> Any:

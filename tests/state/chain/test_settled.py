@@ -13,11 +13,14 @@ from state.chain.moves import Move
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.plugins.account_history import ACCOUNT_HISTORY, history
+from state.plugins.recorded import IN_BLOCK, KIND_AT, ROW_BYTES
 from state.plugins.registry import enable
+from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.nodes import DEV, SECRET, make_block, transfer
 
 BEHIND = 21  # blocks that can be undone
+OP_IN_TRX_AT = 12  # in a record
 
 
 class Kept:
@@ -176,3 +179,17 @@ def test_transactions_of_several_operations_are_found_one_by_one(tmp_path: Path)
     for _ in range(30):
         make_block(kept.chain)
     assert told(kept.chain)[: len(before)] == before
+
+
+@pytest.mark.parametrize("at", [OP_IN_TRX_AT, 0])
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_record_of_what_its_block_does_not_have_is_refused(tmp_path: Path, at: int, is_old: bool) -> None:
+    kept = Kept(tmp_path)
+    kept.make(BEHIND + 5)
+    recorded = ACCOUNT_HISTORY.of(kept.chain.state).recorded
+    entries = ACCOUNT_HISTORY.of(kept.chain.state).accounts.by_name["alice"]
+    index = entries[0 if is_old else -1]
+    assert recorded.rows[index * ROW_BYTES + KIND_AT] == IN_BLOCK
+    recorded.rows[index * ROW_BYTES + at] = 250
+    with pytest.raises(ChainError, match="not in block"):
+        told(kept.chain)

@@ -8,7 +8,7 @@ from msgspec import msgpack
 from state.chain.blocks import NO_TRANSACTION
 from state.plugins import recorded
 from state.plugins.account_history import ACCOUNT_HISTORY, AccountHistory, history
-from state.plugins.recorded import HELD, IN_BLOCK, OF_TRANSACTION, ROW, ROW_BYTES, VIRTUAL, EntriesPart, RecordedPart
+from state.plugins.recorded import HELD, IN_BLOCK, KIND_AT, OF_TRANSACTION, ROW, ROW_BYTES, VIRTUAL, EntriesPart, RecordedPart
 from state.protocol.values.asset import Asset
 from state.protocol.virtual import Interest
 from state.store.columns import Unreadable
@@ -22,7 +22,7 @@ def filled() -> tuple[State, AccountHistory]:
     state = fresh_state()
     kept: AccountHistory = ACCOUNT_HISTORY.of(state)
     here = state.here
-    here.block, here.trx_in_block, kept.recorded.block, kept.recorded.left = 7, 3, 7, 1000
+    here.block, here.trx_in_block, kept.recorded.block, kept.recorded.left = 7, 3, 7, 100
     kept.record(state, transfer(1))
     here.trx_id, here.virtual_op = bytes(range(20)), 1
     kept.record(state, Interest(owner="alice", interest=Asset(5)))
@@ -78,6 +78,26 @@ def damaged(records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[b
     yield [*records, b"more"], entries
     yield [msgpack.encode((ROW_BYTES + 1, 0, [])), bytes(ROW_BYTES + 1)], entries
     yield [msgpack.encode((0, 0, [(bytes(20), b"\xff")]))], entries
+    rows, virtual = records[1], records[2]
+    held = msgpack.decode(records[0])[2]
+    for number, at, value in (
+        (0, KIND_AT, 4),
+        (0, 0, 0),
+        (0, PLACE_AT, 0),
+        (1, PLACE_AT, 1),
+        (2, PLACE_AT, 0),
+        (3, PLACE_AT, 1),
+        (3, KIND_AT, 1),
+    ):
+        other = bytearray(rows)
+        other[number * ROW_BYTES + at] = value
+        yield [msgpack.encode((len(rows), len(virtual), held)), bytes(other), virtual], entries
+    for size in (20, len(virtual) - 1, len(virtual) + 1):
+        other = bytearray((virtual + b"x")[:size])
+        yield [msgpack.encode((len(rows), size, held)), rows, bytes(other)], entries
+    yield [msgpack.encode((len(rows), len(virtual), [])), rows, virtual], entries
+    yield [msgpack.encode((len(rows), len(virtual), held * 2)), rows, virtual], entries
+    yield [msgpack.encode((len(rows), len(virtual), held)), rows, virtual[:20] + b"\xff" * 4 + virtual[24:]], entries
     for names, firsts, counts, data in (
         (["a"], [0], [1], b"\4\0\0\0"),
         (["a"], [0], [2], b"\0\0\0\0"),
@@ -91,7 +111,15 @@ def damaged(records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[b
     yield records, [b"\xc1"]
 
 
-@pytest.mark.parametrize("which", range(13))
+DAMAGES = 26
+PLACE_AT = ROW_BYTES - 8
+
+
+def test_all_damages_are_tried() -> None:
+    assert len(list(damaged(*chunks(*filled())))) == DAMAGES
+
+
+@pytest.mark.parametrize("which", range(DAMAGES))
 def test_what_does_not_fit_is_refused(which: int) -> None:
     state, kept = filled()
     records, entries = list(damaged(*chunks(state, kept)))[which]
