@@ -26,6 +26,7 @@ from state.protocol.spec import ChainSpec
 
 DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
+WORKERS_MAX = 64
 TIME_DIGITS_MAX = 20
 
 THE_CHAIN = "Chain"
@@ -65,7 +66,13 @@ class Common:
     ] = None
     workers: Annotated[
         int | None,
-        Option("Processes that recover keys ahead of the chain; by default one for each further core, up to 3.", least=0, group=CHECKS),
+        Option(
+            "Processes that recover keys ahead of the chain, once there are many to recover; by default one for each further core, up to 3;"
+            " 0: none.",
+            least=0,
+            most=WORKERS_MAX,
+            group=CHECKS,
+        ),
     ] = None
     check_invariants: Annotated[
         int, Option("Check every N blocks whether everything in the state adds up; 0: never.", least=0, group=CHECKS)

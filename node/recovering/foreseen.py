@@ -1,6 +1,7 @@
 """Keys of transactions that clients are going to push, recovered by other processes while the chain does what comes before them.
 
-Nobody waits for a key: a transaction whose turn comes earlier recovers its own. The processes are started by the first call, and stay.
+Nobody waits for a key: a transaction whose turn comes earlier recovers its own. The processes are started once there have been many
+transactions, and stay.
 """
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from state.protocol.transaction import SignedTransaction
 # The first ones have their turn before an answer can be there.
 OWN = 3
 BATCH_TRANSACTIONS = 12
+# To start a process takes as long as recovering 1,500 keys: a test suite that sends one small batch has no use for it.
+TRANSACTIONS_BEFORE_START = 100
 # More signatures than a transaction has in earnest would keep the processes busy with one client.
 SIGNATURES_MAX = 4
 WAITING_MAX = 4096
@@ -36,10 +39,14 @@ class Foreseen:
         self._chain, self._workers = chain, workers
         self._pool: Pool | None = None
         self._places: dict[bytes, _Place] = {}
+        self._count_before_start = 0
 
     def foresee(self, transactions: list[SignedTransaction]) -> None:
         """Have the keys of transactions recovered that are going to be pushed in this order."""
         if self._pool is None:
+            self._count_before_start += len(transactions)
+            if self._count_before_start < TRANSACTIONS_BEFORE_START:
+                return
             self._pool = Pool(self._workers)
         wire = self._chain.state.wire
         for start in range(OWN, len(transactions), BATCH_TRANSACTIONS):

@@ -195,13 +195,17 @@ class BlockLog:
     # -------------------------------------------------------------- reading
 
     def packed(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if there is none of this number."""
+        """Return the bytes of a block, or None if there is none of this number. Raises FileError when the file has been cut meanwhile."""
         head = self._head
         if not 1 <= number <= head.number:
             return None
         start = self._starts[number - 1]
         end = (self._starts[number] if number < head.number else head.end) - OFFSET.size
-        return self._log.read(end - start, start)
+        packed = self._log.read(end - start, start)
+        if len(packed) < end - start:
+            # Others take what is left for a block that a client has sent, and tell that client what is wrong with it.
+            raise FileError(f"{self.path}: block {number}, at byte {start}, is gone: another program has cut the file")
+        return packed
 
     def blocks(self, first: int = 1) -> BlockFile:
         """Open the log to read its blocks from a number on, oldest first."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclopts import ValidationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,16 @@ def test_both_commands_have_the_shared_options(started: Started) -> None:
         assert settings.is_http2
         assert settings.is_debug_allowed
         assert settings.announcer.shows_keys
+
+
+def test_workers(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "default_workers", lambda: 2)
+    for command in (("run",), ("replay", "file")):
+        found = [started(*command, *words).workers for words in ((), ("--workers", "0"), ("--workers", "64"))]
+        assert found == [2, 0, 64]
+        for text, bound in (("65", "<= 64"), ("-1", ">= 0")):
+            with pytest.raises(ValidationError, match=f'Invalid value "{text}" for --workers. Must be {bound}.'):
+                started(*command, "--workers", text)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from node.recovering import foreseen
 from node.recovering.foreseen import BATCH_TRANSACTIONS, OWN, Foreseen
+from node.recovering.pool import Pool
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 from state.protocol.keys.signatures import Canonical, recover
@@ -42,6 +43,7 @@ def chain() -> Chain:
 def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Foreseen]:
     """Two processes that have answered before."""
     monkeypatch.setattr(foreseen, "Pool", warm_pool())
+    monkeypatch.setattr(foreseen, "TRANSACTIONS_BEFORE_START", 1)
     made = Foreseen(chain, 2)
     yield made
     made.close()
@@ -117,6 +119,7 @@ def test_wrong_signatures_are_refused_in_the_same_words(chain: Chain, ahead: For
 @pytest.mark.parametrize("program", [LIE, ""])
 def test_processes_that_fail_refuse_nothing_valid(chain: Chain, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(foreseen, "Pool", warm_pool((sys.executable, "-P", "-c", program)))
+    monkeypatch.setattr(foreseen, "TRANSACTIONS_BEFORE_START", 1)
     monkeypatch.setattr("node.recovering.pool.random.randrange", lambda count: count - 1)
     ahead = Foreseen(chain, 1)
     made = [transfer(chain, str(number)) for number in range(20)]
@@ -145,9 +148,24 @@ def test_bounds(chain: Chain, ahead: Foreseen, monkeypatch: pytest.MonkeyPatch) 
     assert len(chain.pending) == 1
 
 
-def test_processes_start_with_the_first_call_only(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreseen, "Pool", None)
+def test_processes_start_once_there_have_been_many(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    pools: list[int] = []
+
+    def counted(workers: int) -> Pool:
+        pools.append(workers)
+        return Pool(0)
+
+    monkeypatch.setattr(foreseen, "Pool", counted)
+    monkeypatch.setattr(foreseen, "TRANSACTIONS_BEFORE_START", 20)
     ahead = Foreseen(chain, 2)
-    ahead.push(transfer(chain))
+    made = [transfer(chain, str(number)) for number in range(20)]
+    ahead.foresee(made[:19])
+    for trx in made[:19]:
+        ahead.push(trx)
+    assert (pools, ahead._places, chain.pending) == ([], {}, made[:19])
+    for _ in range(2):
+        ahead.foresee(made[19:])
+    assert pools == [2]
+    ahead.push(made[19])
     ahead.close()
-    assert len(chain.pending) == 1
+    assert chain.pending == made

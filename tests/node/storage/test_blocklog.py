@@ -50,6 +50,17 @@ def test_a_recorded_log_is_written_byte_for_byte(tmp_path: Path) -> None:
     assert log.packed(109) is None
 
 
+def test_a_log_that_another_program_has_cut(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(6)
+    data = written(tmp_path, wire, blocks)
+    log = BlockLog(tmp_path, wire)
+    (tmp_path / "block_log").write_bytes(data[: len(data) // 2])
+    assert log.packed(1) == wire.pack_block(blocks[0])
+    for number in (4, 6):
+        with pytest.raises(FileError, match=rf"block_log: block {number}, at byte \d+, is gone: another program has cut the file"):
+            log.packed(number)
+
+
 @pytest.mark.parametrize("name", ["blocks", "blocks.gz", "blocks.zst"])
 @pytest.mark.parametrize("form", ["binary", "appbase", "legacy"])
 def test_every_form_is_read(tmp_path: Path, form: str, name: str) -> None:
