@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from node.commands import running
 from node.commands.app import app
-from node.commands.declared import declared, read_plain
 from node.commands.entry import main, run_plain
+from node.commands.options import options_of
+from node.commands.plain import read_plain
 from node.commands.running import Common, Run, start_time
 from node.driving.modes import BlockMode, block_mode
 from node.failures import NodeError
@@ -68,7 +69,7 @@ def lines(draw: st.DrawFn) -> list[str]:
     """Words of a command line, of which most are options with a value."""
     words = []
     for _ in range(draw(st.integers(0, 4))):
-        option = draw(st.sampled_from([*declared(Common), *declared(Run)]))
+        option = draw(st.sampled_from([*options_of(Common), *options_of(Run)]))
         name = draw(st.sampled_from([option.word] * 8 + [option.word[:-1], "--no-" + option.name, option.word.upper()]))
         words += draw(st.sampled_from([[name, draw(TEXTS)], [f"{name}={draw(TEXTS)}"], [name]]))
     return words
