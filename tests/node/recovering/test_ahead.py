@@ -229,7 +229,7 @@ def test_a_wrong_key_refuses_no_valid_block(tmp_path: Path, monkeypatch: pytest.
     expected = state_digest(replayed(tmp_path / "log", 0).state)
     assert state_digest(replayed(tmp_path / "log", 2).state) == expected
     (reason,) = {record.values["reason"] for record in caplog.records if hasattr(record, "values")}
-    assert reason == "with its keys block 3 was refused, which is valid"
+    assert reason == "block 3, which is valid, was refused with its keys"
 
 
 @pytest.mark.usefixtures("eager")
