@@ -9,7 +9,6 @@ from node.recovering import foreseen
 from node.recovering.foreseen import BATCH_TRANSACTIONS, FIRST_LEFT_OUT, Foreseen
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
-from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.node.recovering.test_ahead import warm_pool
@@ -63,27 +62,14 @@ def outcome(chain: Chain, push: Foreseen | Chain, trx: SignedTransaction) -> str
     return "accepted"
 
 
-@pytest.fixture
-def recovered(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The signatures whose keys this process recovers."""
-    found: list[bytes] = []
-
-    def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
-        found.append(signature)
-        return recover(signature, digest, canonical)
-
-    monkeypatch.setattr("state.protocol.transaction.recover", counted)
-    return found
-
-
-def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, recovered: list[bytes]) -> None:
+def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, plain_recoveries: list[bytes]) -> None:
     made = [transfer(chain, str(number)) for number in range(40)]
     ahead.foresee(made)
     wait(ahead)
     for trx in made:
         ahead.push(trx)
     assert chain.pending == made
-    assert recovered == [trx.signatures[0] for trx in made[:FIRST_LEFT_OUT]]
+    assert plain_recoveries == [trx.signatures[0] for trx in made[:FIRST_LEFT_OUT]]
     assert ahead._places == {}
 
 
