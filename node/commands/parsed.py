@@ -63,7 +63,7 @@ def _kind(option: NamedOption) -> Parameter:
 
 
 def _parameter(option: Option) -> Parameter:
-    """Return what cyclopts is told of an option: its help, group and bounds."""
+    """Return the parameter with an option's help, group and bounds."""
     bounds = {"gte": option.least, "lte": option.most}
     is_bounded = any(bound is not None for bound in bounds.values())
     validator = validators.Number(**{name: bound for name, bound in bounds.items() if bound is not None}) if is_bounded else None

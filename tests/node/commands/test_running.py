@@ -52,10 +52,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
 
 def refused(*words: str | Path) -> str:
-    """What the user is told of a command line that is refused."""
-    with pytest.raises(NodeError) as told:
+    """The text with which a command line is refused."""
+    with pytest.raises(NodeError) as refused:
         app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False)
-    return str(told.value)
+    return str(refused.value)
 
 
 # ------------------------------------------------------------------ plain command lines
