@@ -2,8 +2,8 @@
 
 Run: .venv/bin/python -m bench.marks WORKLOAD [--against DIR] [--rounds N] [--only NAME ...]
 WORKLOAD is a block log of the chain steem-testnet, plain. With --against another checkout is measured as well, in turn with this one: both
-figures come from one sitting. Each figure comes from processes of its own that run the code of the checkout; the clients are those of
-this one. A machine that does anything else meanwhile spoils the figures.
+figures come from one sitting. Each figure comes from processes of its own that run the code of the checkout, its clients too: an older
+one needs a copy of this bench/clients.py. A machine that does anything else meanwhile spoils the figures.
 """
 
 import argparse
@@ -12,7 +12,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -237,11 +236,7 @@ def first_answer(checkout: Path) -> float:
     """Return the seconds from the command to the first answer, through the launcher."""
     from bench import start
 
-    seconds = []
-    for _ in range(STARTS):
-        with tempfile.TemporaryDirectory():
-            seconds.append(start.start([str(checkout / "bin" / "coind")], []).seconds)
-    return statistics.median(seconds)
+    return statistics.median([start.start([str(checkout / "bin" / "coind")], []).seconds for _ in range(STARTS)])
 
 
 # ------------------------------------------------------------------ the table

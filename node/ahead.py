@@ -1,4 +1,4 @@
-"""Makes the reads that clients begin with, after the start, so that these needn't wait until all is sorted. It knows no rule."""
+"""Makes the reads that clients begin with right after the start, so that no client waits until all is sorted. It knows no rule."""
 
 from collections.abc import Callable
 from functools import partial

@@ -36,7 +36,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 QUEUE_SIZE_MAX = 8192  # jobs
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
-SLICE_SECONDS = 0.01  # that clients' jobs are done at once, one after another, before others have their turn
+SLICE_SECONDS = 0.01  # how long clients' jobs are done at once, one after another, before others have their turn
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
@@ -100,7 +100,7 @@ class Processor:
         self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
         self._waiters: dict[bytes, _Waiter] = {}
         self._workers, self._foreseen = workers, Foreseen(chain, workers)
-        # The jobs that wait for `run` to do them, those included that it has taken from the queue and not begun.
+        # How many jobs wait for `run`, with those that it has taken from the queue and not begun.
         self._undone = 0
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
@@ -290,7 +290,7 @@ class Processor:
             listener(item, None)
 
     async def _do_at_once(self, work: Callable[[], Any]) -> None:
-        """Do a job before which there is no other, in its caller's task: two switches of tasks take a fifth of a transfer's time.
+        """Do a job that no other one comes before, in its caller's task: two switches of tasks take a fifth of a transfer's time.
 
         After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue, which does one in a turn.
         """

@@ -2,7 +2,7 @@
 
 import sys
 
-from node.commands.declared import read_plain
+from node.commands.plain import read_plain
 from node.failures import NodeError, last_line
 from node.logs import end_of_lines
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from node.banner import Announcer
-from node.commands.declared import Option
+from node.commands.options import Option
 from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import Leap, block_mode
 from node.failures import NodeError

@@ -24,18 +24,18 @@ BATCH_RECORDS, BATCH_BLOCKS = 256, 64
 AHEAD_SIZE_MAX, AHEAD_BLOCKS_MAX = 1 << 20, 2048
 # Fewer signatures are not worth starting a process, which takes as long as recovering 1,500 of them.
 RECORDS_BEFORE_START = 1000
-# Longer than any batch but a huge block's takes; then the chain does the work itself.
+# No batch but that of a huge block takes as long; the chain recovers the keys itself then.
 WAIT_SECONDS = 0.05
 
 _log = Log("recovering")
 
 
 class _Group(Struct, eq=False):
-    """Blocks whose records are one batch, and the number of bytes of each one's records."""
+    """Blocks whose records are one batch: the bytes of each one's records, and those of all blocks together."""
 
     blocks: list[SignedBlock]
-    sizes: list[int]
-    size: int
+    record_sizes: list[int]
+    block_size: int
     batch: Batch | None = None
 
 
@@ -77,13 +77,13 @@ class Ahead:
             group = self._groups[0]
             keys = self._keys(group)
             at = 0
-            for block, size in zip(group.blocks, group.sizes, strict=True):
+            for block, size in zip(group.blocks, group.record_sizes, strict=True):
                 end = at + size // RECORD_SIZE * ANSWER_SIZE
                 if keys is not None and size:
                     keep_keys(block, keys[at:end])
                 at = end
                 yield block
-                # One group more for each block: reading all at once would keep others waiting at the beginning.
+                # One more group after each block: to read all of them at once would keep other tasks waiting at the beginning.
                 self._read_on()
             self._groups.popleft()
             self._read_on()
@@ -99,7 +99,7 @@ class Ahead:
                 raise
             chain.push_block(block, skip)
             if self._pool is not None:
-                self._pool.drop_all(f"with its keys block {block.number} was refused, which is valid")
+                self._pool.drop_all(f"block {block.number}, which is valid, was refused with its keys")
 
     def _keys(self, group: _Group) -> bytes | None:
         """Return the keys of a group, None if there are none in time."""
@@ -125,8 +125,8 @@ class Ahead:
             group.batch = self._pool.give(records)
 
     def _has_room(self) -> bool:
-        sizes = sum([group.size for group in self._groups])
-        return sizes < AHEAD_SIZE_MAX and sum([len(group.blocks) for group in self._groups]) < AHEAD_BLOCKS_MAX
+        size = sum([group.block_size for group in self._groups])
+        return size < AHEAD_SIZE_MAX and sum([len(group.blocks) for group in self._groups]) < AHEAD_BLOCKS_MAX
 
     def _next_group(self) -> tuple[_Group, bytes]:
         """Return the next blocks, and their records together."""
@@ -134,15 +134,15 @@ class Ahead:
         while count < BATCH_RECORDS and len(group.blocks) < BATCH_BLOCKS:
             try:
                 block = next(self._blocks, None)
-            except Exception as error:  # of whatever kind: it is for whoever takes the blocks, at its place
+            except Exception as error:  # whatever it is, it is raised where the next block would be taken
                 self._error, block = error, None
             if block is None:
                 self._is_at_end = True
                 break
             records = records_of(self._wire, block)
             group.blocks.append(block)
-            group.sizes.append(len(records))
-            group.size += block.size
+            group.record_sizes.append(len(records))
+            group.block_size += block.size
             parts.append(records)
             count += len(records) // RECORD_SIZE
         return group, b"".join(parts)

@@ -13,18 +13,20 @@ from state.protocol.keys.records import ANSWER_SIZE
 from state.protocol.recovered import keep_signers, signer_records
 from state.protocol.transaction import SignedTransaction
 
-# The first ones have their turn before an answer can be there.
-OWN = 3
+# The first of them recover their own keys: their turn comes before an answer can be there.
+FIRST_LEFT_OUT = 3
+# One batch: small ones are answered soon, and every process gets some.
 BATCH_TRANSACTIONS = 12
 # To start a process takes as long as recovering 1,500 keys: a test suite that sends one small batch has no use for it.
 TRANSACTIONS_BEFORE_START = 100
 # More signatures than a transaction has in earnest would keep the processes busy with one client.
 SIGNATURES_MAX = 4
+# Transactions that are kept until they are pushed.
 WAITING_MAX = 4096
 
 
 class _Place(Struct, eq=False):
-    """The place of a transaction's records in a batch."""
+    """Where in the answer to a batch the keys of a transaction stand."""
 
     transaction: SignedTransaction
     batch: Batch
@@ -49,11 +51,11 @@ class Foreseen:
                 return
             self._pool = Pool(self._workers)
         wire = self._chain.state.wire
-        for start in range(OWN, len(transactions), BATCH_TRANSACTIONS):
+        for start in range(FIRST_LEFT_OUT, len(transactions), BATCH_TRANSACTIONS):
             chosen = [trx for trx in transactions[start : start + BATCH_TRANSACTIONS] if 0 < len(trx.signatures) <= SIGNATURES_MAX]
             records = [signer_records(wire, trx) for trx in chosen]
             if len(self._places) + len(chosen) > WAITING_MAX:
-                # Those were never pushed: their clients have gone.
+                # They were never pushed, as their clients have gone; one that still is recovers its own keys.
                 self._places.clear()
             batch = self._pool.give(b"".join(records)) if chosen else None
             if batch is None:
@@ -81,7 +83,7 @@ class Foreseen:
                 raise
             trx.signers = None
             self._chain.push_transaction(trx)
-            self._pool.drop_all("with its keys a transaction was refused, which is valid")
+            self._pool.drop_all("a valid transaction was refused with its keys")
 
     def close(self) -> None:
         """End the processes."""

@@ -1,7 +1,7 @@
 """Processes that recover public keys, and the batches that they are given and answer.
 
 Whatever a process does, the node goes on: one that dies, hangs or answers nonsense is ended, with a line in the log, and what it has not
-answered stays undone. Nothing here waits longer than it is told. It knows neither blocks nor transactions.
+answered stays undone. Nothing here waits longer than its caller says. It knows neither blocks nor transactions.
 
 A process runs the node's own program, and its keys are believed as those of a function would be: to verify one takes as long as recovering
 it. What is made sure is that each answer is for the very records that were asked, and that a sample of it is right.
@@ -28,7 +28,7 @@ from node.recovering.worker import HEAD, checksum
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
 
-# A chain takes about twice the time of its recoveries for the rest: more processes than this would wait for it.
+# All the rest takes a chain longer than its recoveries do: more processes than these would mostly wait for it.
 WORKERS_MAX = 3
 HANGING_SECONDS = 10.0
 # More isn't given to a process that has so much to do, half a second's work: clients can send signatures faster than anybody recovers
@@ -50,7 +50,7 @@ class WorkerFailed(Exception):
 
 
 class Batch(Struct, eq=False):
-    """Records that a process was given, and the keys that it has answered; None as long as there is no answer, or when none comes."""
+    """Records that a process was given at a time, and the keys of its answer; None until there is one, and for ever when none comes."""
 
     number: int
     records: bytes
@@ -170,7 +170,7 @@ class _Worker:
             poll.register(self._in, select.POLLOUT)
 
     def exchange(self) -> None:
-        """Write and read what can be without waiting. Raises WorkerFailed."""
+        """Write and read what can be written and read without waiting. Raises WorkerFailed."""
         if not self._waiting:
             return
         try:
@@ -229,9 +229,9 @@ def answer_size(batch: Batch) -> int:
 
 
 def require_plausible(batch: Batch, keys: bytes) -> None:
-    """Raise WorkerFailed for what can be no answer to a batch; now and then one of its keys is recovered here, to compare it.
+    """Raise WorkerFailed for what can't be the answer to a batch. Now and then one of its keys is recovered here as well, and compared.
 
-    A process with a broken library or broken memory is found by that soon. It costs one recovery for every RECORDS_FOR_A_LOOK.
+    So a process with a broken library or broken memory is soon found. It costs one recovery for every RECORDS_FOR_A_LOOK records.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are no keys")
@@ -245,7 +245,7 @@ def require_plausible(batch: Batch, keys: bytes) -> None:
 
 
 def default_workers() -> int:
-    """Return how many processes are worth while here: one for each core but the node's own, up to a limit."""
+    """Return how many processes pay on this machine: one for each core but the node's own, up to WORKERS_MAX."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

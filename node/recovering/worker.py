@@ -33,7 +33,7 @@ def checksum(records: bytes, answer: bytes) -> int:
 
 
 def write(data: bytes) -> None:
-    """Write all of some bytes; nobody who reads them is the end."""
+    """Write all of some bytes; ends the process when nobody reads them any more."""
     try:
         while data:
             data = data[os.write(1, data) :]

@@ -96,7 +96,7 @@ def _nothing() -> None:
 
 
 class Pause:
-    """While it is entered, the notices of a session wait. Each request enters it: a generator would take five times as long."""
+    """A context in which the notices of a session wait. Each request enters it: one made of a generator takes five times as long."""
 
     __slots__ = ("_session",)
 
@@ -227,7 +227,7 @@ class Session:
         return None
 
     def paused(self) -> "Pause":
-        """Keep notices back meanwhile."""
+        """Return the context in which notices are kept back."""
         return self._pause
 
     def pause(self) -> None:

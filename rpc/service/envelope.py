@@ -49,7 +49,7 @@ from state.protocol.values.convert import json_int, to_object, to_text
 from state.store.slices import Reads, Unsettled
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
-# Larger bodies are read in slices: those of so many bytes take some 10 ms at worst.
+# Larger bodies are read in slices: to read one of this size takes some 10 ms at worst.
 WHOLE_SIZE_MAX = 250_000
 # So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
 # times its bytes, which alone are counted where connections are.
@@ -98,8 +98,8 @@ class Service:
 
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
-    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` says to what
-    they work on whether it is read in slices.
+    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` is that of the
+    state, through which calls are made in slices.
     """
 
     def __init__(
@@ -211,8 +211,8 @@ class Service:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
         `local`: the request comes from a program on this machine, which may call every method;
-        `why_not_local` tells the others why they may not. `session` is that of a WebSocket. `in_slices`: what would have to sort
-        much first is answered by an awaitable too.
+        `why_not_local` tells the others why they may not. `session` is that of a WebSocket. `in_slices`: a call that has
+        to sort much first is answered by an awaitable as well.
         """
         try:
             request = read_json(body, local)
@@ -240,7 +240,7 @@ class Service:
         for place, request in enumerate(requests):
             if foresight is not None and place % MEMBERS_MAX == 0:
                 await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
-            # Each is let go of after its turn: to let go of hundreds of thousands at once takes long.
+            # Each is given up after its turn: to free hundreds of thousands at once would take long.
             requests[place] = None
             reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):

@@ -14,7 +14,7 @@ from state.protocol.transaction import SignedTransaction, Wire
 
 # A batch with fewer members is not worth the trouble.
 BATCH_MIN = 8
-# The members that are looked at together: some may be read that the batch never comes to.
+# How many members are looked at together: a batch that ends early has read these in vain.
 MEMBERS_MAX = 64
 
 
@@ -25,7 +25,7 @@ class Foresight:
         self._methods, self._wire, self._recover = methods, wire, recover
 
     def look(self, requests: list[Any]) -> None:
-        """Read the transactions that these requests broadcast; whatever isn't like that is left as it is."""
+        """Read the transactions that these requests broadcast; all other requests are left as they are."""
         found = []
         for request in requests:
             place = self._place(request)
@@ -35,7 +35,7 @@ class Foresight:
             try:
                 trx = self._wire.transaction_from_json(holder[key], is_legacy)
             except ChainError:
-                continue  # which the call will be refused with
+                continue  # the call will be refused with it
             holder[key] = ReadAhead(holder[key], trx)
             found.append(trx)
         self._recover(found)

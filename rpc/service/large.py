@@ -1,4 +1,4 @@
-"""Reads the bytes of a large request as one JSON value, in slices between which others have their turn. It knows no limits.
+"""Reads the bytes of a large request as one JSON value, in slices between which others have their turn. It sets no limits.
 
 The decoder of msgspec, and that of the standard library which says why a text can't be read, both read a text in one go: 32 MB take a
 second. So the text is taken apart into pieces first, runs of whole members of one array or object. The scanner of the standard library
@@ -20,11 +20,11 @@ from msgspec import Struct
 # So many characters, in so many members, are scanned, and then decoded, in a slice: some milliseconds.
 WINDOW_SIZE, MEMBERS_MAX = 1 << 17, 5000
 SLICE_SIZE = 1 << 20
-# A number at the end of a window may go on behind it, after `.`, `e` or `e+`.
+# A number at the end of a window may go on after it: with `.`, `e` or `e+`.
 NUMBER_REST_MAX = 4
-# What a decoder looks at behind the place where it fails.
+# How much a decoder looks at after the place where it fails.
 BEHIND_SIZE = 64
-# A text that a scanner has to see to refuse a delimiter, or what stands for a value.
+# How much of the text a scanner has to see to refuse a delimiter, or what stands in place of a value.
 REFUSED_SIZE = 16
 
 Json = Any
@@ -39,7 +39,7 @@ _place = re.compile(r"\(byte (\d+)\)$")
 
 
 def _counted(step: str, number: int) -> str:
-    """Return the first step of a path, with the members of the array that stand before the stretch."""
+    """Return the first step of a path within a stretch as one within the whole: `number` members of its array stand before the stretch."""
     return step if step == "[...]" else f"[{int(step[1:-1]) + number}]"
 
 
@@ -107,9 +107,9 @@ class _Reader:
         self._text = text
         self._open: list[_Open] = []
         self._root: Json = None
-        # It counts only if the scanner takes all of the value: its refusals come first.
+        # What can't be decoded counts only if the scanner takes all of the value: refusals of the scanner come first.
         self._failed: _Failed | None = None
-        # Where a text or number stands that has been scanned, but is too long to be decoded in the same slice.
+        # Where a text or number begins and ends that has been scanned, but is too long to be decoded in the same slice.
         self._long: tuple[int, int] | None = None
 
     def read(self) -> Steps:

@@ -29,7 +29,7 @@ REMOTE_MARKS_MAX = 200_000
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096
 
-# So much of a large body is looked at in a slice, and so many of its values.
+# How many bytes of a large body are looked at in a slice, and how many of its values.
 SLICE_SIZE = 1 << 18
 WALKED_SLICE = 20_000
 
@@ -45,7 +45,7 @@ _too_deep = DEPTH_MAX.__lt__
 def read_json(body: bytes, is_local: bool = True) -> Any:
     """Return the first JSON value of a body; raises a ChainError if there is none.
 
-    Nobody else is answered meanwhile: see `read_in_slices` for bodies that are large.
+    Nobody else is answered meanwhile; large bodies are for `read_in_slices`.
     """
     check_marks(body, bound(body, is_local))
     check_depth(body)
@@ -96,7 +96,7 @@ def pieces(body: bytes) -> Iterator[bytes]:
 
 
 def bound(body: bytes, is_local: bool) -> int:
-    """Return how many marks a body may have; refuse one of more bytes than its sender may send."""
+    """Return how many commas and brackets a body may have; refuse one of more bytes than its sender may send."""
     if is_local:
         return MARKS_MAX
     check_size(body)
@@ -181,7 +181,7 @@ def _unreadable_integer(value: Any) -> ParseError | None:
 
 def _unreadable_in_slices(value: Any) -> Generator[None, None, ParseError | None]:
     """Return what `_unreadable_integer` does; yields after each slice."""
-    # What is walked through, from the outside in: each array or object, its members, and the place of the next one.
+    # What is being walked through, from the outside in: each array or object, its members, and the place of the next member.
     path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
     seen = 0
     while path:

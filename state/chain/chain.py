@@ -27,7 +27,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, 
 from state.tables import State
 
 PENDING_MAX = 100_000
-NOT_APPLIED = -1  # all flags: pending transactions that may not have been applied on the head
+NOT_APPLIED = -1  # all flags: pending transactions may not have been applied on this head at all
 
 
 class Chain:
@@ -56,7 +56,7 @@ class Chain:
         # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
         # undone with the position before it and the flags with which it was applied, oldest first.
         self._pending_mark: int | None = None
-        # The checks that were left out for any pending transaction, or NOT_APPLIED.
+        # The checks that were left out for at least one pending transaction, or NOT_APPLIED.
         self._pending_skip = Skip.NOTHING
         self._marks: deque[tuple[int, int, int]] = deque()
         self.settled, self.started_at = Settled(state.wire), 0

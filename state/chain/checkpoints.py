@@ -48,7 +48,7 @@ class StateKept:
 class MainBranch(Struct, frozen=True, eq=False, weakref=True):
     """The main branch of a chain at a moment: `base` blocks that `older` finds, then `count` as bytes, then those of the fork tree.
 
-    `saved` are those of the first that `older` doesn't find any more, since the chain has left the branch.
+    `saved` are those of the `base` ones that `older` doesn't find any more, since the chain has left the branch.
     """
 
     base: int
@@ -84,7 +84,7 @@ class MainBranch(Struct, frozen=True, eq=False, weakref=True):
         return self.block(number, wire).id == other.block(number, wire).id
 
     def save(self, same: int) -> None:
-        """Keep the blocks after one as bytes that only `older` finds: it won't any more."""
+        """Keep the blocks after block `same` that only `older` finds, as bytes: it is about to lose them."""
         for number in range(same + 1, self.base + 1):
             if number not in self.saved:
                 packed = self.older(number)

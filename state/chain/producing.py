@@ -40,8 +40,8 @@ JUST_CHECKED = (
     | Skip.MERKLE_CHECK
     | Skip.TAPOS_CHECK
 )
-# Operations that may find other conditions in a block than they found when they entered this node: they ask who produces the block, or do
-# less while they enter. Others ask there for what a block asks for, since hardfork 21, and perhaps for more.
+# Operations that may meet other conditions in a block than when they entered this node: they ask who produces the block, or do less while
+# they enter. For all others entering has been at least as strict as a block since hardfork 21.
 BY_PRODUCER: frozenset[type[Operation]] = frozenset((ClaimAccount, Pow, Pow2, SmtCreate))
 ENTERING_IS_STRICT_SINCE = 21
 SECRETS_KEPT_MAX = 64

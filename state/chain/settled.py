@@ -25,7 +25,7 @@ def missing(block: int) -> ChainError:
 
 
 class Settled:
-    """The first `base` blocks, which `find` finds, and those after them as bytes.
+    """The irreversible blocks: the first `base` ones, which `find` finds, and those after them, which are held as bytes.
 
     Blocks are only ever appended to `held`: checkpoints share it. Where a log follows the moves of the chain (`keep_in`), blocks are held
     until it has them.
@@ -36,9 +36,9 @@ class Settled:
         self.base = 0
         self.find: Find = no_block
         self.held: list[bytes] = []
-        # Of the log: what finds a block in it, and how many of its blocks are those of the chain for sure.
+        # Of the log: the function that finds a block in it, and the one that says how many of its blocks are surely those of the chain.
         self._in_log: tuple[Find, Callable[[], int]] | None = None
-        # Moments of the chain, as long as anybody has them: their blocks may have to be saved from a log that is cut.
+        # Earlier moments of the chain that somebody still holds: their blocks must be saved before a log is cut.
         self._branches: WeakSet[MainBranch] = WeakSet()
         self._is_log_asked = True
 
@@ -47,7 +47,7 @@ class Settled:
         return self.base + len(self.held)
 
     def packed(self, number: int) -> bytes | None:
-        """Return an irreversible block, from the first on."""
+        """Return an irreversible block as bytes; `number` is 1 at least."""
         return self.find(number) if number <= self.base else self.held[number - self.base - 1]
 
     def block(self, number: int) -> SignedBlock | None:
@@ -74,7 +74,7 @@ class Settled:
         self._in_log = find, stored
 
     def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
-        """Begin with these blocks in place of those before."""
+        """Replace all blocks by these."""
         self.base, self.find, self.held = base, find, held
 
     def look_into_log(self, parent: int) -> int:
@@ -101,14 +101,14 @@ class Settled:
         return branch
 
     def return_to(self, branch: MainBranch) -> None:
-        """Have the blocks of an earlier moment."""
+        """Go back to the blocks of an earlier moment."""
         # The list is shared with other checkpoints, which must find their blocks in it.
         held = branch.packed if len(branch.packed) == branch.count else branch.packed[: branch.count]
         self.start_at(branch.base, branch.older, held)
 
     @contextmanager
     def without_log(self) -> Iterator[None]:
-        """Hold blocks meanwhile: the log hears of nothing before the end."""
+        """Hold new blocks as bytes meanwhile: the log hears of them at the end only."""
         self._is_log_asked = False
         try:
             yield
@@ -116,9 +116,9 @@ class Settled:
             self._is_log_asked = True
 
     def call(self, listeners: Iterable[MoveListener], move: Move, same: int) -> None:
-        """Call the listeners of a move that leaves irreversible blocks after block `same`: their log is cut by that.
+        """Call the listeners of a move that leaves the irreversible blocks after block `same`; one of them cuts the log.
 
-        Whoever holds a moment that has these blocks must find them later, so that they are read before.
+        Earlier moments that have these blocks read them before, as they couldn't be found any more.
         """
         for branch in list(self._branches):
             branch.save(same)

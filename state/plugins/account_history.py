@@ -64,7 +64,7 @@ class AccountHistory:
             try:
                 entries = by_name[account]
             except KeyError:
-                # The name in the account's own row, where there is one: that of the operation would be kept for this alone.
+                # The text of the account's own row, where there is one: that of the operation would take memory for this alone.
                 row = self._names(account)
                 entries = by_name[account if row is None else row.name] = array(INDEX)
             entries.append(index)

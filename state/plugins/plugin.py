@@ -45,7 +45,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place,
     also when the chain has returned to a checkpoint.
 
-    `ahead(state, data)` are reads that a node makes after its start, in slices, as clients would wait long for the first one otherwise.
+    `ahead(state, data)` returns the reads that a node makes after its start, in slices: else the first client would wait long for them.
     """
 
     name: str

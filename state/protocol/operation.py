@@ -184,7 +184,7 @@ class OperationKind(Kind):
         return pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        # By the first byte; a tag of more than one byte is never found here.
+        # By the first byte. Tags of more than one byte are never kept here.
         readers: list[Unpack | None] = [None] * 256
         classes, canonical = by_wire_tag(codecs.spec.smt), codecs.canonical
 

@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 def records_of(wire: Wire, block: SignedBlock) -> bytes:
     """Return the records of a block's signatures: that of its header first, then those of its transactions in their order.
 
-    None are returned for a block that was put together with signatures of another size, whose keys couldn't be told apart.
+    No bytes are returned for a block that was put together with signatures of another size: its keys couldn't be told apart.
     """
     chain_id = wire.spec.chain_id
     parts = [block.digest, block.witness_signature]
@@ -48,7 +48,7 @@ def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
 
 
 def keep_signers(trx: SignedTransaction, found: bytes) -> None:
-    """Keep the answers to the records of a transaction, unless one of them is zeros."""
+    """Keep the answers to the records of a transaction where its rules look for them, unless one of them is zeros."""
     if all(found[::ANSWER_SIZE]):
         trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 

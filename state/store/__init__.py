@@ -28,6 +28,8 @@ lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, a
 keys     Part, computed sort keys; how declarations become functions of a row
 lists    Lists: append-only histories per key
 journal  Journal: one flat list of writes for all of these; sessions are marks in it
+slices   Reads: whether a read does at once what has to be sorted first, or slice by slice
+deferred Deferred: tables that are filled after the start, or when somebody looks
 columns  values and rows as bytes, column by column
 parts    TablePart, ListsPart, DictPart: the parts of a snapshot, each of which dumps and restores one of these
 

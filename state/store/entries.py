@@ -11,7 +11,7 @@ class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no type
     """A SortedList of entries, no two of which are equal.
 
     What is ordered by a time mostly comes at the end and goes at the front: transactions, orders and payouts by when they expire or
-    are due. There one comparison takes the place of two binary searches. What is more, the usual case of both methods is one call.
+    are due. There one comparison takes the place of two binary searches, and the usual case of both methods needs no further call.
     """
 
     def add(self, value: Entry) -> None:

@@ -18,7 +18,7 @@ class Journal:
     """
 
     def __init__(self, reads: Reads | None = None) -> None:
-        # How the tables with this journal are read: here, as it is the one object that they share.
+        # How the tables with this journal are read. It is kept here, since the journal is the one object that they share.
         self.reads = reads or Reads()
         self._records: list[Record] = []
         self._cut = 0

@@ -7,7 +7,7 @@ Keeping such an order sorted costs a search per change, most of which nobody eve
 The read has two ways to take them in. To move one entry takes two binary searches, which is best for few. To merge all that
 have moved with all that stay is best for many: it touches every entry once, however many have moved. `bench/store.py` measures
 both: they meet where about one entry in eight has changed (REBUILD_SHARE). A read in slices (state/store/slices.py) moves one after the
-other in any case: for many that takes longer, but it can be left off anywhere.
+other in any case: for many that takes longer, but it can be interrupted anywhere.
 
 Undoing needs nothing of its own: what was undone has changed once more, and is noted like any other change.
 """
@@ -20,7 +20,7 @@ from sortedcontainers import SortedList
 from state.store.keys import Entry
 from state.store.slices import SLICE, Reads
 
-LET_GO_MIN = 2000  # An order with fewer things isn't worth it.
+LET_GO_MIN = 2000  # Changes; to let an order go for fewer would give back little memory.
 REBUILD_SHARE = 8  # All are sorted anew when more than one entry in so many has changed: measured in bench/store.py.
 
 
@@ -109,7 +109,7 @@ class LazyOrder:
         """Take in so many changes, one after the other. When one raises, those before it are done, and the others are still noted."""
         order, entries, changed = self._order, self._entries, self.changed
         for _ in range(count):
-            # Taking one out of the set finds it without a walk over the places of those that are gone already.
+            # By `pop`, since a walk would pass the places of all that are gone already.
             thing = changed.pop()
             try:
                 new, old = self._entry_of(thing), entries.get(thing)

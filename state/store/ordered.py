@@ -73,7 +73,7 @@ class OrderedIndex(Generic[RowT]):
         self._rows = rows
         self._bound = declared.bound
         self._version = 0
-        self._is_let_go = False  # Of a lazy index only: all rows have changed, also those that aren't noted.
+        self._is_let_go = False  # Of a lazy index only: all rows count as changed, also those that aren't noted.
 
     def __len__(self) -> int:
         return len(self._settled())
@@ -90,7 +90,7 @@ class OrderedIndex(Generic[RowT]):
         """The head of the index, None when it is empty."""
         if self.changed:
             self._settle()
-        # Not `[0]`, which is a function of Python's: every block asks a dozen indices for their head.
+        # Not by `[0]`, which sortedcontainers does in Python: every block asks a dozen indices for their head.
         lists = self._order._lists
         row: RowT | None = lists[0][0][-1] if lists else None
         return row

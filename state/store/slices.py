@@ -1,9 +1,9 @@
 """Reads that are made in slices: what is sorted or worked out at a read may take long, and others have their turn in between.
 
-Only who reads knows whether others wait, so it is the reader who asks for slices (`Reads`); rules and tests read at once.
-Whatever is about to do much work in such a read raises `Unsettled` instead, which holds the function that does a part of that work. The
-reader calls it until all is done, lets others in meanwhile, and reads again from the start. So what it gets in the end is of one moment,
-and equal to what it would have got at once.
+Only the reader knows whether others wait, so it is the reader who asks for slices (`Reads`); rules and tests read at once.
+What would have to do much work for such a read raises `Unsettled` instead, which holds the function that does a part of that work. The
+reader calls it until all is done, lets others in meanwhile, and reads again from the start. So the result is of one moment, and equal to
+that of a read at once.
 """
 
 from collections.abc import Callable, Generator
@@ -32,7 +32,7 @@ class Reads:
         self.is_sliced = False
 
     def require_slice(self, count: int, advance: Callable[[], bool]) -> None:
-        """Raise Unsettled when so many things are to be done, more than fit into a slice, and whoever reads does so in slices."""
+        """Raise Unsettled when `count` things are to be done, if these are more than a slice and the read is one in slices."""
         if count > SLICE and self.is_sliced:
             raise Unsettled(advance)
 
@@ -58,7 +58,7 @@ class Reads:
 def take_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
     """Take so many things out of a set, and do some work for each; one whose work raises stays in it."""
     for _ in range(min(most, len(things))):
-        # Not in the order of a walk, which would pass the places of all that are gone already, slice after slice.
+        # By `pop`, since a walk would pass the places of all that are gone already, in each slice anew.
         thing = things.pop()
         try:
             work(thing)

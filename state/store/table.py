@@ -64,7 +64,7 @@ class Table(Deferrable, Generic[RowT]):
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in _declarations(type(self)):
             setattr(self, name, self._bind(declared))
-        # What writes need of the indices, without asking them: both stay the same objects for ever.
+        # What each write needs of the indices, so that it needn't ask them: these stay the same objects for ever.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
         self._notes = [index.changed.add for index in self._lazy]
         # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
@@ -389,7 +389,7 @@ class Table(Deferrable, Generic[RowT]):
 
 
 def _copied(method: Any) -> FunctionType:
-    """Return the same function with bytecode of its own."""
+    """Return a function that does the same, with bytecode of its own for the interpreter to adapt."""
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 

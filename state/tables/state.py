@@ -17,11 +17,11 @@ from state.store.rows import PutBack
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
-BLOCKS_BETWEEN_LOOKS = 1000  # at orders that nobody reads
+BLOCKS_BETWEEN_LOOKS = 1000  # after so many, orders that nobody reads give back their memory
 
 
 def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-    """Stands for the function that finds the operations of a transaction, before a chain has set it."""
+    """Find no operations: what stands in `State.operations_of` before a chain has set it."""
     raise AssertionError("no chain keeps blocks")
 
 
@@ -38,7 +38,7 @@ class Coordinates(Struct):
 
 
 class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
-    """The listeners to operations of a class, by class; which of those `asked` these are is found out when it is first looked up."""
+    """The listeners to operations, by class of operation: chosen from those `asked` when a class is first looked up."""
 
     def __init__(self, asked: list[tuple[Any, type | None]]) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Listeners:
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
-        # The listeners before and after operations of a class, in their order: found out once per class, looked up without a call.
+        # The same by class: chosen once for each, then looked up without a call.
         self.before_operation, self.after_operation = ByClass(self._operations[False]), ByClass(self._operations[True])
 
     def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
@@ -219,7 +219,7 @@ class State:
 
     # -------------------------------------------------------------- rows that most rules need
 
-    # Without a function of Python's, since rules read these more than ten times a transaction.
+    # Getters made in C, since rules read these more than ten times a transaction.
     hardfork: int = property(attrgetter("hardforks.last_hardfork"), doc="The number of the last hardfork that has been applied.")  # type: ignore[assignment]
     head_time: int = property(  # type: ignore[assignment]
         attrgetter("props.time"), doc="The time of the head block; while a block's transactions are applied that is the block before it."
@@ -260,7 +260,7 @@ class State:
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
     def let_go(self, number: int) -> None:
-        """After so many blocks: give back what orders hold that nobody reads."""
+        """When block `number` has become irreversible: every now and then give back the memory of orders that nobody reads."""
         if not number % BLOCKS_BETWEEN_LOOKS:
             for _, table in self.tables():
                 table.let_go()

@@ -81,12 +81,18 @@ class Watch:
         return self.now
 
 
-async def test_a_job_before_which_there_is_no_other_is_done_at_once(nursery: trio.Nursery) -> None:
+async def running(nursery: trio.Nursery, seconds: float) -> tuple[Chain, Processor]:
+    """A chain with a block, and its processor, which waits for jobs; each look at its stopwatch takes so many seconds."""
     chain = dev_chain()
     make_block(chain)
-    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(0.0))
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(seconds))
     nursery.start_soon(processor.run)
     await trio.testing.wait_all_tasks_blocked()
+    return chain, processor
+
+
+async def test_a_job_before_which_there_is_no_other_is_done_at_once(nursery: trio.Nursery) -> None:
+    chain, processor = await running(nursery, 0.0)
     with trio.testing.assert_no_checkpoints():
         await processor.push_transaction(transfer(chain, "first"))
         with pytest.raises(PushFailed, match="Duplicate transaction"):
@@ -96,11 +102,7 @@ async def test_a_job_before_which_there_is_no_other_is_done_at_once(nursery: tri
 
 async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
     """Also not one that the processor has been handed and has not begun."""
-    chain = dev_chain()
-    make_block(chain)
-    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(0.0))
-    nursery.start_soon(processor.run)
-    await trio.testing.wait_all_tasks_blocked()
+    chain, processor = await running(nursery, 0.0)
     done: list[str] = []
     after = transfer(chain, "after")
     processor.on_accepted.append(lambda: done.append("push"))
@@ -121,12 +123,8 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
 
 async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -> None:
     """After a slice of time one caller gives way, and until it goes on all others take their turn in the queue."""
-    chain = dev_chain()
-    make_block(chain)
     slices = 4
-    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(node.processor.SLICE_SECONDS / slices))
-    nursery.start_soon(processor.run)
-    await trio.testing.wait_all_tasks_blocked()
+    chain, processor = await running(nursery, node.processor.SLICE_SECONDS / slices)
     seen: list[int] = []
 
     async def watch() -> None:
@@ -147,11 +145,7 @@ async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -
 
 
 async def test_a_caller_that_leaves_between_slices_blocks_nobody(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(1.0))
-    nursery.start_soon(processor.run)
-    await trio.testing.wait_all_tasks_blocked()
+    chain, processor = await running(nursery, 1.0)
     with trio.CancelScope() as gone:
         gone.cancel()
         await processor.push_transaction(transfer(chain, "gone"))

@@ -23,7 +23,7 @@ SEND_AT_ONCE_SIZE, SENT_AT_ONCE_MAX = 1 << 12, 16
 SEND_SECONDS_MAX = 60
 SEND_RATE_MIN = 10_000
 GONE_SECONDS_MAX = 2
-# An idle connection may be ended earlier by one part in so many.
+# An idle connection may be ended earlier by one part in so many of its time.
 IDLE_PARTS = 64
 # Connections that end by an error are logged one by one up to so many a minute, then counted.
 ENDED_LOGGED_MAX = 20
@@ -239,13 +239,13 @@ class Connection:
         self.note_idle(False)
 
     def begin_answer(self) -> None:
-        """Note that a request is being answered, which is a matter of microseconds: its connection isn't idle."""
+        """Note that a request is being answered at once: its connection isn't idle."""
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
-        """Note that a request was answered at a time; before that nothing was expected from the client for longer, perhaps."""
+        """Note that a request has been answered, at the time `now`: from then on its connection is idle."""
         self._is_idle = True
-        # A deadline costs as much as a tenth of a small request, so it is moved only when that makes a difference.
+        # To move a deadline takes a tenth of a small request's time, so it is moved only when that makes a difference.
         if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_PARTS:
             self.note_idle(True)
 

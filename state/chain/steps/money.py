@@ -286,8 +286,8 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
     """Let the pools of free accounts fill and decay: the common one, and that of the producer if it is an elected one."""
-    # A pool that is full, as both are while few accounts are claimed, stays as it is.
     props, schedule = state.props, state.schedule
+    # Pools are full while few accounts are claimed: writing the same number would still cost a record of the journal in every block.
     pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)
     if pool != props.available_account_subsidies:
         state.set_props(available_account_subsidies=pool)

@@ -22,7 +22,7 @@ def account_recovery_processing(state: State, block: SignedBlock) -> None:
 def forget_owner_histories(state: State) -> None:
     """Remove former owner authorities that are too old for a recovery, in the order of their ids, up to the first that isn't."""
     histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
-    if not len(histories):
+    if not len(histories):  # like nearly always
         return
     while (oldest := next(iter(histories), None)) is not None and oldest.last_valid_time + period < state.head_time:
         histories.remove(oldest)

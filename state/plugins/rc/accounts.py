@@ -33,7 +33,7 @@ def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None
 
 def regenerate_before(state: State, rc: Rc, operation: Any) -> None:
     """Before an operation that may change VESTS: regenerate the bars of their owners with the maximum that these still have."""
-    if not rc.accounts.next_id:
+    if not rc.accounts.next_id:  # credits haven't started; an attribute is read faster than the table's length, here and below
         return
     for name in BEFORE[type(operation)](state, operation):
         regenerate(state, rc, name)

@@ -279,7 +279,7 @@ def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(tags))
-    # The text in the tag's own row, in place of one for each comment that has the tag.
+    # The text of the tag's own row: another one for each comment would take memory.
     tags = [rest_of(kept, tag).tag for tag in tags]
     for tag in tags:
         count_use(kept, author, tag, 1)

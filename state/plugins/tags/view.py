@@ -24,7 +24,7 @@ from state.plugins.tags.rows import (
 from state.store import Journal, Ordered, Row, Table, Unique
 from state.store.slices import Reads, take_some
 
-COMMENTS_SLICE = 100  # Each has an entry for each of its tags, and an entry has nine orders.
+COMMENTS_SLICE = 100  # fewer than SLICE: each comment has an entry for each of its tags, and an entry stands in nine orders
 
 
 class TagEntry(Row):
@@ -131,7 +131,7 @@ class View:
             pass
 
     def _settle_some(self, most: int) -> bool:
-        """Take over so many of the noted comments; when there are none left, sum up so many of the noted tags.
+        """Take over at most `most` of the noted comments; when none is left, sum up as many of the noted tags.
 
         Returns whether there are more.
         """

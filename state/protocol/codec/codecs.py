@@ -72,6 +72,7 @@ class ChainCodecs:
         return self._made[key]
 
     def _of_kind(self, what: str, kind: Kind) -> Any:
+        # By name, since each look-up would have to make closures otherwise, also of functions that are there.
         match what:
             case "pack":
                 return kind.packer(self)

@@ -1,4 +1,4 @@
-"""Signatures to recover as records of a fixed size, and the keys that come back: what one process sends another, as it has no objects.
+"""Signatures to recover as records of a fixed size, and the keys that come back: what processes send each other in place of objects.
 
 A record is a digest and its signature. The answer to it is a key, or zeros for a signature that no key can have made: whoever needs that
 key recovers it then, and refuses in the words and in the order of the rules. No canonical rule is asked here, since it depends on the

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from node.commands import running
 from node.commands.app import app
-from node.commands.declared import declared, read_plain
 from node.commands.entry import main, run_plain
+from node.commands.options import options_of
+from node.commands.plain import read_plain
 from node.commands.running import Common, Run, start_time
 from node.driving.modes import BlockMode, block_mode
 from node.failures import NodeError
@@ -52,10 +53,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
 
 def refused(*words: str | Path) -> str:
-    """What the user is told of a command line that is refused."""
-    with pytest.raises(NodeError) as told:
+    """The text with which a command line is refused."""
+    with pytest.raises(NodeError) as refused:
         app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False)
-    return str(told.value)
+    return str(refused.value)
 
 
 # ------------------------------------------------------------------ plain command lines
@@ -69,7 +70,7 @@ def lines(draw: st.DrawFn) -> list[str]:
     """Words of a command line, of which most are options with a value."""
     words = []
     for _ in range(draw(st.integers(0, 4))):
-        option = draw(st.sampled_from([*declared(Common), *declared(Run)]))
+        option = draw(st.sampled_from([*options_of(Common), *options_of(Run)]))
         name = draw(st.sampled_from([option.word] * 8 + [option.word[:-1], "--no-" + option.name, option.word.upper()]))
         words += draw(st.sampled_from([[name, draw(TEXTS)], [f"{name}={draw(TEXTS)}"], [name]]))
     return words

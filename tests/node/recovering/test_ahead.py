@@ -23,7 +23,7 @@ from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.records import RECORD_SIZE
-from state.protocol.keys.signatures import Canonical, recover, sign
+from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, frame
 from tests.helpers.nodes import SECRET, case_log, dev_chain, json_lines, make_block, transfer
 from tests.node.recovering.test_pool import PATIENCE, PROGRAM, records
@@ -54,19 +54,6 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "BATCH_BLOCKS", 3)
     monkeypatch.setattr(ahead, "WAIT_SECONDS", PATIENCE)
     monkeypatch.setattr(ahead, "Pool", warm_pool())
-
-
-@pytest.fixture
-def plain_recoveries(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The signatures whose keys this process recovers for blocks and transactions."""
-    found: list[bytes] = []
-
-    def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
-        found.append(signature)
-        return recover(signature, digest, canonical)
-
-    monkeypatch.setattr("state.protocol.transaction.recover", counted)
-    return found
 
 
 def chain_of(count: int = BLOCKS) -> tuple[Wire, list[SignedBlock]]:
@@ -229,7 +216,7 @@ def test_a_wrong_key_refuses_no_valid_block(tmp_path: Path, monkeypatch: pytest.
     expected = state_digest(replayed(tmp_path / "log", 0).state)
     assert state_digest(replayed(tmp_path / "log", 2).state) == expected
     (reason,) = {record.values["reason"] for record in caplog.records if hasattr(record, "values")}
-    assert reason == "with its keys block 3 was refused, which is valid"
+    assert reason == "block 3, which is valid, was refused with its keys"
 
 
 @pytest.mark.usefixtures("eager")

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from node.recovering import foreseen
-from node.recovering.foreseen import BATCH_TRANSACTIONS, OWN, Foreseen
+from node.recovering.foreseen import BATCH_TRANSACTIONS, FIRST_LEFT_OUT, Foreseen
 from node.recovering.pool import Pool
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
-from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.node.recovering.test_ahead import warm_pool
@@ -65,27 +64,14 @@ def outcome(chain: Chain, push: Foreseen | Chain, trx: SignedTransaction) -> str
     return "accepted"
 
 
-@pytest.fixture
-def recovered(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The signatures whose keys this process recovers."""
-    found: list[bytes] = []
-
-    def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
-        found.append(signature)
-        return recover(signature, digest, canonical)
-
-    monkeypatch.setattr("state.protocol.transaction.recover", counted)
-    return found
-
-
-def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, recovered: list[bytes]) -> None:
+def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, plain_recoveries: list[bytes]) -> None:
     made = [transfer(chain, str(number)) for number in range(40)]
     ahead.foresee(made)
     wait(ahead)
     for trx in made:
         ahead.push(trx)
     assert chain.pending == made
-    assert recovered == [trx.signatures[0] for trx in made[:OWN]]
+    assert plain_recoveries == [trx.signatures[0] for trx in made[:FIRST_LEFT_OUT]]
     assert ahead._places == {}
 
 
@@ -107,7 +93,7 @@ def test_wrong_signatures_are_refused_in_the_same_words(chain: Chain, ahead: For
     twice = transfer(chain, "twice")
     twice.signatures *= 2
     chain.state.wire.seal(twice)
-    made = [*[transfer(chain, str(number)) for number in range(OWN)], trx, twice, transfer(chain, "last")]
+    made = [*[transfer(chain, str(number)) for number in range(FIRST_LEFT_OUT)], trx, twice, transfer(chain, "last")]
     plain = [outcome(chain, chain, chain.state.wire.unpack_transaction(chain.state.wire.pack_transaction(each))) for each in made]
     chain.clear_pending()
     ahead.foresee(made)
@@ -138,10 +124,10 @@ def test_bounds(chain: Chain, ahead: Foreseen, monkeypatch: pytest.MonkeyPatch) 
     unsigned.signatures, many.signatures = (), many.signatures * 5
     for trx in (unsigned, many):
         chain.state.wire.seal(trx)
-    ahead.foresee([*[transfer(chain, str(number)) for number in range(OWN)], unsigned, many])
+    ahead.foresee([*[transfer(chain, str(number)) for number in range(FIRST_LEFT_OUT)], unsigned, many])
     assert ahead._places == {}
     for name in ("a", "b", "c", "d"):
-        ahead.foresee([transfer(chain, f"{name} {number}") for number in range(OWN + BATCH_TRANSACTIONS)])
+        ahead.foresee([transfer(chain, f"{name} {number}") for number in range(FIRST_LEFT_OUT + BATCH_TRANSACTIONS)])
         assert 0 < len(ahead._places) <= 30
     # What was forgotten recovers its own key.
     ahead.push(transfer(chain, "a 5"))

@@ -19,8 +19,8 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.nodes import DEV, SECRET, make_block, transfer
 
-BEHIND = 21  # blocks that can be undone
 OP_IN_TRX_AT = 12  # in a record
+REVERSIBLE = 21  # blocks that can be undone
 
 
 class Kept:
@@ -51,7 +51,7 @@ class Kept:
         return [block.id for block in found if block is not None]
 
 
-def told(chain: Chain) -> list[tuple[int, bytes, int, object]]:
+def shown_history(chain: Chain) -> list[tuple[int, bytes, int, object]]:
     """The history of an account, with its operations."""
     return [(number, record.trx_id, record.block, record.operation) for number, record in history(chain.state, "alice", -1, 10_000)]
 
@@ -60,15 +60,15 @@ def test_blocks_in_the_log_are_not_held(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.make(100)
     settled = kept.chain.settled
-    assert (len(settled), settled.base, settled.held) == (100 - BEHIND, 100 - BEHIND, [])
+    assert (len(settled), settled.base, settled.held) == (100 - REVERSIBLE, 100 - REVERSIBLE, [])
     alone = Chain(new_state(DEV, prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name])))
     for number in range(1, 101):
         block = kept.chain.block_by_number(number)
         assert block is not None
         alone.push_block(block)
-    assert len(alone.settled.held) == 100 - BEHIND
-    assert told(kept.chain) == told(alone)
-    assert len(told(alone)) == 100
+    assert len(alone.settled.held) == 100 - REVERSIBLE
+    assert shown_history(kept.chain) == shown_history(alone)
+    assert len(shown_history(alone)) == 100
 
 
 def test_a_moment_whose_blocks_the_log_has_lost_comes_back(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_moment_whose_blocks_the_log_has_lost_comes_back(tmp_path: Path) -> No
     chain = kept.chain
     genesis = chain.checkpoint()
     kept.make(60, "one")
-    first, old, tale = chain.checkpoint(), kept.blocks(), told(chain)
+    first, old, shown = chain.checkpoint(), kept.blocks(), shown_history(chain)
     kept.make(40, "more")
     newest = kept.blocks()
     assert newest[:60] == old
@@ -87,21 +87,21 @@ def test_a_moment_whose_blocks_the_log_has_lost_comes_back(tmp_path: Path) -> No
         kept.make(80, "other")
         assert kept.blocks()[:60] != old
         chain.return_to(first)
-        assert (kept.blocks(), told(chain), len(kept.log)) == (old, tale, 60)
+        assert (kept.blocks(), shown_history(chain), len(kept.log)) == (old, shown, 60)
         newest = old
     assert not chain.settled.held
     kept.make(30)
     assert kept.blocks()[:60] == old
 
 
-def test_a_log_that_has_stopped_to_follow_leaves_the_blocks_held(tmp_path: Path) -> None:
+def test_a_log_that_has_stopped_following_leaves_the_blocks_held(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.make(40)
     kept.chain.on_moved.clear()
     expected = kept.blocks()
     kept.make(60)
     assert kept.blocks()[:40] == expected
-    assert len(kept.chain.settled.held) == 100 - BEHIND - 40
+    assert len(kept.chain.settled.held) == 100 - REVERSIBLE - 40
 
 
 def branch_of(chain: Chain, length: int) -> list[SignedBlock]:
@@ -157,8 +157,8 @@ def test_random_moves_are_those_of_a_chain_that_holds_its_blocks(tmp_path: Path,
         assert [kept.log.packed(number) for number in range(1, len(kept.log) + 1)] == [
             chain.state.wire.pack_block(block) for block in expected if block is not None
         ]
-        assert told(chain) == told(held)
-        assert len(chain.settled.held) <= 1 + BEHIND
+        assert shown_history(chain) == shown_history(held)
+        assert len(chain.settled.held) <= 1 + REVERSIBLE
 
 
 def test_transactions_of_several_operations_are_found_one_by_one(tmp_path: Path) -> None:
@@ -174,22 +174,22 @@ def test_transactions_of_several_operations_are_found_one_by_one(tmp_path: Path)
     kept.chain.generate_block(
         slot_time(kept.chain.state, 1), scheduled_witness(kept.chain.state, 1), SECRET, Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK
     )
-    before = told(kept.chain)
+    before = shown_history(kept.chain)
     assert [getattr(operation, "memo", "") for *_, operation in before[-4:]] == ["one", "one", "two", "one"]
     for _ in range(30):
         make_block(kept.chain)
-    assert told(kept.chain)[: len(before)] == before
+    assert shown_history(kept.chain)[: len(before)] == before
 
 
 @pytest.mark.parametrize("at", [OP_IN_TRX_AT, 0])
 @pytest.mark.parametrize("is_old", [False, True])
 def test_a_record_of_what_its_block_does_not_have_is_refused(tmp_path: Path, at: int, is_old: bool) -> None:
     kept = Kept(tmp_path)
-    kept.make(BEHIND + 5)
+    kept.make(REVERSIBLE + 5)
     recorded = ACCOUNT_HISTORY.of(kept.chain.state).recorded
     entries = ACCOUNT_HISTORY.of(kept.chain.state).accounts.by_name["alice"]
     index = entries[0 if is_old else -1]
     assert recorded.rows[index * ROW_BYTES + KIND_AT] == IN_BLOCK
     recorded.rows[index * ROW_BYTES + at] = 250
     with pytest.raises(ChainError, match="not in block"):
-        told(kept.chain)
+        shown_history(kept.chain)

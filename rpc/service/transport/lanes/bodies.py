@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from rpc.service.transport.lanes.heads import HEAD_SIZE_MAX
 
-# Of the same languages as h11's own, which take quadratic time for what is no match after many blanks.
+# They match what h11's own match, which take quadratic time for a line that fails to match after many blanks.
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\n]*|[ \t]*)\r\n")
 _TRAILER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([^\x00\n\r\x0b\x0c]*)")
 _TRAILERS_END = re.compile(rb"\n\r?\n")
@@ -44,7 +44,7 @@ class Sized:
         return piece
 
     def check(self) -> None:
-        """Do nothing: it has no lines."""
+        """Do nothing: no line of it can be too long."""
 
 
 class Chunked:
@@ -80,8 +80,8 @@ class Chunked:
         if len(self._waiting) > HEAD_SIZE_MAX:
             raise Malformed(_TOO_LARGE)
 
-    # Each step takes what it can from a place on, and returns the place behind that. It needs more when it neither takes anything nor
-    # goes on to another step.
+    # Each step takes what it can from a place on, and returns the place after that. One that neither takes anything nor goes on to another
+    # step needs more bytes.
 
     def _size(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         """Take the line with a chunk's size, and the whole chunk while all of it is there: chunks can be as small as a byte."""

@@ -1,5 +1,5 @@
-"""Which clients leave while they wait for an answer. One task looks after all of them: a task for each would take longer than the rest of
-a request that waits (110 µs of 180). It knows neither protocols nor requests.
+"""Finds out which clients leave while they wait for an answer. One task watches all: one for each would take longer than the rest
+of a request that waits (110 µs of 180). It knows neither protocols nor requests.
 """
 
 import select

@@ -1,6 +1,6 @@
 """One request that is not answered at once, and its reply, as an ASGI app sees them: its body may still arrive, or its answer takes time.
 
-It does what hypercorn does for such a request, in the task of the connection.
+It does in the task of the connection what hypercorn does for such a request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from rpc.service.transport.lanes.replies import Dates, failure, go_on, head
 Event = dict[str, Any]
 App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
 
-# So much is looked at before others have their turn: a chunk can be as small as a byte.
+# How much is looked at before others have their turn: a chunk can be as small as a byte.
 FED_SIZE = 1 << 14
 
 _BAD_REQUEST, _BUG = 400, 500
@@ -61,7 +61,7 @@ class Exchange:
                     self._is_handed_over = self._body.is_whole
                     return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
                 if self._is_handed_over:
-                    # Whoever has sent another request already is not looked after.
+                    # A client that has sent another request already is not watched any more.
                     await (trio.sleep_forever() if self._body.rest else self._connection.until_gone())
                     break
                 await self._hear()
@@ -91,12 +91,12 @@ class Exchange:
             self._body.check()
             self._piece = b"".join(pieces)
             if self._body.rest and self._asked.is_last:
-                raise Malformed(_BAD_REQUEST)  # who says that nothing follows sends nothing
+                raise Malformed(_BAD_REQUEST)  # its head has said that nothing follows
         except Malformed as error:
             await self._refuse(error.status)
 
     async def _refuse(self, status: int) -> None:
-        """End it without the app's answer."""
+        """End the request without the app's answer."""
         self._is_over = True
         if self._start is None:
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):

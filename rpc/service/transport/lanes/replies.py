@@ -31,11 +31,11 @@ def head(status: int, headers: Headers, date: bytes, *, is_last: bool) -> bytes:
 
 
 def failure(status: int, date: bytes, *, is_last: bool) -> bytes:
-    """Return the reply to what can't be answered, after which the connection ends. `is_last`: the client has wanted that anyway."""
+    """Return the reply to what can't be answered, after which the connection ends. `is_last`: the client has asked for that anyway."""
     said = () if is_last else [(b"connection", b"close")]
     return head(status, [(b"content-length", b"0"), *said], date, is_last=is_last)
 
 
 def go_on(date: bytes) -> bytes:
-    """Return what a client gets that waits with the body of its request."""
+    """Return the reply that lets a client send the body with which it waits (100, `Continue`)."""
     return head(100, (), date, is_last=False)

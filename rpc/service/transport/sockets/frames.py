@@ -121,7 +121,7 @@ class Frames:
             self._is_fragmented = not first & _LAST
 
     def _give(self, size: int) -> None:
-        """Give wsproto so many bytes, and see what it makes of them."""
+        """Give wsproto `size` bytes, and take what it makes of them."""
         data, self._at = self._data[self._at : self._at + size], self._at + size
         self._protocol.receive_data(data)
         for event in self._protocol.events():
@@ -163,7 +163,7 @@ def text_frame(text: bytes) -> bytes:
 
 
 def unmasked(mask: bytes, data: bytes) -> bytes:
-    """Return what a client has masked. As two numbers, since an operation on numbers has no loop in Python."""
+    """Return what a client has masked: as two numbers, since bytes would need a loop in Python."""
     size = len(data)
     masks = (mask * (size // _MASK_SIZE + 1))[:size]
     return (int.from_bytes(data, "little") ^ int.from_bytes(masks, "little")).to_bytes(size, "little")

@@ -1,4 +1,4 @@
-"""One WebSocket on its connection, from the handshake to its end: reads and sends frames, and keeps what waits within bounds. It doesn't
+"""WebSockets on their connections, from the handshake to the end: reads and sends frames, and keeps what waits within bounds. It doesn't
 know what is said.
 """
 

@@ -19,7 +19,7 @@ from rpc.service.transport.guests import Guest, Guests, Kind
 WAITING_PER_SOCKET_MAX = 64
 TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
 NO_TEXT = b"error: string payload expected"
-NOTICES = " notices"  # what stands after an address whose notices have their turn
+NOTICES = " notices"  # after an address: its notices have turns of their own
 
 # Waits until output or input of an address may be worked on.
 Turn = Callable[[str], Awaitable[None]]

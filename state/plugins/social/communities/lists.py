@@ -24,7 +24,7 @@ SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000
 COUNTED_SLICE = 5000  # posts that are added up in a slice
-LATE_COUNTS_MAX = 2
+LATE_COUNTS_MAX = 2  # counts in slices, one after another, that were out of date when they were done
 
 
 class Figure(Struct):
@@ -59,7 +59,7 @@ def figures(state: State, kept: Social) -> Figures:
     """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
-        # Where posts change all the time, a count in slices is never of now: then it is made at once.
+        # Where posts change all the time, each count in slices is out of date when it is done: after some of these it is made at once.
         if kept.late_counts < LATE_COUNTS_MAX:
             state.journal.reads.require_slice(kept.view.unpaid, lambda: count_some(state, kept))
         kept.counted = key, counted(state, kept)
@@ -244,7 +244,7 @@ class PayoutRows(Struct):
 
 
 def payout_rows(state: State, kept: Social, most: int) -> PayoutRows:
-    """Return so many of the communities and authors with unpaid posts, the largest payout first."""
+    """Return at most `most` of the communities and authors with unpaid posts, the largest payout first."""
     found = figures(state, kept)
     blogs = sum([one.payout for one in found.authors.values()])
     total = blogs + sum([one.payout for one in found.communities.values()])

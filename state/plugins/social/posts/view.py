@@ -180,7 +180,7 @@ class View:
         self._changed.authors.update(self._low, {post.author for post in self._posts})
 
     def _settle(self, facts: Facts, most: int) -> bool:
-        """Take over so many of the changed authors; when there are none left, since they add posts, so many of the changed posts.
+        """Take over at most `most` of the changed authors, which can add posts to the changed ones; when none is left, as many posts.
 
         Returns whether there are more.
         """

@@ -9,7 +9,7 @@ from state.protocol.errors import NotCanonical
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
 
-KNOWN_TEXTS_MAX = 50_000  # of one kind, some 10 MB; then they are forgotten
+KNOWN_TEXTS_MAX = 50_000  # of one kind, some 10 MB; at this number all are forgotten
 
 
 class String(Kind):

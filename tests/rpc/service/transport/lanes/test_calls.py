@@ -120,7 +120,7 @@ async def test_a_client_that_sends_nothing_more_gets_its_answer() -> None:
         assert await here.is_ended()
 
 
-async def test_a_call_behind_one_that_waits_is_answered_after_it() -> None:
+async def test_a_call_that_follows_one_that_waits_is_answered_after_it() -> None:
     waiting = Waiting()
     async with server(waiting) as port, client(port) as here:
         await here.stream.send_all(call(WAIT))

@@ -1,0 +1,50 @@
+"""Options of a command: how a command declares them, and what follows from a declaration. It knows neither commands nor cyclopts."""
+
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+
+
+class Option(Struct, frozen=True):
+    """An option: what the help says, the group that it stands in there, and the bounds of a number."""
+
+    text: str
+    group: str = ""
+    least: int | None = None
+    most: int | None = None
+
+
+class NamedOption(Struct, frozen=True):
+    """An option as a field of a class: its name, its type without `| None`, whether it may be None, and what is declared of it."""
+
+    name: str
+    kind: Any
+    is_optional: bool
+    option: Option
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is given without a value, and has no negative form."""
+        return self.kind is bool and not self.is_optional
+
+    @property
+    def word(self) -> str:
+        """The word by which the command line gives it."""
+        return "--" + self.name.replace("_", "-")
+
+
+@cache
+def options_of(cls: type) -> tuple[NamedOption, ...]:
+    """Return the options of a dataclass, whose fields are all annotated with an Option."""
+    return tuple(_named(name, hint) for name, hint in get_type_hints(cls, include_extras=True).items())
+
+
+def _named(name: str, hint: Any) -> NamedOption:
+    assert get_origin(hint) is Annotated, f"{name} is no option"
+    kind, option = get_args(hint)
+    is_optional = get_origin(kind) in (Union, UnionType)
+    if is_optional:
+        kind, _ = get_args(kind)
+    return NamedOption(name, kind, is_optional, option)
