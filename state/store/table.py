@@ -9,7 +9,7 @@ from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
-from state.store.ordered import Ordered, OrderedIndex
+from state.store.ordered import UNREAD, Ordered, OrderedIndex
 from state.store.rows import PutBack, Row, kept_values
 from state.store.unique import Unique, UniqueIndex
 
@@ -112,7 +112,7 @@ class Table(Deferrable, Generic[RowT]):
         self.next_id = row_id + 1
         self._version += 1
         for note in self._notes:
-            note(row_id)
+            note(UNREAD)
         self._record((self._undo_insert, row, None))
         return row
 
@@ -245,7 +245,7 @@ class Table(Deferrable, Generic[RowT]):
             index = keys = UniqueIndex(declared.fields)
             readers = (keys,), ()
         else:
-            index = order = OrderedIndex(declared, self._rows, self.journal.reads)
+            index = order = OrderedIndex(declared, self._rows, self.journal.reads, lambda: self.next_id)
             keys = order.keys
             own = (keys,) if keys else ()
             readers = (own, (order,)) if order.lazy else ((*own, order), ())
@@ -343,7 +343,9 @@ class Table(Deferrable, Generic[RowT]):
 
     def _uninsert(self, row: RowT, _: None) -> None:
         self._drop(row)
-        self.next_id = row.id
+        self.next_id = row_id = row.id
+        for lazy in self._lazy:
+            lazy.unread = min(lazy.unread, row_id)
         row.id = -1
 
     def _unremove(self, row: RowT, _: None) -> None:
