@@ -10,7 +10,7 @@ from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
-from state.store.rows import PutBack, Row, kept_values
+from state.store.rows import PutBack, Row, kept_values, shared_id
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -109,7 +109,7 @@ class Table(Deferrable, Generic[RowT]):
             row.id = -1
             raise
         self._rows[row_id] = row
-        self.next_id = row_id + 1
+        self.next_id = shared_id(row_id + 1)
         self._version += 1
         for note in self._notes:
             note(UNREAD)

@@ -1,5 +1,7 @@
 """Lazy indices that nobody reads."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from state.store import Journal
@@ -79,18 +81,17 @@ def test_rows_that_come_between_slices_of_a_read_are_in_it() -> None:
     for n in range(count):
         orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10))
     index = orders.by_amount_lazily
-    found = reads.in_slices(lambda: ids(index))
-    for n in range(4 * SLICE):
-        try:
-            next(found)
-        except StopIteration as stopped:
-            assert sorted(stopped.value) == [row.id for row in orders]
-            break
+    found: list[int] = []
+
+    def read() -> Iterator[None]:
+        found.extend((yield from reads.in_slices(lambda: ids(index))))
+
+    for n, _ in enumerate(read()):
+        assert n < 4 * SLICE, "the read has no end"
         if n == 1:
             orders.let_go(0)
         if n < 5:
             orders.insert(Order("zoe", 1000 + count + n, price=1000 + count + n, amount=10))
-    else:
-        raise AssertionError("the read has no end")
+    assert sorted(found) == [row.id for row in orders]
     orders.check()
     assert len(orders) == 5 + count + 5
