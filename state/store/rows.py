@@ -27,12 +27,9 @@ objects then, which saves 250 bytes for an account with a post.
 """
 
 
-def shared_id(row_id: int) -> int:
-    """Return the same number, as the object that all tables share."""
-    if row_id >= SHARED_MAX:
-        return row_id
-    if row_id >= len(SHARED):
-        SHARED.extend(range(len(SHARED), row_id + 1024))
+def more_shared(row_id: int) -> int:
+    """Let SHARED reach an id, and return it."""
+    SHARED.extend(range(len(SHARED), row_id + 1024))
     return SHARED[row_id]
 
 

@@ -10,7 +10,7 @@ from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
-from state.store.rows import PutBack, Row, kept_values, shared_id
+from state.store.rows import SHARED, SHARED_MAX, PutBack, Row, kept_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -109,7 +109,13 @@ class Table(Deferrable, Generic[RowT]):
             row.id = -1
             raise
         self._rows[row_id] = row
-        self.next_id = shared_id(row_id + 1)
+        following = row_id + 1
+        if following < SHARED_MAX:
+            try:
+                following = SHARED[following]
+            except IndexError:
+                following = more_shared(following)
+        self.next_id = following
         self._version += 1
         for note in self._notes:
             note(UNREAD)
