@@ -95,7 +95,7 @@ class TablePart:
             packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
             if size > ROWS_PER_CHUNK_MAX:
                 raise Unreadable(f"{size} rows in one chunk")
-            ids, rows = readable(_IDS.unpack, packed_ids, size), readable(self._structs.unpack, packed, size)
+            ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
                 raise Unreadable("the ids of rows are out of order")
             for row, row_id in zip(rows, ids, strict=True):
@@ -170,7 +170,7 @@ class DictPart:
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
         count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
-        found = dict(zip(readable(self._keys.unpack, keys, count), readable(self._values.unpack, values, count), strict=True))
+        found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
         if len(found) != count:
             raise Unreadable("a key stands there twice")
 
@@ -228,12 +228,12 @@ def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, i
     total = decoded(int, next(chunks, b""))
     for chunk in chunks:
         count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
-        values = readable(unpack, packed, size)
-        firsts, sizes = readable(_IDS.unpack, packed_firsts, count), readable(_IDS.unpack, packed_sizes, count)
+        values = checked_read(unpack, packed, size)
+        firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
         if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
             raise Unreadable("histories of other sizes than their values have")
         starts = accumulate(sizes, initial=0)
-        for key, first, start, length in zip(readable(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
+        for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
             found[key] = first, values[start : start + length]
     if len(found) != total or any(not first and not values for first, values in found.values()):
         raise Unreadable("a history is missing, empty, or there twice")
@@ -247,10 +247,10 @@ _IDS = Column(int)
 
 def decoded(kind: Any, data: bytes) -> Any:
     """Return a value of that type. Raises Unreadable."""
-    return readable(lambda: msgpack.decode(data, type=kind))
+    return checked_read(lambda: msgpack.decode(data, type=kind))
 
 
-def readable(read: Callable[..., Any], *arguments: Any) -> Any:
+def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that decodes; whatever it finds wrong becomes Unreadable."""
     try:
         return read(*arguments)

@@ -9,7 +9,7 @@ from msgspec import msgpack
 from state.store import Journal
 from state.store.columns import Column, Unreadable
 from state.store.deferred import Deferrable, Deferred
-from state.store.parts import Install, decoded, readable
+from state.store.parts import Install, checked_read, decoded
 from state.store.rows import PutBack
 
 AUTHORS_PER_CHUNK = 10_000
@@ -95,7 +95,7 @@ class UsesPart:
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
             authors, sizes, tags, values = (
-                readable(column.unpack, data, many)
+                checked_read(column.unpack, data, many)
                 for column, data, many in zip((_TEXTS, _NUMBERS, _TEXTS, _NUMBERS), packed, (size, size, every, every), strict=True)
             )
             if min(sizes, default=1) < 1 or sum(sizes) != every:
