@@ -84,12 +84,12 @@ class LazyOrder:
         self._order = SortedList()
         return self._order
 
-    def let_go(self, least: int = LET_GO_MIN) -> bool:
+    def let_go(self, least: int = LET_GO_MIN, more: int = 0) -> bool:
         """Forget the order and all that is noted, if more than `least` have changed, and more than half of it; returns whether it has.
 
-        All things that there are must be noted before the next read.
+        `more` have changed beside those that are noted. All things that there are must be noted before the next read.
         """
-        if len(self.changed) <= max(len(self._entries) // 2, least):
+        if len(self.changed) + more <= max(len(self._entries) // 2, least):
             return False
         self.restore(())
         return True

@@ -1,17 +1,18 @@
 """`Ordered`, an index that is read in the order of its parts. It knows no chain rule; nothing outside sees how it sorts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from state.store.entries import Entries
 from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
 from state.store.lazy import LET_GO_MIN, LazyOrder
 from state.store.rows import PutBack, Row, Rows
-from state.store.slices import Reads
+from state.store.slices import SLICE, Reads
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
-NO_ROW = -1  # Noted in an index that has let its entries go, so that it counts as changed.
+UNREAD = -1  # Noted in a lazy index that rows have come into, in place of their ids: there are more rows than `unread` says.
+SPARSE_SHARE = 8  # With fewer rows than one for so many ids the rows are walked, not the ids.
 
 
 class Ordered:
@@ -61,19 +62,22 @@ class OrderedIndex(Generic[RowT]):
     index of their own to the table.
     """
 
-    def __init__(self, declared: Ordered, rows: dict[int, RowT], reads: Reads) -> None:
+    def __init__(self, declared: Ordered, rows: dict[int, RowT], reads: Reads, next_id: Callable[[], int]) -> None:
         self.entry = declared.entry
         self.lazy = declared.lazy
         self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self._lazily = LazyOrder(self._entry_at, reads=reads) if declared.lazy else None
-        self.changed: set[int] = self._lazily.changed if self._lazily else set()  # Of a lazy index only: ids not yet sorted in.
+        # Of a lazy index only: ids not yet sorted in. Rows that came since the last read are mostly all there are, and a set of them takes
+        # as much as 64 bytes for each: they are those from the id `unread` on, and UNREAD stands for them in the set.
+        self.changed: set[int] = self._lazily.changed if self._lazily else set()
+        self.unread = 0
         # The very list of the lazy order, which is filled in place when it is settled in slices.
         self._order = self._lazily.settled() if self._lazily else Entries()
         self._rows = rows
+        self._reads, self._next_id = reads, next_id
         self._bound = declared.bound
         self._version = 0
-        self._is_let_go = False  # Of a lazy index only: all rows count as changed, also those that aren't noted.
 
     def __len__(self) -> int:
         return len(self._settled())
@@ -160,20 +164,18 @@ class OrderedIndex(Generic[RowT]):
         """
         self._version += 1
         if self._lazily is not None:
-            self._order, self._is_let_go = self._lazily.restore(rows), False
+            self._order = self._lazily.restore((UNREAD,))
+            self.unread = 0
         else:
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
             self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
 
     def let_go(self, least: int = LET_GO_MIN) -> None:
-        """Give the memory of a lazy index back that nobody reads: what has changed takes as much as 64 bytes for each row. Only the table
-        calls this. The next read sorts all rows.
-        """
-        if self._lazily is not None and self._lazily.let_go(least):
+        """Give the memory of a lazy index back that nobody reads. Only the table calls this. The next read sorts all rows."""
+        if self._lazily is not None and self._lazily.let_go(least, self._next_id() - self.unread):
             self._version += 1
-            self._order = self._lazily.settled()
-            self._is_let_go = True
-            self.changed.add(NO_ROW)
+            self._order = self._lazily.restore((UNREAD,))
+            self.unread = 0
 
     def keep(self) -> PutBack:
         """Return a function that puts the order back as it is now. Only the table calls this, and not for a lazy index."""
@@ -192,9 +194,10 @@ class OrderedIndex(Generic[RowT]):
         """Verify order, membership, `where`, uniqueness and what a lazy index has noted; for tests. Sorts nothing in."""
         if self._lazily is not None:
             self._lazily.check()
-            missing = [row_id for row_id in rows if not self._is_let_go and row_id not in self.changed and not self._lazily.holds(row_id)]
+            assert not rows or max(rows) < self.unread or UNREAD in self.changed, "rows have come, and that isn't noted"
+            missing = [row_id for row_id in rows if row_id < self.unread and row_id not in self.changed and not self._lazily.holds(row_id)]
             assert all(self.entry(rows[row_id]) is None for row_id in missing), "a row was missed"
-            known = {NO_ROW, *rows}
+            known = {UNREAD, *rows}
             assert all(row_id in known or self._lazily.holds(row_id) for row_id in self.changed), "noted rows that never were"
             return
         self._order._check()
@@ -227,15 +230,37 @@ class OrderedIndex(Generic[RowT]):
         """Sort in what a lazy index has noted; walks that are under way end."""
         assert self._lazily is not None, "only a lazy index notes changes"
         self._version += 1
-        if self._is_let_go:
-            self.changed.update(self._rows)
-            self._is_let_go = False
+        if UNREAD in self.changed:
+            self._reads.require_slice(self._next_id() - self.unread, self._lazily.settle_some)
+            while UNREAD in self.changed:
+                self._note_unread()
         self._order = self._lazily.settled()
 
+    def _note_unread(self) -> None:
+        """Note a slice of the rows that came since the last read by their ids; UNREAD stays as long as there are more."""
+        begin, end, rows = self.unread, self._next_id(), self._rows
+        self.changed.discard(UNREAD)
+        if end - begin > SPARSE_SHARE * len(rows):
+            self.changed.update([row_id for row_id in rows if row_id >= begin])
+            self.unread = end
+            return
+        self.unread = min(end, begin + SLICE)
+        # The ids of the rows, not those of the range, which would be new objects that the order then holds.
+        self.changed.update([row.id for row_id in range(begin, self.unread) if (row := rows.get(row_id)) is not None])
+        if self.unread < end:
+            self.changed.add(UNREAD)
+
     def _entry_at(self, row_id: int) -> Entry | None:
-        """The entry of the row with an id, None when there is no such row or it is left out."""
+        """The entry of the row with an id, None when there is no such row or it is left out.
+
+        A read in slices comes to UNREAD as to any id, and has the rows behind it noted.
+        """
         row = self._rows.get(row_id)
-        return None if row is None else self.entry(row)
+        if row is not None:
+            return self.entry(row)
+        if row_id == UNREAD:
+            self._note_unread()
+        return None
 
 
 def no_key(*key: Any) -> NoReturn:

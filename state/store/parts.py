@@ -73,8 +73,8 @@ class TablePart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part. A deferred table decodes its rows later."""
-        next_id, count = _decoded(tuple[int, int], next(chunks, b""))
-        orders = _decoded(list[list[int]], next(chunks, b""))
+        next_id, count = decoded(tuple[int, int], next(chunks, b""))
+        orders = decoded(list[list[int]], next(chunks, b""))
         if self._is_deferred and count > ROWS_PER_CHUNK:
             return lambda: Deferred(
                 (self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders), self._table.journal.reads
@@ -92,10 +92,10 @@ class TablePart:
         """Yield the rows of each chunk, with their ids. Raises Unreadable."""
         total, last = 0, -1
         for chunk in chunks:
-            packed_ids, size, packed = _decoded(tuple[bytes, int, bytes], chunk)
+            packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
             if size > ROWS_PER_CHUNK_MAX:
                 raise Unreadable(f"{size} rows in one chunk")
-            ids, rows = _readable(_IDS.unpack, packed_ids, size), _readable(self._structs.unpack, packed, size)
+            ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
                 raise Unreadable("the ids of rows are out of order")
             for row, row_id in zip(rows, ids, strict=True):
@@ -169,8 +169,8 @@ class DictPart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
-        count, keys, values = _decoded(tuple[int, bytes, bytes], next(chunks, b""))
-        found = dict(zip(_readable(self._keys.unpack, keys, count), _readable(self._values.unpack, values, count), strict=True))
+        count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
+        found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
         if len(found) != count:
             raise Unreadable("a key stands there twice")
 
@@ -225,15 +225,15 @@ def dump_lists(lists: Lists[Any, Any], keys: Column, pack: Callable[[list[Any]],
 def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
     """Return histories that `dump_lists` has written; `unpack` reads that many values. Raises Unreadable."""
     found: Histories = {}
-    total = _decoded(int, next(chunks, b""))
+    total = decoded(int, next(chunks, b""))
     for chunk in chunks:
-        count, size, packed_keys, packed_firsts, packed_sizes, packed = _decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
-        values = _readable(unpack, packed, size)
-        firsts, sizes = _readable(_IDS.unpack, packed_firsts, count), _readable(_IDS.unpack, packed_sizes, count)
+        count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
+        values = checked_read(unpack, packed, size)
+        firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
         if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
             raise Unreadable("histories of other sizes than their values have")
         starts = accumulate(sizes, initial=0)
-        for key, first, start, length in zip(_readable(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
+        for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
             found[key] = first, values[start : start + length]
     if len(found) != total or any(not first and not values for first, values in found.values()):
         raise Unreadable("a history is missing, empty, or there twice")
@@ -245,11 +245,12 @@ def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, i
 _IDS = Column(int)
 
 
-def _decoded(kind: Any, data: bytes) -> Any:
-    return _readable(lambda: msgpack.decode(data, type=kind))
+def decoded(kind: Any, data: bytes) -> Any:
+    """Return a value of that type. Raises Unreadable."""
+    return checked_read(lambda: msgpack.decode(data, type=kind))
 
 
-def _readable(read: Callable[..., Any], *arguments: Any) -> Any:
+def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that decodes; whatever it finds wrong becomes Unreadable."""
     try:
         return read(*arguments)

@@ -9,8 +9,8 @@ from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
-from state.store.ordered import Ordered, OrderedIndex
-from state.store.rows import PutBack, Row, kept_values
+from state.store.ordered import UNREAD, Ordered, OrderedIndex
+from state.store.rows import SHARED, SHARED_MAX, PutBack, Row, kept_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -109,10 +109,16 @@ class Table(Deferrable, Generic[RowT]):
             row.id = -1
             raise
         self._rows[row_id] = row
-        self.next_id = row_id + 1
+        following = row_id + 1
+        if following < SHARED_MAX:
+            try:
+                following = SHARED[following]
+            except IndexError:
+                following = more_shared(following)
+        self.next_id = following
         self._version += 1
         for note in self._notes:
-            note(row_id)
+            note(UNREAD)
         self._record((self._undo_insert, row, None))
         return row
 
@@ -245,7 +251,7 @@ class Table(Deferrable, Generic[RowT]):
             index = keys = UniqueIndex(declared.fields)
             readers = (keys,), ()
         else:
-            index = order = OrderedIndex(declared, self._rows, self.journal.reads)
+            index = order = OrderedIndex(declared, self._rows, self.journal.reads, lambda: self.next_id)
             keys = order.keys
             own = (keys,) if keys else ()
             readers = (own, (order,)) if order.lazy else ((*own, order), ())
@@ -343,7 +349,9 @@ class Table(Deferrable, Generic[RowT]):
 
     def _uninsert(self, row: RowT, _: None) -> None:
         self._drop(row)
-        self.next_id = row.id
+        self.next_id = row_id = row.id
+        for lazy in self._lazy:
+            lazy.unread = min(lazy.unread, row_id)
         row.id = -1
 
     def _unremove(self, row: RowT, _: None) -> None:

@@ -90,15 +90,22 @@ class Account(Row):
         return vests
 
 
+def is_withdrawing(next_vesting_withdrawal: int) -> bool:
+    """Whether a power-down payment is to come."""
+    return next_vesting_withdrawal != TIME_MAX
+
+
 class Accounts(Table[Account]):
     """All accounts.
 
-    Only queries read the lazy orders, but for `by_name`: that is read by whole names, which works without sorting.
+    Only queries read the lazy orders, but for `by_name`: that is read by whole names, which works without sorting. Most accounts withdraw
+    nothing, so that the order that the rules read leaves them out: an entry takes 80 bytes.
     """
 
     by_name = Ordered("name", unique=True, lazy=True)
     by_proxy = Ordered("proxy", "name", lazy=True)
-    by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", unique=True)
+    by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", lazy=True)
+    by_due_withdrawal = Ordered("next_vesting_withdrawal", "name", where=(is_withdrawing, "next_vesting_withdrawal"))
     by_vote_weight = Ordered(Part(vote_weight, *VESTS_FIELDS, descending=True), lazy=True)  # only the social index reads it
 
 

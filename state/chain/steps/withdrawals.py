@@ -17,7 +17,7 @@ from state.tables.accounts import Account, WithdrawRoute
 
 def process_vesting_withdrawals(state: State, block: SignedBlock) -> None:
     """Pay this week's part of every power-down that is due."""
-    due = state.accounts.by_next_vesting_withdrawal
+    due = state.accounts.by_due_withdrawal
     account = due.first()
     while account is not None and account.next_vesting_withdrawal <= state.head_time:
         # Who comes next is settled before this account moves on by a week: after a long gap it may still be due then.

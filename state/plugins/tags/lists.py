@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from state.plugins.tags.plugin import TAGS
-from state.plugins.tags.rows import AuthorTag
+from state.plugins.tags.uses import AuthorTag
 from state.plugins.tags.view import TagEntry, TagStats
 from state.tables import State
 
@@ -112,9 +112,9 @@ def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
     return [] if first is None else list(islice(stats.by_trending.starting(first.total_trending, first.tag), limit))
 
 
-def tags_by_author(state: State, author: str) -> Iterator[AuthorTag]:
-    """Yield the tags that an author has used, the most frequent ones first."""
-    return TAGS.of(state).authors.by_author.equal(author)
+def tags_by_author(state: State, author: str) -> list[AuthorTag]:
+    """Return the tags that an author has used, the most frequent ones first."""
+    return TAGS.of(state).authors.of(author)
 
 
 def tags_of(state: State, comment: int) -> tuple[str, ...]:

@@ -13,8 +13,6 @@ from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
 from state.plugins.tags.metadata import stored, wanted_tags
 from state.plugins.tags.rows import (
-    AuthorTag,
-    AuthorTags,
     Notes,
     Place,
     StaleRoot,
@@ -28,6 +26,7 @@ from state.plugins.tags.rows import (
     added,
     contribution_of,
 )
+from state.plugins.tags.uses import Uses, UsesPart
 from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
@@ -44,7 +43,7 @@ class Tags:
         journal = state.journal
         self.tagged = TaggedComments(journal)
         self.rests = TagRests(journal)
-        self.authors = AuthorTags(journal)
+        self.authors = Uses(journal)
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
@@ -250,7 +249,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     if gone:
         count_beyond(kept, row, gone)
         for tag, _, _ in gone:
-            count_use(kept, comment.author, tag, -1)
+            kept.authors.count(comment.author, tag, -1)
     places = (*stay, *enter(kept, comment.author, fresh))
     if not places:
         drop(kept, row)
@@ -282,7 +281,7 @@ def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
     # The text of the tag's own row: another one for each comment would take memory.
     tags = [rest_of(kept, tag).tag for tag in tags]
     for tag in tags:
-        count_use(kept, author, tag, 1)
+        kept.authors.count(author, tag, 1)
     return [(tag, number, 0) for number, tag in enumerate(tags, first)]
 
 
@@ -299,15 +298,6 @@ def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
         rest = rest_of(kept, tag)
         kept.rests.modify(rest, beyond=added(rest.beyond, counted))
         kept.notes.tag(tag)
-
-
-def count_use(kept: Tags, author: str, tag: str, change: int) -> None:
-    """Change the count of an author's comments with a tag."""
-    row = kept.authors.by_pair.get(author, tag)
-    if row is None:
-        kept.authors.insert(AuthorTag(author=author, tag=tag, total_posts=change))
-    else:
-        kept.authors.modify(row, total_posts=row.total_posts + change)
 
 
 def rest_of(kept: Tags, tag: str) -> TagRest:
@@ -332,7 +322,7 @@ def parent_id(state: State, comment: CommentRow) -> int:
 
 def parts(state: State, kept: Tags) -> dict[str, Part]:
     """Return what a snapshot holds of the data."""
-    return tables(kept, "tagged", "rests", "authors", "counters", "stale")
+    return tables(kept, "tagged", "rests", "counters", "stale") | {"authors": UsesPart(kept.authors)}
 
 
 def restored(kept: Tags) -> None:

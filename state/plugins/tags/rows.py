@@ -11,7 +11,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import Journal, Ordered, Row, Table, Unique
+from state.store import Journal, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
@@ -59,21 +59,6 @@ class TagRests(Table[TagRest]):
     """All tags that are or were used."""
 
     by_tag = Unique("tag")
-
-
-class AuthorTag(Row):
-    """The number of an author's comments with a tag."""
-
-    author: str = ""
-    tag: str = ""
-    total_posts: int = 0
-
-
-class AuthorTags(Table[AuthorTag]):
-    """All tags of all authors."""
-
-    by_pair = Unique("author", "tag")
-    by_author = Ordered("author", "-total_posts", "tag", lazy=True)
 
 
 class TagCounter(Row):

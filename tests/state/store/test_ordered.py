@@ -1,8 +1,12 @@
 """Lazy indices that nobody reads."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from state.store import Journal
+from state.store.ordered import UNREAD
+from state.store.slices import SLICE, Reads
 from tests.state.store.test_store import Order, filled, ids
 
 
@@ -10,10 +14,15 @@ def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
     journal = Journal()
     orders = filled(journal)
     index = orders.by_amount_lazily
+    assert ids(index) == [2, 1, 4, 0, 3]
+    orders.let_go(0)
+    assert not index.changed
+    for row in list(orders):
+        orders.modify(row, amount=row.amount + 1)
     orders.let_go(5)
     assert len(index.changed) == 5
     orders.let_go(4)
-    assert len(index.changed) == 1
+    assert index.changed == {UNREAD}
     mark = journal.mark()
     orders.insert(Order("zoe", 3))
     orders.modify(orders.find(0), amount=7)
@@ -33,3 +42,56 @@ def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
         next(walk)
     orders.let_go(0)
     assert ids(index) == [1, 0, 2, 4, 3]
+
+
+def test_rows_that_nobody_has_read_are_noted_as_one() -> None:
+    journal = Journal()
+    orders = filled(journal)
+    index = orders.by_amount_lazily
+    assert index.changed == {UNREAD}
+    assert ids(index) == [2, 1, 4, 0, 3]
+    mark = journal.mark()
+    for n in range(3):
+        orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10 + n))
+    orders.remove(orders.find(6))
+    assert index.changed == {UNREAD}
+    orders.check()
+    assert ids(index) == [7, 5, 2, 1, 4, 0, 3]
+    journal.undo(mark)
+    other = orders.insert(Order("zoe", 20, price=20, amount=20))
+    orders.check()
+    assert ids(index) == [other.id, 2, 1, 4, 0, 3]
+
+
+def test_rows_are_found_among_many_ids_that_are_gone() -> None:
+    orders = filled(Journal())
+    index = orders.by_amount_lazily
+    for n in range(100):
+        last = orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10 + n))
+        if n < 99:
+            orders.remove(last)
+    assert ids(index) == [last.id, 2, 1, 4, 0, 3]
+    orders.check()
+
+
+def test_rows_that_come_between_slices_of_a_read_are_in_it() -> None:
+    reads = Reads()
+    orders = filled(Journal(reads))
+    count = 3 * SLICE
+    for n in range(count):
+        orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10))
+    index = orders.by_amount_lazily
+    found: list[int] = []
+
+    def read() -> Iterator[None]:
+        found.extend((yield from reads.in_slices(lambda: ids(index))))
+
+    for n, _ in enumerate(read()):
+        assert n < 4 * SLICE, "the read has no end"
+        if n == 1:
+            orders.let_go(0)
+        if n < 5:
+            orders.insert(Order("zoe", 1000 + count + n, price=1000 + count + n, amount=10))
+    assert sorted(found) == [row.id for row in orders]
+    orders.check()
+    assert len(orders) == 5 + count + 5

@@ -332,7 +332,6 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (tags_rows.Tagged, "tags"): ("share", "what promotes a post is burnt in that block: it would take all SBD twice"),
     (tags_rows.TagRest, "total_payout"): ("share", "at most 10^9 for each of 9 * 10^9 comments"),
     (tags_rows.TagRest, "beyond"): ("int32, uint32, uint32, uint128", EVENTS),
-    (tags_rows.AuthorTag, "total_posts"): ("uint32", EVENTS),
     (tags_rows.TagCounter, "following"): ("int64", EVENTS),
     (state.chain.soft_rules.CustomCount, "count"): ("uint32", ONE_EACH + "5"),
 }

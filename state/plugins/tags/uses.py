@@ -1,0 +1,130 @@
+"""How often authors have used tags: a count for each pair, on the undo journal. A row for each would take four times the memory."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from msgspec import msgpack
+
+from state.store import Journal
+from state.store.columns import Column, Unreadable
+from state.store.deferred import Deferrable, Deferred
+from state.store.parts import Install, checked_read, decoded
+from state.store.rows import PutBack
+
+AUTHORS_PER_CHUNK = 10_000
+
+
+class AuthorTag(NamedTuple):
+    """The number of an author's comments with a tag."""
+
+    author: str
+    tag: str
+    total_posts: int
+
+
+class Uses(Deferrable):
+    """The counts of all authors. Those that have come down to 0 stay."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.counts: dict[str, dict[str, int]] = {}
+        self._reads, self._record = journal.reads, journal.record
+        # Bound once: a fresh bound method in each record would cost memory and time.
+        self._take_back = self._uncount
+
+    def __iter__(self) -> Iterator[AuthorTag]:
+        """All counts."""
+        for author, own in self.counts.items():
+            for tag, count in own.items():
+                yield AuthorTag(author, tag, count)
+
+    def count(self, author: str, tag: str, change: int) -> None:
+        """Change a count."""
+        own = self.counts.get(author)
+        if own is None:
+            own = self.counts[author] = {}
+        old = own.get(tag)
+        own[tag] = change if old is None else old + change
+        self._record((self._take_back, author, (tag, old)))
+
+    def of(self, author: str) -> list[AuthorTag]:
+        """Return the counts of an author, the greatest ones first, equal ones by tag."""
+        own = self.counts.get(author, {})
+        return [AuthorTag(author, tag, count) for tag, count in sorted(own.items(), key=lambda item: (-item[1], item[0]))]
+
+    def _uncount(self, author: str, before: tuple[str, int | None]) -> None:
+        own, (tag, old) = self.counts[author], before
+        if old is not None:
+            own[tag] = old
+            return
+        del own[tag]
+        if not own:
+            del self.counts[author]
+
+
+class UsesPart:
+    """All counts; they are made later."""
+
+    schema = "counts of comments by author and tag"
+
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        counts = self._uses.counts
+        authors = list(counts)
+        yield msgpack.encode(len(authors))
+        for begin in range(0, len(authors), AUTHORS_PER_CHUNK):
+            some = authors[begin : begin + AUTHORS_PER_CHUNK]
+            sizes = [len(counts[author]) for author in some]
+            tags = [tag for author in some for tag in counts[author]]
+            values = [count for author in some for count in counts[author].values()]
+            yield msgpack.encode((len(some), len(tags), _TEXTS.pack(some), _NUMBERS.pack(sizes), _TEXTS.pack(tags), _NUMBERS.pack(values)))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        total = decoded(int, next(chunks, b""))
+        return lambda: Deferred((self._uses,), self._restoring(chunks, total), self._uses.parked()["_reads"])
+
+    def _restoring(self, chunks: Iterator[bytes], total: int) -> Iterator[None]:
+        """Read the counts of some authors at a step."""
+        counts: dict[str, dict[str, int]] = self._uses.parked()["counts"]
+        counts.clear()
+        read = 0
+        for chunk in chunks:
+            size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
+            authors, sizes, tags, values = (
+                checked_read(column.unpack, data, many)
+                for column, data, many in zip((_TEXTS, _NUMBERS, _TEXTS, _NUMBERS), packed, (size, size, every, every), strict=True)
+            )
+            if min(sizes, default=1) < 1 or sum(sizes) != every:
+                raise Unreadable("authors have other numbers of tags than there are")
+            pairs = zip(tags, values, strict=True)
+            for author, length in zip(authors, sizes, strict=True):
+                own = dict(islice(pairs, length))
+                if len(own) != length:
+                    raise Unreadable("a tag of an author is there twice")
+                counts[author] = own
+            read += size
+            yield
+        if not read == len(counts) == total:
+            raise Unreadable("an author is missing, or there twice")
+
+    def keep(self) -> PutBack:
+        """See Part."""
+        uses = self._uses
+        kept = {author: own.copy() for author, own in uses.counts.items()}
+
+        def put_back() -> None:
+            uses.abandon()
+            uses.counts = {author: own.copy() for author, own in kept.items()}
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        return ((author, {tag: str(count) for tag, count in own.items()}) for author, own in self._uses.counts.items())
+
+
+_TEXTS, _NUMBERS = Column(str), Column(int)
