@@ -38,6 +38,7 @@ ASKED_EVERY_SECONDS = 0.005
 SMALL = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_version","params":{}}'
 LONGEST_MILLISECONDS_MAX = 100
 USER = "user-000000"
+WEEK = 7 * 86_400  # seconds, after which posts are paid out
 NAMES = [f"user-{i:06d}" for i in range(1000)]
 
 Work = Callable[["Node"], Awaitable[Any]]
@@ -283,16 +284,41 @@ def large_bodies(node: Node, words: str) -> bool:
 
 def events(node: Node, words: str) -> bool:
     """Print a line for each thing that the node does by itself or by its driver; returns whether no stretch was too long."""
-    works: dict[str, Work] = {
-        "an empty block": lambda copy: copy.processor.in_turn(copy.site.produce),
-        "a checkpoint": lambda copy: copy.processor.in_turn(copy.driver.snapshot),
-        "reading ahead": lambda copy: read_ahead(copy.site.state),
-    }
     fine = True
-    for what, work in works.items():
-        if words in f"event: {what}":
-            fine &= show(f"event: {what}", in_a_copy(node, work))
+    for works in happening():
+        if words in f"event: {', '.join(works)}":
+            for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
+                fine &= show(f"event: {what}", [figure])
     return fine
+
+
+def happening() -> list[dict[str, Work]]:
+    """Return works by their names; those that stand together are done one after the other on the same copy of the node.
+
+    The first that touches all of the state pays for the pages that the copy shares with the node: so a checkpoint is kept twice.
+    """
+
+    def in_turn(do: Callable[[Node], Any]) -> Work:
+        return lambda copy: copy.processor.in_turn(lambda: do(copy))
+
+    ahead: Work = lambda copy: read_ahead(copy.site.state)  # noqa: E731
+    return [
+        {"an empty block": in_turn(lambda copy: copy.site.produce())},
+        {"reading ahead": ahead, "giving back what is not read": in_turn(lambda copy: copy.site.state.let_go(1000))},
+        {
+            "a checkpoint": in_turn(lambda copy: copy.driver.snapshot()),
+            "a checkpoint, again": in_turn(lambda copy: copy.driver.snapshot()),
+            "a return to it": in_turn(lambda copy: copy.driver.revert(copy.driver.snapshots[0])),
+            "reading ahead, after that": ahead,
+        },
+        {"all posts are paid out": in_turn(paid)},
+    ]
+
+
+def paid(node: Node) -> None:
+    """Make a block in which the posts of a week are paid out at once, as after a leap in time."""
+    node.driver.set_next_block_time(node.site.state.head_time + WEEK)
+    node.driver.make_block()
 
 
 def show(what: str, figures: list[Figure]) -> bool:

@@ -1,4 +1,7 @@
-"""Makes the reads that clients begin with right after the start, so that no client waits until all is sorted. It knows no rule."""
+"""Makes the reads that clients begin with, after the start and after each return to an earlier moment, so that these needn't wait.
+
+What they read is sorted by then. It knows no rule.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +13,23 @@ from state.plugins.registry import PLUGINS
 from state.tables import State
 
 Value = TypeVar("Value")
+
+
+async def keep_ahead(state: State) -> None:
+    """Read ahead, and again whenever the state has been put back to an earlier one, until cancelled: lazy orders are empty after that."""
+    is_back = trio.Event()
+
+    def note() -> None:
+        is_back.set()
+
+    state.on_put_back.append(note)
+    try:
+        while True:
+            is_back = trio.Event()
+            await read_ahead(state)
+            await is_back.wait()
+    finally:
+        state.on_put_back.remove(note)
 
 
 async def read_ahead(state: State) -> None:

@@ -14,7 +14,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.ahead import read_ahead
+from node.ahead import keep_ahead
 from node.banner import Announcer
 from node.clock import ChainClock, Clock, Patience, system_clock
 from node.descriptors import room_for_connections
@@ -392,7 +392,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
-        nursery.start_soon(read_ahead, site.chain.state)
+        nursery.start_soon(keep_ahead, site.chain.state)
         settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
