@@ -128,7 +128,7 @@ def test_unique_finds_rows() -> None:
         orders.by_number.find(1)
     with pytest.raises(UnknownKey):
         orders.by_seller_number.find("bob", 101)
-    with pytest.raises(AssertionError):
+    with pytest.raises(TypeError):
         orders.by_seller_number.get("bob")
 
 
