@@ -1,14 +1,18 @@
 """The ways in which a chain comes to the end of a walk. Each must lead to the same state, plugins' data and replies."""
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
+from node.recovering import ahead
+from node.recovering.pool import Pool
 from state.chain import producing
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.transaction import SignedBlock
 from tests.helpers.restored import image_of, put
+from tests.node.recovering.test_ahead import PATIENCE, warm_pool
 from tests.walks.walk import Event, Walk, happen, new_chain, the_block
 
 Driver = Callable[[Walk], Chain]
@@ -52,6 +56,27 @@ def checked(walk: Walk) -> Chain:
     return replayed(new_chain(), walk, Skip.NOTHING)
 
 
+def recovered_ahead(walk: Walk) -> Chain:
+    """A chain that replays the main branch with every check, and with keys that another process has recovered."""
+    chain, main = new_chain(), walk.chain
+    wire, head = main.state.wire, main.state.props.head_block_number
+    blocks = [wire.unpack_block(wire.pack_block(the_block(main, number)))[0] for number in range(1, head + 1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ahead, "RECORDS_BEFORE_START", 1)
+        patch.setattr(ahead, "WAIT_SECONDS", PATIENCE)
+        coming = ahead.Ahead(blocks, wire, 1, new_pool=lambda _: one_pool())
+        for block in coming:
+            assert all(trx.signers is not None for trx in block.transactions if trx.signatures), "keys have not come"
+            coming.push(chain, block, Skip.NOTHING)
+    return chain
+
+
+@cache
+def one_pool() -> Pool:
+    """Return a process that recovers keys for all walks of this one."""
+    return warm_pool()(1)
+
+
 def from_a_snapshot(walk: Walk) -> Chain:
     """A chain that starts from a snapshot of the middle of the main branch."""
     wire = walk.chain.state.wire
@@ -91,6 +116,7 @@ DRIVERS: dict[str, Driver] = {
     "made by itself": made_by_itself,
     "made by trial": made_by_trial,
     "checked": checked,
+    "recovered ahead": recovered_ahead,
     "trusted": trusted,
     "from a snapshot": from_a_snapshot,
     "undone and applied again": undone_and_applied_again,
