@@ -12,7 +12,8 @@ from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.transaction import SignedBlock
 from tests.helpers.restored import image_of, put
-from tests.node.recovering.test_ahead import PATIENCE, warm_pool
+from tests.node.recovering.test_ahead import warm_pool
+from tests.node.recovering.test_pool import PATIENCE
 from tests.walks.walk import Event, Walk, happen, new_chain, the_block
 
 Driver = Callable[[Walk], Chain]

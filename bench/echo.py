@@ -1,0 +1,77 @@
+"""Measures the least that a request over one connection can take: its server reads nothing of it, and sends the same bytes each time.
+
+Run: .venv/bin/python -m bench.echo
+Once with blocking sockets, once with trio, with the client and the size of reply of `bench.marks`. What stays is the way through the
+kernel, and waking up the server and the client in turn. No node is below it.
+"""
+
+import os
+import socket
+import statistics
+import time
+from collections.abc import Callable
+
+import trio
+
+from bench.clients import HttpClient
+from bench.marks import QUERY
+from bench.recovery import recovery_seconds
+
+CALLS, ROUNDS = 4_000, 5
+RECEIVE_SIZE = 1 << 16
+REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + b"x" * 900
+
+
+def blocking(line: socket.socket) -> None:
+    """Answer until the client leaves."""
+    while line.recv(RECEIVE_SIZE):
+        line.sendall(REPLY)
+
+
+def with_trio(line: socket.socket) -> None:
+    """Answer in a task of trio's until the client leaves."""
+    trio.run(_answer, line)
+
+
+async def _answer(line: socket.socket) -> None:
+    line.setblocking(False)
+    while True:
+        await trio.lowlevel.wait_readable(line)
+        if not line.recv(RECEIVE_SIZE):
+            return
+        line.sendall(REPLY)
+
+
+def seconds_each(serve: Callable[[socket.socket], None]) -> float:
+    """Return the seconds of one exchange with a server in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        if not os.fork():
+            serve(listener.accept()[0])
+            os._exit(0)
+    client = HttpClient(port)
+    for _ in range(CALLS // 4):
+        client.ask(QUERY)
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        client.ask(QUERY)
+    seconds = (time.perf_counter() - start) / CALLS
+    del client  # which the server waits for
+    os.wait()
+    return seconds
+
+
+def main() -> None:
+    """Measure both, and print the medians."""
+    for serve in (blocking, with_trio):
+        recoveries, each = [], []
+        for _ in range(ROUNDS):
+            recovery = recovery_seconds()
+            seconds = seconds_each(serve)
+            each.append(seconds)
+            recoveries.append(seconds / recovery)
+        print(f"{serve.__name__:10} {statistics.median(each) * 1e6:6.1f} µs = {statistics.median(recoveries):.2f} recoveries")
+
+
+if __name__ == "__main__":
+    main()
