@@ -9,7 +9,7 @@ from typing import Any
 
 from state.chain.blocks import NO_TRANSACTION
 from state.plugins.plugin import Plugin
-from state.plugins.recorded import INDEX, NO_BLOCK, Entries, EntriesPart, OperationRecord, Recorded, RecordedPart
+from state.plugins.recorded import INDEX, NO_BLOCK, AccountEntries, EntriesPart, OperationRecord, Recorded, RecordedPart
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction
@@ -37,7 +37,7 @@ class AccountHistory:
 
     def __init__(self, state: State) -> None:
         self.recorded = Recorded(state)
-        self.accounts = Entries()
+        self.accounts = AccountEntries()
         self.transactions: dict[bytes, int] = {}
         self._names = state.accounts.by_name.get
         self._record = state.journal.record

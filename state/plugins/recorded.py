@@ -160,7 +160,7 @@ NONE = array(INDEX)
 assert NONE.itemsize == 4
 
 
-class Entries(Deferrable):
+class AccountEntries(Deferrable):
     """The indices of the records of each account, oldest first; `firsts` is how many older ones have been dropped, of accounts with any."""
 
     def __init__(self) -> None:
@@ -284,7 +284,7 @@ class EntriesPart:
 
     schema = "indices of operations by account"
 
-    def __init__(self, entries: Entries, recorded: Recorded, reads: Reads | None = None) -> None:
+    def __init__(self, entries: AccountEntries, recorded: Recorded, reads: Reads | None = None) -> None:
         self._entries, self._recorded, self._reads = entries, recorded, reads
 
     def dump(self) -> Iterator[bytes]:

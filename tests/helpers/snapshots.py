@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from state.plugins.recorded import ROW, Entries, Recorded
+from state.plugins.recorded import ROW, AccountEntries, Recorded
 from state.store import Lists, Table
 
 
@@ -24,7 +24,7 @@ def snapshot(plugin: Any) -> dict[str, Any]:
             found[name] = dict(value)
         elif isinstance(value, Recorded):
             found[name] = [*ROW.iter_unpack(value.rows)], bytes(value.virtual), [*value.held]
-        elif isinstance(value, Entries):
+        elif isinstance(value, AccountEntries):
             found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
     return found
 
