@@ -1,5 +1,7 @@
 """Transactions that have just been applied on the head aren't tried once more for a block; all others are."""
 
+import ast
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from state.chain.skip import Skip
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.chains import chain_at, transaction
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.sources import sources
 
 Tried = list[SignedTransaction]
 
@@ -125,3 +128,21 @@ def test_what_expires_or_does_not_fit_or_asks_for_the_producer_is_tried() -> Non
     state.impersonated.set((), is_everyone=True)
     trx.operations = ()
     assert not all_pass(state, [trx], trx.expiration, 100)
+
+
+def test_every_rule_that_asks_for_the_producer_or_does_less_while_entering_is_known() -> None:
+    # Whoever adds one here adds the operations that reach it to BY_PRODUCER.
+    asks = re.compile(r"if not state\.is_pushing:|props\.current_witness")
+    found = set()
+    for source in sources("state"):
+        if source.path.startswith(("state/operations/", "state/effects/")):
+            functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef)]
+            for number, line in enumerate(source.text.splitlines(), 1):
+                if asks.search(line):
+                    inside = [each for each in functions if each.lineno <= number <= (each.end_lineno or 0)]
+                    found.add((source.path.removeprefix("state/"), inside[-1].name if inside else ""))
+    assert found == {
+        ("operations/accounts.py", "use_subsidy"),
+        ("operations/mining.py", "pay_producer"),
+        ("operations/smt/tokens.py", "apply"),
+    }
