@@ -94,6 +94,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...]
     http: Address | None = None
     is_http2: bool = False
+    has_explorer: bool = True
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
@@ -423,7 +424,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     settings = site.settings
     assert settings.http is not None
     where = settings.http
-    access = Access(where.host, settings.origins, settings.is_debug_allowed)
+    access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
     push = Hub(site.chain, site.clock)
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)

@@ -48,6 +48,7 @@ class Common:
         tuple[str, ...],
         Option("Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
     ] = ()
+    no_explorer: Annotated[bool, Option("Show no pages to browsers.", group=ACCESS)] = False
     http2: Annotated[bool, Option("Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
     allow_debug: Annotated[
         bool,
@@ -96,6 +97,7 @@ class Common:
             check_invariants=self.check_invariants,
             origins=origins(self.cors),
             is_http2=self.http2,
+            has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
             announcer=Announcer(ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet),
             **own,

@@ -1,5 +1,5 @@
-"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, or to a
-stream of blocks. It must not know any method.
+"""HTTP around the JSON-RPC service: a quart-trio app for pages and the files of the explorer, wrapped so that every other request goes
+straight to the service, or to a stream of blocks. It must not know any method.
 
 Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import trio
 from msgspec import Struct
 
+from rpc.explorer.files import HEADERS, PREFIX, File, read_files
 from rpc.push.hub import Hub
 from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
@@ -164,7 +165,7 @@ class Gateway:
         self.pages = pages
         self.guests = guests
         self.access = access
-        self._page_app = Later(partial(page_app, pages))
+        self._page_app = Later(partial(page_app, pages, read_files if access.has_pages else dict))
         self.load_pages = self._page_app.get
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -175,7 +176,13 @@ class Gateway:
             pass  # the client has gone
 
     def _is_page(self, scope: Scope) -> bool:
-        return scope["path"] in self.pages and scope["method"] in PAGE_VERBS
+        return scope["method"] in PAGE_VERBS and (scope["path"] in self.pages or self._is_file(scope))
+
+    def _is_file(self, scope: Scope) -> bool:
+        """Whether a request to read asks for the explorer: for one of its files, or for HTML, as browsers do."""
+        if not self.access.has_pages or scope["path"] == PATH:
+            return False
+        return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
     # -------------------------------------------------------------- HTTP
 
@@ -354,9 +361,9 @@ class Kept:
         return self._reply
 
 
-def page_app(pages: Pages) -> App:
-    """Return the quart-trio app of the pages: each path shows what its function returns."""
-    from quart import Response
+def page_app(pages: Pages, files: Callable[[], Mapping[str, File]]) -> App:
+    """Return the quart-trio app of the pages: each path shows what its function returns, every other one a file of the explorer."""
+    from quart import Response, request
     from quart_trio import QuartTrio
 
     app = QuartTrio(__name__, static_folder=None)
@@ -373,6 +380,23 @@ def page_app(pages: Pages) -> App:
 
     for path, page in pages.items():
         app.add_url_rule(path, endpoint=path.strip("/"), view_func=show(page), methods=list(PAGE_VERBS))
+    found = files()
+
+    async def show_file(**_path: str) -> Response:
+        file = found.get(request.path) or (None if request.path.startswith(PREFIX) else found[""])
+        if file is None:
+            return Response(b"there is no such file\n", 404, content_type="text/plain; charset=utf-8")
+        is_packed = request.accept_encodings.quality("gzip") > 0
+        response = Response(file.packed if is_packed else file.body, headers=HEADERS, content_type=file.content_type)
+        if is_packed:
+            response.headers["content-encoding"] = "gzip"
+        response.set_etag(file.tag + "-gzip" * is_packed)
+        await response.make_conditional(request)
+        return response
+
+    if found:
+        app.add_url_rule("/", endpoint="explorer", view_func=show_file, methods=list(PAGE_VERBS))
+        app.add_url_rule("/<path:path>", endpoint="explorer", view_func=show_file, methods=list(PAGE_VERBS))
     return cast(App, app)
 
 

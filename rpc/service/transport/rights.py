@@ -2,7 +2,8 @@
 
 A browser carries requests of any site to a loopback address, and a proxy makes every client look like one on its own machine. So the
 address of a client alone says little: a page sends `Origin` or `Sec-Fetch-Site`, a page whose name was bound to our address sends that as
-`Host`, and a proxy says for whom it asks, or speaks HTTP/1.0.
+`Host`, and a proxy says for whom it asks, or speaks HTTP/1.0. The one page that counts as a program is the node's own, the explorer: its
+origin is the address that the request was sent to.
 """
 
 from collections.abc import Sequence
@@ -45,13 +46,14 @@ _VARY = (b"vary", b"Origin")
 
 
 class Access(Struct, frozen=True):
-    """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), and whether
-    the debug groups are served to other machines.
+    """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), whether
+    the debug groups are served to other machines, and whether the node has pages of its own, which may do what a program may.
     """
 
     host: str = "127.0.0.1"
     origins: tuple[str, ...] | None = None
     is_debug_allowed: bool = False
+    has_pages: bool = False
 
     @property
     def withheld(self) -> str:
@@ -67,6 +69,10 @@ class Access(Struct, frozen=True):
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
         if origin is None:
             return [_VARY] if self.origins else []
+        host, port = _header(scope, b"host"), (scope.get("server") or ("", None))[1]
+        # A name that isn't ours may have been bound to our address by the owner of a page; an address can't be.
+        if self._is_own([(b"origin", origin)], host) and (_is_ours(host, self.host, port) or _is_ours(host, _address(host), port)):
+            return [_VARY]
         if origin.decode("latin-1") in self.origins:
             return [(b"access-control-allow-origin", origin), *_ALLOWED, _VARY]
         return None
@@ -80,19 +86,32 @@ class Access(Struct, frozen=True):
         if scope["http_version"] < "1.1":
             return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
         host = b""
+        page: Headers = []  # what says that the request comes from a page
         for sent, value in scope["headers"]:
             # Programs behind a proxy take both for the same.
             name = sent.replace(b"_", b"-")
             if name == b"host":
                 host = value
             elif name == b"origin" or (name == b"sec-fetch-site" and value != b"none"):
-                return f"this is not for pages, and the request has the header {name.decode()}"
+                page.append((name, value))
             elif name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES):
                 return f"this is not for clients of a proxy, and the request has the header {name.decode('latin-1')}"
+        if page and not self._is_own(page, host):
+            return f"this is not for pages, and the request has the header {page[0][0].decode()}"
         port = (scope.get("server") or ("", None))[1]
-        if is_open or _is_ours(host, self.host, port):
+        if (is_open and not page) or _is_ours(host, self.host, port) or (is_open and _is_ours(host, _address(host), port)):
             return ""
         return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
+
+    def _is_own(self, page: Headers, host: bytes) -> bool:
+        """Whether these headers are those of a page of the node: its origin is the host that was asked."""
+        own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
+        return self.has_pages and all(value == own[name] for name, value in page)
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    """Return the value of a header; empty where it isn't there."""
+    return next((value for sent, value in scope["headers"] if sent == name), b"")
 
 
 def is_loopback(host: str) -> bool:
@@ -135,8 +154,18 @@ def _read_origin(text: str) -> str:
     return f"{parts.scheme}://{shown}" + ("" if port is None or port == usual else f":{port}")
 
 
+def _address(header: bytes) -> str:
+    """Return the host of a Host header if it is an address; else what no header has."""
+    try:
+        name = urlsplit("//" + header.decode()).hostname or ""
+        ip_address(name)
+    except ValueError:
+        return "/"
+    return name
+
+
 @lru_cache(HOSTS_KEPT_MAX)
-def _is_ours(header: bytes, bound: str, port: int) -> bool:
+def _is_ours(header: bytes, bound: str, port: int | None) -> bool:
     """Whether a Host header names the node: by `localhost`, a loopback address or the host that it was bound to, with its port."""
     # What stands between words urlsplit leaves out, as if it weren't there.
     if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:

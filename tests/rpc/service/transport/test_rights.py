@@ -58,6 +58,42 @@ def test_pages_and_clients_of_proxies_have_none(header: tuple[bytes, bytes]) -> 
     assert Access("0.0.0.0", is_debug_allowed=True).why_not_local(scope("127.0.0.1", HOST, header)) == why
 
 
+def test_a_page_of_the_node_itself_has_the_rights_of_a_program() -> None:
+    own = [(b"origin", b"http://127.0.0.1:8090"), (b"sec-fetch-site", b"same-origin")]
+    access = Access(has_pages=True)
+    assert access.why_not_local(scope("127.0.0.1", HOST, *own)) == access.why_not_local(scope("127.0.0.1", HOST, own[1])) == ""
+    assert access.why_not_local(scope("10.0.0.1", HOST, *own)) != ""
+    assert access.why_not_local(scope("127.0.0.1", HOST, *own, (b"via", b"1.1 proxy"))) != ""
+    assert Access(origins=(), has_pages=True).cors(scope("127.0.0.1", HOST, *own)) is not None
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize(
+    ("host", "origin", "site"),
+    [
+        ("127.0.0.1:8090", "http://127.0.0.1:3000", "same-site"),
+        ("127.0.0.1:8090", "http://localhost:8090", "cross-site"),
+        ("127.0.0.1:8090", "https://127.0.0.1:8090", "cross-site"),
+        ("127.0.0.1:8090", "null", "same-origin"),
+        ("127.0.0.1:8090", "http://127.0.0.1:8090", "same-site"),
+        ("evil.example:8090", "http://evil.example:8090", "same-origin"),  # a name that was bound to our address
+        ("10.0.0.1", "http://10.0.0.1", "same-origin"),
+    ],
+)
+def test_a_page_of_another_site_is_never_taken_for_one_of_the_node(host: str, origin: str, site: str, *, is_open: bool) -> None:
+    sent = scope("127.0.0.1", (b"host", host.encode()), (b"origin", origin.encode()), (b"sec-fetch-site", site.encode()))
+    access = Access("0.0.0.0" if is_open else "127.0.0.1", (), is_debug_allowed=is_open, has_pages=True)
+    assert access.why_not_local(sent) != ""
+    if site == "same-origin" or origin != f"http://{host}":
+        assert access.cors(sent) is None
+
+
+def test_where_others_may_ask_the_nodes_page_has_its_address() -> None:
+    access = Access("0.0.0.0", is_debug_allowed=True, has_pages=True)
+    sent = scope("10.0.0.9", (b"host", b"10.0.0.1:8090"), (b"origin", b"http://10.0.0.1:8090"), (b"sec-fetch-site", b"same-origin"))
+    assert access.why_not_local(sent) == ""
+
+
 def test_what_a_user_types_into_a_browser_is_no_page() -> None:
     assert Access().why_not_local(scope("127.0.0.1", HOST, (b"sec-fetch-site", b"none"))) == ""
 

@@ -1,0 +1,56 @@
+"""What every page of the explorer knows about its chain and its node."""
+
+from typing import TypedDict
+
+from rpc.api.dev.head import Head, head_of
+from rpc.driver import Driver
+from rpc.service.arguments import UInt32
+from rpc.service.method import method
+from state.chain.chain import Chain
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
+
+
+class Token(TypedDict):
+    """A fixed symbol: as a number with `@@`, in letters, and its decimal places."""
+
+    nai: str
+    symbol: str
+    precision: UInt32
+
+
+class Overview(Head):
+    """The chain, its head and its time, and the node."""
+
+    chain: str
+    chain_id: str
+    key_prefix: str
+    brand: str
+    is_test: bool
+    version: str
+    block_interval: UInt32
+    tokens: list[Token]
+    pending: UInt32
+
+
+@method("explorer_api.get_overview")
+def get_overview(chain: Chain, driver: Driver, /) -> Overview:
+    """Return what a page has to know of the chain and of the node: names, symbols, the head, the time, how many transactions wait, and
+    whether the chain is made for tests.
+    """
+    spec = chain.state.spec
+    return {
+        **head_of(chain, driver),
+        "chain": spec.name,
+        "chain_id": spec.chain_id.hex(),
+        "key_prefix": spec.key_prefix,
+        "brand": spec.brand,
+        "is_test": spec.is_test,
+        "version": driver.version,
+        "block_interval": COIN_BLOCK_INTERVAL,
+        "tokens": [
+            {"nai": nai_text(symbol), "symbol": letters, "precision": decimals(symbol)}
+            for symbol, letters in ((COIN, spec.coin_symbol), (SBD, spec.debt_symbol), (VESTS, spec.vests_symbol))
+        ],
+        "pending": len(chain.pending),
+    }

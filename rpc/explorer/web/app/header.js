@@ -1,0 +1,179 @@
+// The top of every page: where one is, how the chain stands, the search, and on test chains what drives it.
+import { chain, milliseconds, now, refresh, useChain } from "./chain.js";
+import { durationText, numberText, timeText } from "./format.js";
+import { html, useEffect, useState } from "./html.js";
+import { Problem } from "./parts/layout.js";
+import { BlockLink, Ticking } from "./parts/values.js";
+import { Link, go, useAddress } from "./router.js";
+import { call } from "./rpc.js";
+
+const PAGES = [
+  ["/", "Blocks"],
+  ["/posts/trending", "Posts"],
+  ["/communities", "Communities"],
+  ["/market", "Market"],
+  ["/witnesses", "Witnesses"],
+  ["/proposals", "Proposals"],
+  ["/tokens", "Tokens"],
+  ["/due", "Due"],
+  ["/refused", "Refused"],
+  ["/node", "Node"],
+  ["/console", "Console"],
+];
+const DRIFT_SECONDS = 30;
+const THEME = "theme";
+
+export function Header() {
+  const { overview } = useChain();
+  return html`
+    <header class="top">
+      <div class="top-row">
+        <${Link} class="wordmark" to="/"><img src="/explorer/style/icon.svg" alt="" />coind</${Link}>
+        ${overview && html`<span class="badge" title=${`chain id ${overview.chain_id}`}>${overview.chain}</span>`}
+        <${Search} />
+        <${Theme} />
+      </div>
+      <div class="top-row"><${Pages} /></div>
+      ${overview && html`<${Status} />`}
+    </header>
+  `;
+}
+
+function Pages() {
+  const { path } = useAddress();
+  const isHere = (to) => (to === "/" ? path === "/" || path.startsWith("/block") : path.startsWith(to.replace("/trending", "")));
+  return html`
+    <nav class="main" aria-label="Pages">
+      ${PAGES.map(([to, words]) => html`<${Link} to=${to} aria-current=${isHere(to) ? "page" : null}>${words}</${Link}>`)}
+    </nav>
+  `;
+}
+
+function Search() {
+  const [text, setText] = useState("");
+  const find = (event) => {
+    event.preventDefault();
+    const sought = text.trim();
+    if (!sought) return;
+    setText("");
+    go(`/search?q=${encodeURIComponent(sought)}`);
+  };
+  useEffect(() => {
+    const focus = (event) => {
+      if (event.key !== "/" || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+      event.preventDefault();
+      document.getElementById("search").focus();
+    };
+    addEventListener("keydown", focus);
+    return () => removeEventListener("keydown", focus);
+  }, []);
+  return html`
+    <form class="search" role="search" onSubmit=${find}>
+      <label class="hidden" for="search">Find a block, transaction, account, post, public key or token</label>
+      <input id="search" type="search" placeholder="block, transaction, @account, author/permlink, key, token" autocomplete="off" spellcheck="false"
+        maxlength="400" value=${text} onInput=${(event) => setText(event.target.value)} />
+      <button>Find</button>
+    </form>
+  `;
+}
+
+function Theme() {
+  const [theme, setTheme] = useState(localStorage.getItem(THEME) ?? "");
+  useEffect(() => {
+    if (theme) document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const turn = () => {
+    const next = isDark ? "light" : "dark";
+    localStorage.setItem(THEME, next);
+    setTheme(next);
+    dispatchEvent(new Event("themechange"));
+  };
+  return html`<button type="button" onClick=${turn} aria-label=${isDark ? "Light colours" : "Dark colours"}>${isDark ? "☀" : "☾"}</button>`;
+}
+
+function Status() {
+  const { overview, head, irreversible, headTime, clockAhead, isHeard, isLocal, info } = useChain();
+  const ahead = Math.round(clockAhead / 1000);
+  const drift = Math.abs(ahead) > DRIFT_SECONDS ? `${durationText(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} this machine's clock` : "";
+  const facts = [
+    ["head", html`<${BlockLink} number=${head} />`],
+    ["irreversible", html`<${BlockLink} number=${irreversible} />`],
+    ["chain time", html`<${Ticking}>${() => `${timeText(new Date(now()).toISOString().slice(0, 19))} UTC`}</${Ticking}>`],
+    ["", drift && html`<span class="badge warn">${drift}</span>`],
+    ["last block", headTime && html`<${Ticking}>${() => `${durationText((now() - milliseconds(headTime)) / 1000)} ago`}</${Ticking}>`],
+    ["pending", numberText(overview.pending)],
+    ["blocks", info?.block_mode],
+  ];
+  return html`
+    <div class="status">
+      <div class="top-row">
+        <dl aria-label="The chain now">
+          ${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+        </dl>
+        <span class=${`badge ${isHeard ? "good" : "bad"}`} role="status">${isHeard ? "live" : "no connection"}</span>
+        ${isLocal && html`<${Drive} />`}
+      </div>
+    </div>
+  `;
+}
+
+// Drives a chain that is made for tests. Only pages on the node's own machine get to see it, and the node asks again itself.
+function Drive() {
+  const { info } = useChain();
+  const [outcome, setOutcome] = useState(null);
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const [count, setCount] = useState("1");
+  const [span, setSpan] = useState("1h");
+  const act = async (method, params, words) => {
+    setBusy(true);
+    setError(null);
+    setOutcome(null);
+    const before = chain.head;
+    try {
+      const result = await call(method, params);
+      await refresh();
+      setOutcome(words(result, before));
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(false);
+  };
+  const moved = (result, before) => `Head was block ${numberText(before)} and is block ${numberText(result.head_block_number)}, ${timeText(result.head_block_time)}.`;
+  const mine = () => act("dev_api.mine", { count: Number(count) }, moved);
+  const advance = () => act("dev_api.advance_time", { seconds: secondsOf(span) }, moved);
+  const keep = () => act("dev_api.snapshot", {}, (result) => `This moment is kept as number ${result.id ?? result}.`);
+  const revert = (id) => act("dev_api.revert", { id }, moved);
+  const moments = info?.snapshots ?? [];
+  return html`
+    <details class="menu">
+      <summary class="button">Drive</summary>
+      <div>
+        <form class="filters" onSubmit=${(event) => (event.preventDefault(), mine())}>
+          <label>Blocks <input type="number" min="1" max="10000" size="5" value=${count} onInput=${(event) => setCount(event.target.value)} /></label>
+          <button disabled=${isBusy}>Mine</button>
+        </form>
+        <form class="filters" onSubmit=${(event) => (event.preventDefault(), advance())}>
+          <label>Time <input size="6" value=${span} onInput=${(event) => setSpan(event.target.value)} pattern="\\d+\\s*[smhdw]?" title="a number with s, m, h, d or w" /></label>
+          <button disabled=${isBusy}>Advance</button>
+        </form>
+        <div class="filters">
+          <button type="button" disabled=${isBusy} onClick=${keep}>Snapshot</button>
+          ${moments.map((id) => html`<button type="button" disabled=${isBusy} onClick=${() => revert(id)}>Revert to ${id}</button>`)}
+        </div>
+        <div role="status">
+          ${outcome && html`<p class="note good">${outcome}</p>`}
+          ${error && html`<${Problem} error=${error} />`}
+        </div>
+      </div>
+    </details>
+  `;
+}
+
+const UNITS = { s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
+
+function secondsOf(text) {
+  const [, number, unit] = text.trim().match(/^(\d+)\s*([smhdw]?)$/) ?? [null, "0", "s"];
+  return Number(number) * UNITS[unit || "s"];
+}

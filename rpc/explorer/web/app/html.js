@@ -1,0 +1,19 @@
+// What every component is made with: Preact, its hooks, and htm's `html` for markup in plain JavaScript. Texts never become markup.
+import { Fragment, h, render } from "../vendor/preact.js";
+import { useCallback, useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+import htm from "../vendor/htm.js";
+
+export const html = htm.bind(h);
+export { Fragment, h, render, useCallback, useEffect, useMemo, useRef, useState };
+
+const styles = new Set();
+
+// Loads a style sheet of a page, once.
+export function useStyle(name) {
+  if (styles.has(name)) return;
+  styles.add(name);
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = `/explorer/style/${name}.css`;
+  document.head.append(link);
+}

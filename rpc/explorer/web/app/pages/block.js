@@ -1,0 +1,87 @@
+// A block: its header, its transactions, what the chain did besides, and what it changed.
+import { useChain } from "../chain.js";
+import { numberText } from "../format.js";
+import { html } from "../html.js";
+import { Answer, Card, Facts, Page } from "../parts/layout.js";
+import { Operations } from "../parts/operations.js";
+import { BlockLink, Copy, Json, Time, TransactionLink } from "../parts/values.js";
+import { Link, path } from "../router.js";
+import { call, useAnswer } from "../rpc.js";
+import { Account, Sentence } from "../sentences.js";
+import { blockNumber, milliseconds } from "../chain.js";
+
+export default function Block({ id }) {
+  const { head, undone } = useChain();
+  const number = id.length === 40 ? blockNumber(id) : Number(id.replaceAll(",", ""));
+  const isThere = number <= head;
+  const answer = useAnswer(() => load(number), `${number} ${isThere} ${undone?.first ?? ""}`, String(number));
+  const title = `Block ${numberText(number)}`;
+  return html`
+    <${Page} title=${title} aside=${html`<${Neighbours} number=${number} head=${head} />`}>
+      <${Answer} of=${answer}>${(found) => (found ? html`<${Shown} ...${found} number=${number} wanted=${id} />` : html`<${Missing} number=${number} head=${head} />`)}</${Answer}>
+    </${Page}>
+  `;
+}
+
+async function load(number) {
+  if (!Number.isSafeInteger(number) || number < 1) return null;
+  const [{ block }, { ops }, before] = await Promise.all([
+    call("block_api.get_block", { block_num: number }),
+    call("account_history_api.get_ops_in_block", { block_num: number, only_virtual: true }).catch(() => ({ ops: null })),
+    number > 1 ? call("block_api.get_block_header", { block_num: number - 1 }) : { header: null },
+  ]);
+  return block && { block, virtual: ops, before: before.header };
+}
+
+function Missing({ number, head }) {
+  return html`<p>${number > head ? `The chain ends at block ${numberText(head)}.` : "This node doesn't have that block."}</p>`;
+}
+
+function Neighbours({ number, head }) {
+  return html`
+    ${number > 1 && html`<${Link} class="button" to=${path.block(number - 1)} aria-label="Block before">←</${Link}>`}
+    ${" "}
+    ${number < head && html`<${Link} class="button" to=${path.block(number + 1)} aria-label="Block after">→</${Link}>`}
+  `;
+}
+
+function Shown({ block, virtual, before, number, wanted }) {
+  const { irreversible, overview } = useChain();
+  const gap = before ? (milliseconds(block.timestamp) - milliseconds(before.timestamp)) / 1000 / overview.block_interval - 1 : 0;
+  return html`
+    ${wanted.length === 40 && wanted !== block.block_id && html`<p class="note bad">The block with the id ${wanted} is not part of the chain. This one has its number.</p>`}
+    <${Card} title="Header" aside=${number <= irreversible ? html`<span class="badge good">irreversible</span>` : html`<span class="badge warn">can still be undone</span>`}>
+      <${Facts} of=${[
+        ["Time", html`<${Time} at=${block.timestamp} />`],
+        ["Witness", html`<${Account} name=${block.witness} />`],
+        ["Missed slots before", number > 1 ? numberText(gap) : null],
+        ["Id", html`<span class="mono break">${block.block_id}</span>`],
+        ["Previous", number > 1 ? html`<${BlockLink} number=${number - 1} /> <span class="mono break">${block.previous}</span>` : null],
+        ["Transactions' root", html`<span class="mono break">${block.transaction_merkle_root}</span>`],
+        ["Signature", html`<span class="mono break">${block.witness_signature}</span>`],
+        ["Signed with", html`<span class="mono break">${block.signing_key}</span>`],
+        ["Extensions", block.extensions.length ? html`<code>${JSON.stringify(block.extensions)}</code>` : null],
+      ]} />
+    </${Card}>
+    <${Card} title="Transactions" aside=${numberText(block.transactions.length)}>
+      ${block.transactions.length ? html`<ul class="list">${block.transactions.map((transaction, i) => html`<${Transaction} transaction=${transaction} id=${block.transaction_ids[i]} />`)}</ul>` : html`<p class="muted">It has none.</p>`}
+    </${Card}>
+    <${Card} title="What the chain did besides" aside="virtual operations">
+      ${virtual ? html`<${Operations} rows=${virtual.map(({ op }) => ({ operation: op }))} nothing="Nothing." />` : html`<p class="muted">This node keeps no virtual operations; start it with <code>--enable account_history</code>.</p>`}
+    </${Card}>
+    <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(block, null, 2)} />`}>
+      <details><summary>Show</summary><${Json} of=${block} label="The block as JSON" /></details>
+    </${Card}>
+  `;
+}
+
+function Transaction({ transaction, id }) {
+  return html`
+    <li>
+      <div class="row">
+        <div>${transaction.operations.map((operation) => html`<div><${Sentence} operation=${operation} /></div>`)}</div>
+        <div class="end"><${TransactionLink} id=${id} /></div>
+      </div>
+    </li>
+  `;
+}

@@ -1,0 +1,58 @@
+// Single values as they are shown everywhere: times, money, ids, bars, JSON, and texts that can be copied.
+import { agoText, amountText, isNever, shortId, timeText } from "../format.js";
+import { html, useEffect, useState } from "../html.js";
+import { Link, path } from "../router.js";
+
+const COPIED_MILLISECONDS = 1200;
+
+// Shows something anew every second: `children` is a function.
+export function Ticking({ children }) {
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setRound((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return children();
+}
+
+// A time of the chain and how far it is from now.
+export function Time({ at, isShort = false }) {
+  if (isNever(at)) return html`<span class="muted">never</span>`;
+  const ago = html`<${Ticking}>${() => agoText(at)}</${Ticking}>`;
+  if (isShort) return html`<time datetime=${`${at}Z`} title=${`${timeText(at)} UTC`}>${ago}</time>`;
+  return html`<time datetime=${`${at}Z`}>${timeText(at)}</time> <span class="muted">(${ago})</span>`;
+}
+
+export function Money({ of }) {
+  return html`<span class="money">${amountText(of)}</span>`;
+}
+
+export function BlockLink({ number }) {
+  return html`<${Link} to=${path.block(number)}>${Number(number).toLocaleString("en")}</${Link}>`;
+}
+
+export function TransactionLink({ id }) {
+  return html`<${Link} class="mono" to=${path.transaction(id)} title=${id}>${shortId(id)}</${Link}>`;
+}
+
+export function Copy({ text, words = "Copy" }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), COPIED_MILLISECONDS);
+  };
+  return html`<button type="button" onClick=${copy}>${isDone ? "Copied" : words}</button>`;
+}
+
+export function Json({ of, label = "JSON" }) {
+  return html`<pre tabindex="0" role="region" aria-label=${label}>${JSON.stringify(of, null, 2)}</pre>`;
+}
+
+// A share between 0 and 1 as a bar, with its words for those who can't see it.
+export function Bar({ share, label }) {
+  const percent = Math.max(0, Math.min(100, 100 * share));
+  return html`
+    <div class="bar" role="img" aria-label=${label}><span style=${{ width: `${percent}%` }}></span></div>
+  `;
+}

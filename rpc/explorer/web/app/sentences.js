@@ -1,0 +1,120 @@
+// Operations as sentences. What they say is declared in sentences.json: a theme, and a text for each case, in which `{field}` or
+// `{field:kind}` stands for a field. A case is the first whose condition holds: a field that is there, `field>0`, `field<0` or `field=0`.
+import { chain } from "./chain.js";
+import { amount, amountText, isAmount, numberText, operationOf, percentText } from "./format.js";
+import { html } from "./html.js";
+import { Link, path } from "./router.js";
+
+const TEXT_MAX = 90;
+const ACCOUNTS = new Set(
+  ("account agent author benefactor creator control_account contributor curator current_owner delegatee delegator from from_account " +
+    "account_to_recover account_to_reset new_recovery_account open_owner owner producer proposal_owner proxy publisher receiver " +
+    "recovery_account reporter reset_account to to_account voter who witness worker_account").split(" "),
+);
+
+export const sentences = await fetch("/explorer/app/sentences.json").then((reply) => reply.json());
+export const themes = [...new Set(Object.values(sentences).map(({ theme }) => theme))];
+
+export function themeOf(operation) {
+  return sentences[operationOf(operation).name]?.theme ?? "other";
+}
+
+// An operation, of either form, as a sentence with links.
+export function Sentence({ operation }) {
+  const { name, value } = operationOf(operation);
+  const found = sentences[name];
+  if (!found) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
+  return html`<span class="sentence">${pieces(textFor(found.say, value)).map((piece) => shown(piece, value))}</span>`;
+}
+
+// The same without links, for titles and filters.
+export function sentenceText(operation) {
+  const { name, value } = operationOf(operation);
+  const found = sentences[name];
+  if (!found) return name;
+  return pieces(textFor(found.say, value))
+    .map((piece) => (piece.field ? plain(piece, value) : piece.text))
+    .join("");
+}
+
+function textFor(say, value) {
+  if (typeof say === "string") return say;
+  const [, text] = Object.entries(say).find(([condition]) => holds(condition, value)) ?? ["", ""];
+  return text;
+}
+
+function holds(condition, value) {
+  if (!condition) return true;
+  const [, field, compared] = condition.match(/^(\w+)([<>=]0)?$/);
+  const found = member(value, field);
+  if (!compared) return Boolean(found);
+  const number = isAmount(found) ? amount(found).units : BigInt(found ?? 0);
+  return compared === ">0" ? number > 0n : compared === "<0" ? number < 0n : number === 0n;
+}
+
+function pieces(text) {
+  return text
+    .split(/(\{[^}]+\})/)
+    .filter(Boolean)
+    .map((piece) => {
+      if (!piece.startsWith("{")) return { text: piece };
+      const [field, kind = ""] = piece.slice(1, -1).split(":");
+      return { field, kind: kind || (field.includes("/") ? "post" : ACCOUNTS.has(field) ? "account" : "") };
+    });
+}
+
+// The members that bear the brand word are named by the chain's own.
+function member(value, field) {
+  return value[field] ?? value[field.replace("coin", chain.overview?.brand ?? "coin")];
+}
+
+function members(value, field) {
+  return field.split("+").flatMap((one) => member(value, one) ?? []);
+}
+
+function shown(piece, value) {
+  if (!piece.field) return piece.text;
+  const { field, kind } = piece;
+  if (kind === "account") return html`<${Account} name=${member(value, field)} />`;
+  if (kind === "accounts") return listed(members(value, field).map((name) => html`<${Account} name=${name} />`));
+  if (kind === "post") {
+    const [author, permlink] = field.split("/").map((one) => member(value, one));
+    return html`<${Link} class="post" to=${path.post(author, permlink)}>${author}/${permlink}</${Link}>`;
+  }
+  if (kind === "token") return html`<${Link} to=${path.token(symbolText(member(value, field)))}>${symbolText(member(value, field))}</${Link}>`;
+  if (kind === "code") return html`<code>${plain(piece, value)}</code>`;
+  if (kind === "text") return html`<q>${plain(piece, value)}</q>`;
+  return html`<b>${plain(piece, value)}</b>`;
+}
+
+function plain({ field, kind }, value) {
+  if (kind === "post") return field.split("/").map((one) => member(value, one)).join("/");
+  if (kind === "accounts") return members(value, field).join(", ") || "Somebody";
+  const found = member(value, field);
+  if (found === undefined || found === null) return "";
+  if (kind === "account") return found;
+  if (kind === "percent") return percentText(Math.abs(found));
+  if (kind === "price") return `${amountText(found.base)} for ${amountText(found.quote)}`;
+  if (kind === "token") return symbolText(found);
+  if (kind === "text" || kind === "code") return clipped(String(found));
+  if (isAmount(found)) return amountText(found);
+  if (Array.isArray(found)) return found.map((one) => (isAmount(one) ? amountText(one) : String(one))).join(", ");
+  return typeof found === "number" ? numberText(found) : clipped(typeof found === "string" ? found : JSON.stringify(found));
+}
+
+function symbolText(symbol) {
+  return typeof symbol === "string" ? symbol : symbol.nai;
+}
+
+function listed(items) {
+  return items.length ? items.flatMap((item, i) => (i ? [", ", item] : [item])) : "Somebody";
+}
+
+function clipped(text) {
+  const points = [...text.slice(0, 2 * TEXT_MAX)];
+  return points.length > TEXT_MAX ? `${points.slice(0, TEXT_MAX).join("")}…` : text;
+}
+
+export function Account({ name }) {
+  return name ? html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>` : "nobody";
+}

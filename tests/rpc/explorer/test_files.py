@@ -1,0 +1,117 @@
+"""The files of the explorer: what is served, with which headers, and that they fit together."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rpc.explorer.files import POLICY, PREFIX, ROOT, TYPES, read_files
+from rpc.service.transport.rights import Access
+from state.protocol.operation import OPERATIONS
+from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+PAGES = Access(has_pages=True)
+NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
+KINDS = {"", "account", "accounts", "code", "percent", "price", "text", "token"}
+MODULES = sorted((ROOT / "app").rglob("*.js"))
+
+
+async def test_a_browser_gets_the_page_at_every_address() -> None:
+    async with server(access=PAGES) as port:
+        for path in ("/", "/block/1", "/@alice", "/x/y/z"):
+            status, headers, body = await ask(port, "GET", path, None, headers=HTML)
+            assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+            assert headers["content-security-policy"] == POLICY
+            assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
+            assert body == (ROOT / "index.html").read_bytes()
+        assert (await ask(port, "HEAD", "/", None, headers=HTML))[0] == 200
+
+
+async def test_everybody_else_gets_what_there_was_before() -> None:
+    async with server(access=PAGES) as port:
+        assert (await ask(port, "POST", "/", PING, headers=HTML))[2] == json.dumps(PONG, separators=(",", ":")).encode()
+        assert b"jsonrpc" in (await ask(port, "GET", "/", None))[2]
+        assert (await ask(port, "GET", "/health", None, headers=HTML))[1]["content-type"] == "application/json"
+
+
+async def test_files_are_packed_and_kept_until_they_change() -> None:
+    async with server(access=PAGES) as port:
+        path = PREFIX + "app/main.js"
+        plain = (ROOT / "app/main.js").read_bytes()
+        status, headers, body = await ask(port, "GET", path, None, headers={})
+        assert (status, headers["content-type"], body) == (200, "text/javascript; charset=utf-8", plain)
+        status, headers, body = await ask(port, "GET", path, None, headers={"Accept-Encoding": "gzip"})
+        assert (headers["content-encoding"], gzip.decompress(body)) == ("gzip", plain)
+        asked_again = {"Accept-Encoding": "gzip", "If-None-Match": headers["etag"]}
+        status, _, body = await ask(port, "GET", path, None, headers=asked_again)
+        assert (status, body) == (304, b"")
+
+
+@pytest.mark.parametrize("path", ["nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"])
+async def test_what_is_no_file_is_not_there(path: str) -> None:
+    async with server(access=PAGES) as port:
+        assert (await ask(port, "GET", PREFIX + path, None, headers=HTML))[0] == 404
+
+
+async def test_without_the_explorer_there_are_no_pages() -> None:
+    async with server() as port:
+        for path in ("/", PREFIX + "app/main.js"):
+            assert b"jsonrpc" in (await ask(port, "GET", path, None, headers=HTML))[2]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
+def test_a_module_imports_files_that_are_there(module: Path) -> None:
+    text = module.read_text()
+    for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
+        assert (module.parent / name).resolve().is_file(), name
+    for name in re.findall(r'"(/explorer/[^"]+)"', text):
+        assert name in read_files(), name
+
+
+def test_markup_has_nothing_that_the_policy_forbids() -> None:
+    index = (ROOT / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|<style", index)
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(read_files())
+    for module in MODULES:
+        text = module.read_text()
+        assert not re.search(r"innerHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function|javascript:", text), module.name
+        assert not re.search(r"https?://(?!\$\{location)", text.replace("http://127.0.0.1", "")), module.name
+
+
+def test_what_is_needed_first_is_loaded_at_once() -> None:
+    index = (ROOT / "index.html").read_text()
+    preloaded = set(re.findall(r'modulepreload" href="([^"]+)"', index))
+    needed, waiting = set(), [ROOT / "app" / "main.js", ROOT / "app" / "pages" / "home.js"]
+    while waiting:
+        module = waiting.pop()
+        for name in re.findall(r'^import [^;]*?"([^"]+)"', module.read_text(), re.MULTILINE):
+            path = (module.parent / name).resolve()
+            served = PREFIX + path.relative_to(ROOT).as_posix()
+            if served not in needed:
+                needed.add(served)
+                waiting.append(path)
+    assert preloaded == needed
+
+
+def test_every_operation_has_its_sentence() -> None:
+    sentences = json.loads((ROOT / "app" / "sentences.json").read_text())
+    classes = {cls.NAME: cls for cls in OPERATIONS.values()}
+    assert sorted(sentences) == sorted(classes)
+    for name, sentence in sentences.items():
+        fields = {field.rstrip("_") for field in classes[name].__struct_fields__}
+        say = {"": sentence["say"]} if isinstance(sentence["say"], str) else sentence["say"]
+        assert sentence["theme"]
+        assert "" in say
+        for condition, text in say.items():
+            assert not condition or re.split("[<>=]", condition)[0] in fields, (name, condition)
+            for field, kind in NAMES.findall(text):
+                assert set(re.split(r"[/+]", field)) <= fields, (name, field)
+                assert kind in KINDS, (name, kind)
+
+
+def test_every_file_has_a_type() -> None:
+    others = {path.name for path in ROOT.rglob("*") if path.is_file() and path.suffix not in TYPES}
+    assert others == {"README.md", "LICENSES.txt"}
