@@ -1,0 +1,220 @@
+"""Everything that the chain is going to do by itself, in the order of time: what a page about a chain's near future shows.
+
+Each kind of thing that waits is one line in KINDS: its order by time, and what is shown of a row. A call asks these orders from a time on,
+and never walks over what isn't shown.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import islice, takewhile
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
+from rpc.service.method import method
+from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_FEED_INTERVAL_BLOCKS, COIN_PROPOSAL_MAINTENANCE_CLEANUP, TIME_MAX
+from state.protocol.errors import require
+from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from state.protocol.values.text import time_text
+from state.tables import State
+
+DUE_MAX = 500
+POSTS_SEEN_MAX = 200  # of an account's posts, the last ones: those that wait for their payout are among them
+DueLimit = Annotated[UInt32, Limit(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
+
+
+class Due(TypedDict):
+    """Something that is due. `account` is whose it is, null for the chain as a whole; `other` whom it goes to. Members that a kind doesn't
+    have are null. `amount` is a text with its symbol.
+    """
+
+    time: str
+    kind: str
+    account: str | None
+    other: str | None
+    id: int | None
+    permlink: str | None
+    amount: str | None
+
+
+class Told(NamedTuple):
+    """What is told of a thing that is due."""
+
+    account: str | None = None
+    other: str | None = None
+    id: int | None = None
+    permlink: str | None = None
+    amount: Asset | None = None
+
+
+class Kind(NamedTuple):
+    """A kind of things that are due: all of them from a time on, in the order of their times, and those of an account, in any order. Both
+    give rows, of which `time` and `tell` say when and what.
+    """
+
+    by_time: Callable[[State, int], Iterable[Any]]
+    of_account: Callable[[State, str], Iterable[Any]]
+    time: Callable[[Any], int]
+    tell: Callable[[Any], Told]
+
+
+def _power_downs(state: State, name: str) -> list[Any]:
+    account = state.accounts.by_name.get(name)
+    return [account] if account is not None and account.next_vesting_withdrawal < TIME_MAX else []
+
+
+def _unpaid(state: State, name: str) -> Iterable[Any]:
+    return islice(state.comments.by_author_last_update.equal(name), POSTS_SEEN_MAX)
+
+
+def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
+    """Return the reader of the one row that an account may have in a table."""
+    return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
+
+
+KINDS: dict[str, Kind] = {
+    "payout": Kind(
+        lambda state, start: state.comments.by_cashout_time.starting(start),
+        _unpaid,
+        lambda row: int(row.cashout_time),
+        lambda row: Told(row.author, permlink=row.permlink),
+    ),
+    "conversion": Kind(
+        lambda state, start: state.convert_requests.by_conversion_date.starting(start),
+        lambda state, name: state.convert_requests.by_owner.equal(name),
+        lambda row: int(row.conversion_date),
+        lambda row: Told(row.owner, id=row.requestid, amount=Asset(row.amount, SBD)),
+    ),
+    "power_down": Kind(
+        lambda state, start: state.accounts.by_due_withdrawal.starting(start),
+        _power_downs,
+        lambda row: int(row.next_vesting_withdrawal),
+        lambda row: Told(row.name, amount=Asset(min(row.vesting_withdraw_rate, row.to_withdraw - row.withdrawn), VESTS)),
+    ),
+    "savings": Kind(
+        lambda state, start: state.savings_withdraws.by_complete_from_rid.starting(start),
+        lambda state, name: state.savings_withdraws.by_from_rid.equal(name),
+        lambda row: int(row.complete),
+        lambda row: Told(row.from_, row.to, row.request_id, amount=row.amount),
+    ),
+    "escrow_ratification": Kind(
+        lambda state, start: takewhile(lambda row: not row.is_approved, state.escrows.by_ratification_deadline.starting(False, start)),
+        lambda state, name: (row for row in state.escrows.by_from_id.equal(name) if not row.is_approved),
+        lambda row: int(row.ratification_deadline),
+        lambda row: Told(
+            row.from_, row.to, row.escrow_id, amount=Asset(row.coin_balance or row.sbd_balance, COIN if row.coin_balance else SBD)
+        ),
+    ),
+    "order_expiration": Kind(
+        lambda state, start: state.limit_orders.by_expiration.starting(start),
+        lambda state, name: state.limit_orders.by_account.equal(name),
+        lambda row: int(row.expiration),
+        lambda row: Told(row.seller, id=row.orderid, amount=Asset(row.for_sale, row.sell_price.base.symbol)),
+    ),
+    "delegation_return": Kind(
+        lambda state, start: state.delegation_expirations.by_expiration.starting(start),
+        lambda state, name: state.delegation_expirations.by_account_expiration.equal(name),
+        lambda row: int(row.expiration),
+        lambda row: Told(row.delegator, amount=Asset(row.vesting_shares, VESTS)),
+    ),
+    "proposal_start": Kind(
+        lambda state, start: state.proposals.by_start_date.starting(start),
+        lambda state, name: state.proposals.by_creator.equal(name),
+        lambda row: int(row.start_date),
+        lambda row: Told(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+    ),
+    "proposal_removal": Kind(
+        lambda state, start: state.proposals.by_end_date.starting(max(0, start - COIN_PROPOSAL_MAINTENANCE_CLEANUP)),
+        lambda state, name: state.proposals.by_creator.equal(name),
+        lambda row: int(row.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP),
+        lambda row: Told(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+    ),
+    "recovery_expiration": Kind(
+        lambda state, start: state.recovery_requests.by_expiration.starting(start),
+        _row("recovery_requests"),
+        lambda row: int(row.expires),
+        lambda row: Told(row.account_to_recover),
+    ),
+    "recovery_account_change": Kind(
+        lambda state, start: state.change_recovery_requests.by_effective_date.starting(start),
+        _row("change_recovery_requests"),
+        lambda row: int(row.effective_on),
+        lambda row: Told(row.account_to_recover, row.recovery_account),
+    ),
+    "voting_declined": Kind(
+        lambda state, start: state.decline_voting_requests.by_effective_date.starting(start),
+        _row("decline_voting_requests"),
+        lambda row: int(row.effective_date),
+        lambda row: Told(row.account),
+    ),
+    "maintenance": Kind(
+        lambda state, start: [state.props.next_maintenance_time] if state.hardfork >= 21 else [],
+        lambda state, name: (),
+        int,
+        lambda row: Told(),
+    ),
+    "median_price": Kind(
+        lambda state, start: [_time_of_block(state, next_multiple(state.props.head_block_number, COIN_FEED_INTERVAL_BLOCKS))],
+        lambda state, name: (),
+        int,
+        lambda row: Told(),
+    ),
+}
+
+
+def next_multiple(number: int, of: int) -> int:
+    """Return the first multiple after a number."""
+    return (number // of + 1) * of
+
+
+def _time_of_block(state: State, number: int) -> int:
+    """Return when a block is going to be made if no slot is missed until then."""
+    return state.props.time + (number - state.props.head_block_number) * COIN_BLOCK_INTERVAL
+
+
+@method("explorer_api.list_due")
+def list_due(
+    state: State, /, start: Timestamp = 0, limit: DueLimit = 100, account: AccountName = "", kinds: list[Text] | None = None
+) -> list[Due]:
+    """Return what is due from a time on, the earliest first: payouts, conversions, power-downs, and so on.
+
+    `account` leaves those of one account, of its posts the last 200. `kinds` leaves these: payout, conversion, power_down, savings,
+    escrow_ratification, order_expiration, delegation_return, proposal_start, proposal_removal, recovery_expiration,
+    recovery_account_change, voting_declined, maintenance, median_price. The last two are of the chain as a whole.
+    """
+    names = list(KINDS) if kinds is None else kinds
+    for name in names:
+        require(
+            name in KINDS,
+            "there is no kind ${kind}; the kinds are ${kinds}",
+            condition="kinds.contains( kind )",
+            kind=name,
+            kinds=", ".join(KINDS),
+        )
+    found = merge(*[_of_kind(state, name, start, account) for name in dict.fromkeys(names)], key=lambda entry: entry[0])
+    return [shown(state, time, name, told) for time, name, told in islice(found, limit)]
+
+
+def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tuple[int, str, Told]]:
+    kind = KINDS[name]
+    rows = kind.by_time(state, start) if not account else sorted(kind.of_account(state, account), key=kind.time)
+    for row in rows:
+        time = kind.time(row)
+        # What comes at the end of time is never due: posts that were paid out, for instance.
+        if time >= TIME_MAX:
+            return
+        if time >= start:
+            yield time, name, kind.tell(row)
+
+
+def shown(state: State, time: int, name: str, told: Told) -> Due:
+    """Return the reply's member of something that is due."""
+    amount = None if told.amount is None else state.wire.codecs.symbols.asset_text(told.amount)
+    return {
+        "time": time_text(time),
+        "kind": name,
+        "account": told.account,
+        "other": told.other,
+        "id": told.id,
+        "permlink": told.permlink,
+        "amount": amount,
+    }

@@ -1,0 +1,109 @@
+// Everything that the chain is going to do by itself, on one line of time. On a chain made for tests a click leaps to just before it.
+import { milliseconds, now, refresh, useChain } from "../chain.js";
+import { durationText, timeText } from "../format.js";
+import { html, useState, useStyle } from "../html.js";
+import { Answer, Card, Chips, Page, Problem } from "../parts/layout.js";
+import { Ticking, Time } from "../parts/values.js";
+import { Link, path, setQuery } from "../router.js";
+import { call, useCall } from "../rpc.js";
+import { Account } from "../sentences.js";
+
+const SHOWN_MAX = 200;
+const BEFORE_SECONDS = 3;
+const DAY_MILLISECONDS = 86_400_000;
+
+const post = (of) => html`<${Link} to=${path.post(of.account, of.permlink)}>${of.account}/${of.permlink}</${Link}>`;
+const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.id}</${Link}>`;
+
+// What each kind of thing says, and the words of its filter.
+export const KINDS = {
+  payout: ["payouts", (of) => html`${post(of)} is paid out`],
+  conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets COIN for <b>${of.amount}</b> (request ${of.id})`],
+  power_down: ["power-downs", (of) => html`<${Account} name=${of.account} /> powers down the next <b>${of.amount}</b>`],
+  savings: ["savings", (of) => html`<b>${of.amount}</b> of the savings of <${Account} name=${of.account} /> arrive at <${Account} name=${of.other} /> (request ${of.id})`],
+  escrow_ratification: ["escrows", (of) => html`Escrow ${of.id} of <${Account} name=${of.account} /> for <${Account} name=${of.other} /> goes back unless all approve it: <b>${of.amount}</b>`],
+  order_expiration: ["orders", (of) => html`Order ${of.id} of <${Account} name=${of.account} /> expires, with <b>${of.amount}</b> left`],
+  delegation_return: ["delegations", (of) => html`<b>${of.amount}</b> come back to <${Account} name=${of.account} /> from a delegation`],
+  proposal_start: ["proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> begins: <b>${of.amount}</b> a day for <${Account} name=${of.other} />`],
+  proposal_removal: ["ends of proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> is removed, a day after its end`],
+  recovery_expiration: ["recoveries", (of) => html`The request to recover <${Account} name=${of.account} /> expires`],
+  recovery_account_change: ["recovery accounts", (of) => html`<${Account} name=${of.other} /> becomes the recovery account of <${Account} name=${of.account} />`],
+  voting_declined: ["declined votes", (of) => html`<${Account} name=${of.account} /> loses the right to vote`],
+  maintenance: ["maintenance", () => "The treasury pays the proposals"],
+  median_price: ["price", () => "The median price is worked out anew, if no slot is missed until then"],
+};
+
+export default function Due({ query }) {
+  const { head, isLocal } = useChain();
+  const kind = query.get("kind") ?? "";
+  const account = query.get("account") ?? "";
+  const [outcome, setOutcome] = useState(null);
+  const [error, setError] = useState(null);
+  useStyle("due");
+  const answer = useCall("explorer_api.list_due", { limit: SHOWN_MAX, account, ...(kind && { kinds: [kind] }) }, head);
+  const leap = async (time) => {
+    setError(null);
+    setOutcome(null);
+    try {
+      const seconds = Math.floor((milliseconds(time) - now()) / 1000) - BEFORE_SECONDS;
+      const result = await call("dev_api.advance_time", { seconds });
+      await refresh();
+      setOutcome(`The chain's time is ${timeText(result.time)} now; the head is block ${result.head_block_number}.`);
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  return html`
+    <${Page} title="Due" heading="What is due">
+      <div class="filters">
+        <${Chips} label="Kind" chosen=${kind} onChoose=${(value) => setQuery({ kind: value })}
+          options=${[["", "all"], ...Object.entries(KINDS).map(([name, [words]]) => [name, words])]} />
+        <label>of <input size="14" placeholder="any account" value=${account}
+          onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
+      </div>
+      <div role="status">${outcome && html`<p class="note good">${outcome}</p>`}${error && html`<${Problem} error=${error} />`}</div>
+      <${Answer} of=${answer} nothing="Nothing of this kind is due.">
+        ${(found) => html`
+          ${days(found).map(([day, entries]) => html`
+            <${Card} key=${day} title=${day} aside=${dayWords(day)}>
+              <ol class="list timeline">
+                ${entries.map((entry) => html`<${Entry} key=${JSON.stringify(entry)} of=${entry} onLeap=${isLocal ? leap : null} />`)}
+              </ol>
+            </${Card}>`)}
+          ${found.length === SHOWN_MAX && html`<p class="muted">These are the first ${SHOWN_MAX}.</p>`}
+        `}
+      </${Answer}>
+    </${Page}>
+  `;
+}
+
+function Entry({ of, onLeap }) {
+  const say = KINDS[of.kind]?.[1];
+  return html`
+    <li>
+      <div class="row">
+        <div><span class="mono">${timeText(of.time).slice(11)}</span> ${say ? say(of) : of.kind}</div>
+        <div class="end">
+          <${Time} at=${of.time} isShort />
+          ${onLeap && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS && html`<button type="button" onClick=${() => onLeap(of.time)}>Leap to just before</button>`}</${Ticking}>`}
+        </div>
+      </div>
+    </li>
+  `;
+}
+
+function days(entries) {
+  const found = new Map();
+  for (const entry of entries) {
+    const day = entry.time.slice(0, 10);
+    if (!found.has(day)) found.set(day, []);
+    found.get(day).push(entry);
+  }
+  return [...found];
+}
+
+function dayWords(day) {
+  const distance = milliseconds(`${day}T00:00:00`) - now();
+  if (distance <= 0 && distance > -DAY_MILLISECONDS) return "today, by the chain's time";
+  return distance > 0 ? `begins in ${durationText(distance / 1000)}` : "overdue";
+}
