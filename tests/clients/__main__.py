@@ -9,21 +9,17 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
 from tests.conftest import ROOT
+from tests.helpers.sessions import RESULTS, SESSION_SECONDS_MAX, SetupError, make_once, python_with, running_node, say, steps, told
 
 HERE = ROOT / "tests" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
-SESSION_SECONDS_MAX = 300
-START_SECONDS_MAX = 60
 NODE_TOOLS = ("node", "npm")
-RESULTS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
 class Client(Struct, frozen=True):
@@ -54,10 +50,6 @@ CLIENTS = (
     Client("dsteem", ("dev-tests", "steem-testnet", "dev")),
     Client("steem-js", ("steem-testnet", "dev")),
 )
-
-
-class SetupError(Exception):
-    """An environment or a node couldn't be made; says why."""
 
 
 def main(names: list[str]) -> int:
@@ -94,89 +86,17 @@ def results(client: Client) -> Iterator[str]:
         yield from tests_of(client.suite)
 
 
-def told(line: str) -> str:
-    """Print the line of a step; its first word is what it ended with."""
-    say(line)
-    return line.split(" ", 1)[0]
-
-
-def say(line: str) -> None:
-    """A line on stdout."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 # ------------------------------------------------------------------ environments
 
 
 def environment(client: Client) -> list[str]:
     """Make the environment of a client hold its pins; returns the command that its session begins with."""
-    if client.is_javascript:
-        pins, place = client.folder / "package-lock.json", client.folder / "node_modules"
-        make: list[list[str]] = [["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(client.folder)]]
-        command = ["node", str(client.folder / "session.js")]
-    else:
-        pins, place = client.folder / "requirements.txt", ENVIRONMENTS / client.name
-        python = str(place / "bin" / "python")
-        pip = [python, "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "-r", str(pins)]
-        make = [[sys.executable, "-I", "-m", "venv", "--clear", str(place)], pip]
-        command = [python, "-m", f"tests.clients.{client.name}.session"]
-    note = place / "made-for"
-    if not note.exists() or note.read_bytes() != pins.read_bytes():
-        say(f"installing {client.name}, this once")
-        for step in make:
-            succeed(step)
-        note.write_bytes(pins.read_bytes())
-    return command
-
-
-def succeed(command: list[str]) -> None:
-    """Run a command that has to succeed; what it prints is shown only if it doesn't."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=ROOT)
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise SetupError(f"{command[0]} ended with status {done.returncode}: {''.join(last)}")
-
-
-# ------------------------------------------------------------------ nodes and sessions
-
-
-@contextmanager
-def running_node(chain: str) -> Iterator[str]:
-    """A node of a chain on a free port, for as long as the context lasts; gives its address."""
-    command = [str(ROOT / "bin" / "coind"), "run", "--chain", chain, "--http", "127.0.0.1:0"]
-    node = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert node.stdout is not None
-    with limited(node, START_SECONDS_MAX):
-        lines: list[str] = []
-        address = None
-        while address is None:
-            line = node.stdout.readline()
-            if not line:
-                raise SetupError(f"the node ended: {''.join(lines[-1:]).strip()}")
-            lines.append(line)
-            address = line.removeprefix("address: ").strip() if line.startswith("address: ") else None
-    # What it logs from here on must not fill the pipe.
-    threading.Thread(target=node.stdout.read, daemon=True).start()
-    try:
-        yield address
-    finally:
-        node.terminate()
-        node.wait()
-
-
-def steps(command: list[str]) -> Iterator[str]:
-    """Run a session; gives what each of its steps ended with, and one failure more if the session itself ends badly."""
-    session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
-    assert session.stdout is not None
-    last = ""
-    with limited(session, SESSION_SECONDS_MAX):
-        for line in session.stdout:
-            last = line.rstrip()
-            if last.split(" ", 1)[0] in RESULTS:
-                yield told(last)
-    if session.wait():
-        yield told(f"fail the session ended with status {session.returncode}: {last}")
+    if not client.is_javascript:
+        python = python_with(client.folder / "requirements.txt", ENVIRONMENTS / client.name, client.name)
+        return [python, "-m", f"tests.clients.{client.name}.session"]
+    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(client.folder)]
+    make_once(client.name, client.folder / "package-lock.json", client.folder / "node_modules", [install])
+    return ["node", str(client.folder / "session.js")]
 
 
 def tests_of(suite: Path) -> Iterator[str]:
@@ -191,17 +111,6 @@ def tests_of(suite: Path) -> Iterator[str]:
         yield told(f"{'pass' if result == 'ok' else 'fail'} {name}")
     if ran.returncode and not any(result == "not ok" for result, _ in found):
         yield told(f"fail the suite ended with status {ran.returncode}: {ran.stderr.strip()[-500:]}")
-
-
-@contextmanager
-def limited(process: subprocess.Popen[str], seconds: int) -> Iterator[None]:
-    """Kill a process that takes longer than this."""
-    timer = threading.Timer(seconds, process.kill)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 if __name__ == "__main__":

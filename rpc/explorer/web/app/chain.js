@@ -86,17 +86,22 @@ export async function start() {
     });
   }
   if (chain.head) await loadLast();
-  followBlocks(onLine, (isHeard) => {
+  // What came between that and the first line of the stream is loaded once the stream has begun.
+  followBlocks(onLine, async (isHeard) => {
     chain.isHeard = isHeard;
     announce();
-    if (isHeard) refresh();
+    if (!isHeard) return;
+    await refresh();
+    await loadLast();
   });
 }
 
 async function loadLast() {
-  const numbers = Array.from({ length: Math.min(chain.head, BLOCKS_KEPT) }, (_, i) => chain.head - i);
+  const { head } = chain;
+  const numbers = Array.from({ length: Math.min(head, BLOCKS_KEPT) }, (_, i) => head - i);
   const found = await Promise.all(numbers.map((block_num) => call("block_api.get_block", { block_num })));
-  chain.blocks = found.flatMap(({ block }) => (block ? { ...block, block_num: blockNumber(block.block_id) } : []));
+  const blocks = found.flatMap(({ block }) => (block ? { ...block, block_num: blockNumber(block.block_id) } : []));
+  chain.blocks = [...chain.blocks.filter((block) => block.block_num > head), ...blocks];
   announce();
 }
 
@@ -106,7 +111,10 @@ function onLine(line) {
     chain.undone = line.undone;
     refresh();
   } else if (line.block_num) {
-    chain.blocks = [line, ...chain.blocks.filter((block) => block.block_num < line.block_num)].slice(0, BLOCKS_KEPT);
+    const before = chain.blocks.filter((block) => block.block_num < line.block_num);
+    chain.blocks = [line, ...before].slice(0, BLOCKS_KEPT);
+    // The stream tells of undone blocks only whom it has sent them to: what was loaded before may be of another branch.
+    if (before.length && before[0].block_id !== line.previous) refresh().then(loadLast);
     const included = new Set(line.transaction_ids);
     chain.pending = chain.pending.filter((transaction) => !included.has(transaction.transaction_id));
     chain.head = line.block_num;

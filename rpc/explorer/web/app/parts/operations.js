@@ -1,6 +1,6 @@
 // Operations in lists: a sentence each, with its kind, and the JSON for those who want it.
 import { operationOf } from "../format.js";
-import { html } from "../html.js";
+import { html, useState } from "../html.js";
 import { Sentence } from "../sentences.js";
 import { Json } from "./values.js";
 
@@ -12,13 +12,17 @@ export function Operations({ rows, nothing = "There are no operations." }) {
 
 export function Operation({ operation, where, isVirtual }) {
   const { name, value } = operationOf(operation);
+  const [isOpen, setOpen] = useState(false);
   return html`
     <li>
       <div class="row">
         <div><${Sentence} operation=${operation} /></div>
         <div class="end">${isVirtual && html`<span class="badge" title="made by the chain, not sent by anybody">virtual</span>`} ${where}</div>
       </div>
-      <details class="small"><summary class="muted">${name}</summary><${Json} of=${value} label=${name} /></details>
+      <details class="small" onToggle=${(event) => setOpen(event.target.open)}>
+        <summary class="muted">${name}</summary>
+        ${isOpen && html`<${Json} of=${value} label=${name} />`}
+      </details>
     </li>
   `;
 }

@@ -1,0 +1,48 @@
+"""Looks at the explorer in a real browser, on a node whose chain has everything: `bin/test explorer [NAME]...`.
+
+It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes a picture of each page at two widths, in both themes.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.helpers.sessions import RESULTS, SetupError, python_with, running_node, say, steps, told
+
+HERE = ROOT / "tests" / "explorer"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ADVICE = "Chromium can't be found: install it (on Debian: apt install chromium), or name it in the environment variable CHROMIUM"
+SECONDS_MAX = 1200
+
+
+def main(arguments: list[str]) -> int:
+    """Run the session; the status is 0 when nothing failed."""
+    parser = argparse.ArgumentParser(prog="bin/test explorer", description="Looks at the explorer in a real browser.")
+    parser.add_argument("names", nargs="*", help="the checks to make whose names begin so; all by default")
+    parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
+    options = parser.parse_args(arguments)
+    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        say(ADVICE)
+        return 1
+    counts: Counter[str] = Counter()
+    try:
+        python = python_with(HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright and axe-core")
+        start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
+        with running_node("dev", *start) as url, running_node("dev", *start) as other:
+            more = ["--pictures", str(options.pictures)] if options.pictures else []
+            command = [python, "-m", "tests.explorer.session", browser, url, other, *more, *options.names]
+            for result in steps(command, SECONDS_MAX):
+                counts[result] += 1
+    except SetupError as error:
+        counts[told(f"fail {error}")] += 1
+    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
+    return 0 if counts["pass"] and not counts["fail"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,354 @@
+"""A chain with everything on it, made over RPC on a node of the chain dev with `--blocks manual`: accounts, posts with votes and payouts,
+replies, communities, orders and trades, escrows, savings, conversions, power-downs, delegations, witnesses with feeds, proposals, a token,
+custom operations, texts of strangers that try to be more than texts, refused transactions, and a switch to another branch.
+
+It needs nothing but Python, so that whoever wants to look at such a chain can make one:
+`bin/coind run --blocks manual`, and in another terminal `.venv/bin/python -m tests.explorer.world http://127.0.0.1:8090`.
+"""
+
+import json
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+ATTACKS = Path(__file__).parents[1] / "rpc" / "explorer" / "attacks.json"
+VOTERS = ("bob", "carol", "dave", "erin", "frank", "grace")
+COMMUNITY = "coin-100001"
+HOUR, DAY = 3600, 86400
+SECONDS_MAX = 120
+ATTACKS_POSTED = 60
+
+Op = list[Any]
+
+
+class Refused(Exception):
+    """The node answered with an error, which is `error`."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.error = error
+
+
+class Node:
+    """A node at an address."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def call(self, method: str, params: Any = None) -> Any:
+        """Return the result of a method; raises Refused."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.url, body), timeout=SECONDS_MAX) as reply:
+            answer = json.load(reply)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
+
+    def send(self, *operations: Op) -> str:
+        """Broadcast a transaction, signed with what the node knows; return its id."""
+        sent: str = self.call("dev_api.broadcast_operations", {"operations": list(operations)})["id"]
+        return sent
+
+    def mine(self, count: int = 1) -> None:
+        """Make blocks."""
+        self.call("dev_api.mine", {"count": count})
+
+    def advance(self, seconds: int) -> None:
+        """Let time leap."""
+        self.call("dev_api.advance_time", {"seconds": seconds})
+
+    def time_after(self, seconds: int) -> str:
+        """A time of the chain that is so many seconds ahead, as operations hold it."""
+        from datetime import datetime, timedelta
+
+        now = datetime.fromisoformat(self.call("dev_api.get_info")["time"])
+        return (now + timedelta(seconds=seconds)).isoformat()
+
+
+def post(author: str, permlink: str, title: str, body: str, *, parent: tuple[str, str] = ("", "life"), metadata: Any = None) -> Op:
+    """A post or a reply."""
+    fields = {
+        "parent_author": parent[0],
+        "parent_permlink": parent[1],
+        "author": author,
+        "permlink": permlink,
+        "title": title,
+        "body": body,
+    }
+    return ["comment", {**fields, "json_metadata": json.dumps(metadata or {"tags": ["life", "coin"]})}]
+
+
+def vote(voter: str, author: str, permlink: str, weight: int = 10000) -> Op:
+    """A vote for a post."""
+    return ["vote", {"voter": voter, "author": author, "permlink": permlink, "weight": weight}]
+
+
+def pay(from_: str, to: str, amount: str, memo: str = "") -> Op:
+    """A transfer."""
+    return ["transfer", {"from": from_, "to": to, "amount": amount, "memo": memo}]
+
+
+def custom(account: str, name: str, content: Any) -> Op:
+    """A custom operation of an application."""
+    return ["custom_json", {"required_auths": [], "required_posting_auths": [account], "id": name, "json": json.dumps(content)}]
+
+
+def make(node: Node) -> None:
+    """Put everything on the chain."""
+    make_money(node)
+    make_posts(node)
+    make_market(node)
+    make_witnesses(node)
+    make_proposals(node)
+    make_social(node)
+    make_token(node)
+    make_attacks(node)
+    make_refusals(node)
+    node.mine(2)
+
+
+def make_money(node: Node) -> None:
+    """Transfers, savings, escrows, conversions, power-downs, delegations, an account that is controlled by others."""
+    node.send(pay("alice", "bob", "1.000 COIN", "rent"), pay("bob", "carol", "2.500 SBD"))
+    node.send(["transfer_to_savings", {"from": "alice", "to": "alice", "amount": "50.000 COIN", "memo": ""}])
+    node.send(["transfer_to_vesting", {"from": "alice", "to": "bob", "amount": "10.000 COIN"}])
+    node.mine()
+    node.send(["transfer_from_savings", {"from": "alice", "request_id": 1, "to": "carol", "amount": "5.000 COIN", "memo": "later"}])
+    node.send(["convert", {"owner": "alice", "requestid": 1, "amount": "10.000 SBD"}])
+    node.send(["withdraw_vesting", {"account": "bob", "vesting_shares": "1300.000000 VESTS"}])
+    node.send(["set_withdraw_vesting_route", {"from_account": "bob", "to_account": "dave", "percent": 2500, "auto_vest": True}])
+    for to, amount in (("erin", "900.000000 VESTS"), ("frank", "700.000000 VESTS")):
+        node.send(["delegate_vesting_shares", {"delegator": "carol", "delegatee": to, "vesting_shares": amount}])
+    node.mine()
+    node.send(["delegate_vesting_shares", {"delegator": "carol", "delegatee": "frank", "vesting_shares": "0.000000 VESTS"}])
+    for number in (1, 2):
+        node.send(escrow(node, number))
+    node.mine()
+    node.send(["escrow_approve", {"from": "alice", "to": "bob", "agent": "judy", "who": "bob", "escrow_id": 2, "approve": True}])
+    key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
+    shared = {"weight_threshold": 3, "account_auths": [["alice", 1], ["bob", 2]], "key_auths": [[key, 2]]}
+    alone = {"weight_threshold": 1, "account_auths": [], "key_auths": [[key, 1]]}
+    fee = node.call("condenser_api.get_witness_schedule", [])["median_props"]["account_creation_fee"]
+    made = {"fee": fee, "creator": "alice", "new_account_name": "shared.fund", "owner": shared, "active": shared, "posting": alone}
+    node.send(["account_create", {**made, "memo_key": key, "json_metadata": json.dumps({"profile": {"name": "Shared fund"}})}])
+    node.send(["change_recovery_account", {"account_to_recover": "grace", "new_recovery_account": "alice", "extensions": []}])
+    node.send(["decline_voting_rights", {"account": "heidi", "decline": True}])
+    node.mine()
+
+
+def escrow(node: Node, number: int) -> Op:
+    """An escrow of alice for bob, with judy as agent."""
+    parties = {"from": "alice", "to": "bob", "agent": "judy", "escrow_id": number}
+    money = {"sbd_amount": "1.000 SBD", "coin_amount": "3.000 COIN", "fee": "0.100 COIN"}
+    times = {"ratification_deadline": node.time_after(2 * DAY), "escrow_expiration": node.time_after(9 * DAY)}
+    return ["escrow_transfer", {**parties, **money, **times, "json_meta": "{}"}]
+
+
+def make_posts(node: Node) -> None:
+    """Posts, votes for and against them, replies; one post is paid out, and the others wait."""
+    node.send(post("alice", "paid", "The first post", "# Hello\n\nIt is **paid**."))
+    node.mine()
+    for voter in VOTERS:
+        node.send(vote(voter, "alice", "paid"))
+    node.mine()
+    node.advance(DAY * 7 + HOUR)
+    node.mine(2)
+    body = Path(__file__).with_name("post.md").read_text()
+    node.send(post("bob", "hello", "Hello, chain", body, metadata={"tags": ["life", "test"], "app": "world/1"}))
+    limits = {"max_accepted_payout": "1000.000 SBD", "percent_coin_dollars": 5000, "allow_votes": True, "allow_curation_rewards": True}
+    shares = [[0, {"beneficiaries": [{"account": "carol", "weight": 1000}, {"account": "dave", "weight": 500}]}]]
+    node.send(["comment_options", {"author": "bob", "permlink": "hello", **limits, "extensions": shares}])
+    node.mine()
+    for weight, voter in enumerate(("alice", "carol", "dave", "erin"), start=3):
+        node.send(vote(voter, "bob", "hello", weight * 1000))
+    node.send(vote("frank", "bob", "hello", -2000))
+    node.send(post("carol", "re-hello", "", "A reply.", parent=("bob", "hello")))
+    node.mine()
+    node.send(post("dave", "re-re-hello", "", "A reply to a reply, with `code`.", parent=("carol", "re-hello")))
+    node.send(vote("alice", "carol", "re-hello", 5000))
+    node.mine()
+
+
+def make_market(node: Node) -> None:
+    """Orders on both sides, and trades over some hours."""
+    number = 0
+    for hour in range(6):
+        for step in range(3):
+            number += 1
+            node.send(order(node, "alice", number, f"{10 + step}.000 COIN", f"{(10 + step) * (24 + hour) // 10}.000 SBD"))
+            node.send(order(node, "bob", number, f"{20 + 3 * hour}.000 SBD", f"{9 + hour // 2}.000 COIN"))
+        node.mine()
+        node.advance(HOUR // 2)
+    for step in range(5):
+        number += 1
+        node.send(order(node, "carol", number, "5.000 COIN", f"{17 + step}.500 SBD"))
+        node.send(order(node, "dave", number, "5.000 SBD", f"{4 + step}.000 COIN"))
+    node.mine()
+
+
+def order(node: Node, owner: str, number: int, offered: str, wanted: str) -> Op:
+    """An order that stands for some days."""
+    fields = {"owner": owner, "orderid": number, "amount_to_sell": offered, "min_to_receive": wanted}
+    return ["limit_order_create", {**fields, "fill_or_kill": False, "expiration": node.time_after(20 * DAY)}]
+
+
+def make_witnesses(node: Node) -> None:
+    """Witnesses without keys that produce nothing, votes for them, a proxy, and prices."""
+    key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
+    props = {"account_creation_fee": "0.100 COIN", "maximum_block_size": 65536, "sbd_interest_rate": 0}
+    for name in ("erin", "frank"):
+        node.send(
+            [
+                "witness_update",
+                {"owner": name, "url": f"https://{name}.example", "block_signing_key": key, "props": props, "fee": "0.000 COIN"},
+            ]
+        )
+    node.mine()
+    node.send(["account_witness_vote", {"account": "alice", "witness": "erin", "approve": True}])
+    node.send(["account_witness_vote", {"account": "bob", "witness": "frank", "approve": True}])
+    node.send(["account_witness_proxy", {"account": "ivan", "proxy": "alice"}])
+    for name, price in (("erin", "0.251 SBD"), ("frank", "0.260 SBD")):
+        node.send(["feed_publish", {"publisher": name, "exchange_rate": {"base": price, "quote": "1.000 COIN"}}])
+    node.mine()
+
+
+def make_proposals(node: Node) -> None:
+    """Two proposals with votes; their post is bob's."""
+    node.send(post("bob", "proposal", "A proposal", "Pay me."))
+    node.mine()
+    treasury = node.call("database_api.get_config")["COIN_TREASURY_ACCOUNT"]
+    for creator, receiver, money, subject in (
+        ("bob", "bob", "10.000 SBD", "Docs"),
+        ("alice", treasury, "100.000 SBD", "Return to the treasury"),
+    ):
+        if creator == "alice":
+            node.send(post("alice", "return", "Return", "Nothing."))
+            node.mine()
+        dates = {"start_date": node.time_after(HOUR), "end_date": node.time_after(40 * DAY)}
+        link = {"bob": "proposal", "alice": "return"}[creator]
+        node.send(
+            [
+                "create_proposal",
+                {
+                    "creator": creator,
+                    "receiver": receiver,
+                    **dates,
+                    "daily_pay": money,
+                    "subject": subject,
+                    "permlink": link,
+                    "extensions": [],
+                },
+            ]
+        )
+        node.mine()
+    node.send(["update_proposal_votes", {"voter": "carol", "proposal_ids": [0], "approve": True, "extensions": []}])
+    node.send(["update_proposal_votes", {"voter": "dave", "proposal_ids": [0, 1], "approve": True, "extensions": []}])
+    node.mine()
+
+
+def make_social(node: Node) -> None:
+    """Followers, a community with members and posts, a reblog."""
+    for follower in ("carol", "dave"):
+        node.send(custom(follower, "follow", ["follow", {"follower": follower, "following": "bob", "what": ["blog"]}]))
+    node.send(custom("carol", "follow", ["reblog", {"account": "carol", "author": "bob", "permlink": "hello"}]))
+    key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
+    alone = {"weight_threshold": 1, "account_auths": [["alice", 1]], "key_auths": [[key, 1]]}
+    fee = node.call("condenser_api.get_witness_schedule", [])["median_props"]["account_creation_fee"]
+    made = {"fee": fee, "creator": "alice", "new_account_name": COMMUNITY, "owner": alone, "active": alone, "posting": alone}
+    node.send(["account_create", {**made, "memo_key": key, "json_metadata": ""}])
+    node.mine()
+    node.send(custom("bob", "community", ["subscribe", {"community": COMMUNITY}]))
+    node.send(custom("carol", "community", ["subscribe", {"community": COMMUNITY}]))
+    node.send(post("carol", "in-a-community", "In a community", "Words for all.", parent=("", COMMUNITY)))
+    node.mine()
+
+
+def make_token(node: Node) -> None:
+    """A token of its own, which is not set up yet."""
+    symbol = node.call("database_api.get_nai_pool")["nai_pool"][0]  # without decimals: what is read from the wire has none
+    fee = node.call("database_api.get_dynamic_global_properties")["smt_creation_fee"]
+    value = {"control_account": "alice", "symbol": symbol, "smt_creation_fee": fee, "precision": 0, "extensions": []}
+    node.call("dev_api.broadcast_operations", {"operations": [{"type": "smt_create_operation", "value": value}]})
+    node.mine()
+
+
+def make_attacks(node: Node) -> None:
+    """Texts of strangers that try to be more than texts: as bodies, titles, memos, metadata."""
+    texts = attacks()
+    for i, text in enumerate(texts[:ATTACKS_POSTED]):
+        parent = ("bob", "hello") if i else ("", "life")
+        node.send(
+            post(
+                "judy",
+                f"attack-{i}",
+                text[:200],
+                f"{text}\n\n{text}",
+                parent=parent,
+                metadata={"tags": ["life"], "app": text, "image": [text]},
+            )
+        )
+        node.send(pay("judy", "ivan", "0.001 COIN", text[:2000]))
+        node.advance(4 if i else 0) if i % 10 else node.mine()
+    node.send(
+        [
+            "account_update",
+            {
+                "account": "judy",
+                "memo_key": own_key(node, "judy"),
+                "json_metadata": json.dumps({"profile": {"name": texts[0], "website": "javascript:alert(1)", "about": texts[1]}}),
+            },
+        ]
+    )
+    node.mine()
+
+
+def attacks() -> list[str]:
+    """The attack strings, as a chain takes them."""
+    if not ATTACKS.exists():
+        return ["<script>alert(1)</script>", "[x](javascript:alert(1))"]
+    found = json.loads(ATTACKS.read_text())
+    lists = found.values() if isinstance(found, dict) else [found]
+    texts = [entry if isinstance(entry, str) else entry["text"] for one in lists for entry in one]
+    return [text.replace("\0", "") for text in texts if text.strip()]
+
+
+def own_key(node: Node, name: str) -> str:
+    """The memo key of an account."""
+    key: str = node.call("condenser_api.get_accounts", [[name]])[0]["memo_key"]
+    return key
+
+
+def make_refusals(node: Node) -> None:
+    """Transactions that the chain refuses, each for another reason."""
+    for operation in (
+        pay("alice", "bob", "99999999.000 COIN"),
+        vote("alice", "nobody", "nothing"),
+        pay("alice", "no-such-account", "1.000 COIN"),
+        ["limit_order_cancel", {"owner": "alice", "orderid": 4000}],
+    ):
+        try:
+            node.send(operation)
+        except Refused:
+            continue
+        raise AssertionError(f"{operation} was not refused")
+
+
+def switch(node: Node, other: Node) -> None:
+    """Have a node switch to the branch of another, which began with the same blocks: both have made some since."""
+    blocks = []
+    head = other.call("explorer_api.get_overview")["head_block_number"]
+    for number in range(1, head + 1):
+        block = other.call("condenser_api.get_block", [number])
+        mine = node.call("condenser_api.get_block", [number])
+        if mine is None or mine["block_id"] != block["block_id"]:
+            blocks.append(block)
+    for block in blocks:
+        node.call(
+            "condenser_api.broadcast_block",
+            [{name: value for name, value in block.items() if name not in ("block_id", "signing_key", "transaction_ids")}],
+        )
+
+
+if __name__ == "__main__":
+    make(Node(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8090"))

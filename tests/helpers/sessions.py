@@ -1,0 +1,111 @@
+"""Programs of other people in environments of their own, nodes beside them, and sessions whose steps are told line by line."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+SESSION_SECONDS_MAX = 300
+START_SECONDS_MAX = 60
+RESULTS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+
+
+class SetupError(Exception):
+    """An environment or a node couldn't be made; says why."""
+
+
+def told(line: str) -> str:
+    """Print the line of a step; its first word is what it ended with."""
+    say(line)
+    return line.split(" ", 1)[0]
+
+
+def say(line: str) -> None:
+    """A line on stdout."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+# ------------------------------------------------------------------ environments
+
+
+def python_with(pins: Path, place: Path, name: str) -> str:
+    """Make an environment of Python hold the pins of a file, and return its Python."""
+    python = str(place / "bin" / "python")
+    pip = [python, "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "-r", str(pins)]
+    make_once(name, pins, place, [[sys.executable, "-I", "-m", "venv", "--clear", str(place)], pip])
+    return python
+
+
+def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> None:
+    """Make an environment by commands, unless it is there and was made for the same pins."""
+    note = place / "made-for"
+    if not note.exists() or note.read_bytes() != pins.read_bytes():
+        say(f"installing {name}, this once")
+        for command in commands:
+            succeed(command)
+        note.write_bytes(pins.read_bytes())
+
+
+def succeed(command: list[str]) -> None:
+    """Run a command that has to succeed; what it prints is shown only if it doesn't."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise SetupError(f"{command[0]} ended with status {done.returncode}: {''.join(last)}")
+
+
+# ------------------------------------------------------------------ nodes and sessions
+
+
+@contextmanager
+def running_node(chain: str, *options: str) -> Iterator[str]:
+    """A node of a chain with these options on a free port, for as long as the context lasts; gives its address."""
+    command = [str(ROOT / "bin" / "coind"), "run", "--chain", chain, "--http", "127.0.0.1:0", *options]
+    node = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert node.stdout is not None
+    with limited(node, START_SECONDS_MAX):
+        lines: list[str] = []
+        address = None
+        while address is None:
+            line = node.stdout.readline()
+            if not line:
+                raise SetupError(f"the node ended: {''.join(lines[-1:]).strip()}")
+            lines.append(line)
+            address = line.removeprefix("address: ").strip() if line.startswith("address: ") else None
+    # What it logs from here on must not fill the pipe.
+    threading.Thread(target=node.stdout.read, daemon=True).start()
+    try:
+        yield address
+    finally:
+        node.terminate()
+        node.wait()
+
+
+def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterator[str]:
+    """Run a session; gives what each of its steps ended with, and one failure more if the session itself ends badly."""
+    session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+    assert session.stdout is not None
+    last = ""
+    with limited(session, seconds_max):
+        for line in session.stdout:
+            last = line.rstrip()
+            if last.split(" ", 1)[0] in RESULTS:
+                yield told(last)
+    if session.wait():
+        yield told(f"fail the session ended with status {session.returncode}: {last}")
+
+
+@contextmanager
+def limited(process: subprocess.Popen[str], seconds: int) -> Iterator[None]:
+    """Kill a process that takes longer than this."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
