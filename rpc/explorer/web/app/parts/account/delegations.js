@@ -1,0 +1,102 @@
+// VESTS that an account has delegated, those that come back, and as far as its history tells, who delegates to it.
+import { useChain } from "../../chain.js";
+import { numberText, operationOf } from "../../format.js";
+import { html, useState } from "../../html.js";
+import { call, useAnswer } from "../../rpc.js";
+import { Account } from "../../sentences.js";
+import { Answer, Card, Table } from "../layout.js";
+import { Money, Time } from "../values.js";
+import { Vests } from "./balances.js";
+import { readHistory } from "./history.js";
+import { LIST_MAX } from "./load.js";
+import { COIN, VESTS, asset, units, vestsToCoin } from "./values.js";
+
+const SEARCHED = 1000;
+const SEARCHED_MORE = 9000;
+const DELEGATES = new Set(["delegate_vesting_shares", "account_create_with_delegation"]);
+
+export function Delegations({ account, globals, waiting }) {
+  const { head } = useChain();
+  const [start, setStart] = useState("");
+  const given = useAnswer(
+    () => call("database_api.list_vesting_delegations", { start: [account.name, start], limit: LIST_MAX + 1, order: "by_delegation" }),
+    `${account.name} ${start} ${head}`,
+    `${account.name} ${start}`,
+  );
+  return html`
+    <${Vests} account=${account} globals=${globals} />
+    <${Card} title="Delegated to others">
+      <${Answer} of=${given}>${({ delegations }) => {
+        const own = delegations.filter(({ delegator }) => delegator === account.name);
+        return html`
+          <${Table} caption="Delegations to others" rows=${own.slice(0, LIST_MAX)} columns=${[
+            { title: "To", cell: ({ delegatee }) => html`<${Account} name=${delegatee} />` },
+            ...amounts(globals),
+            { title: "Can come back from", cell: ({ min_delegation_time }) => html`<${Time} at=${min_delegation_time} />` },
+          ]} />
+          <div class="filters">
+            ${start && html`<button type="button" onClick=${() => setStart("")}>From the first</button>`}
+            ${own.length > LIST_MAX && html`<button type="button" onClick=${() => setStart(own[LIST_MAX].delegatee)}>More</button>`}
+          </div>
+        `;
+      }}</${Answer}>
+    </${Card}>
+    <${Card} title="Coming back" aside="taken back, and not yet returned">
+      ${waiting
+        ? html`<${Table} caption="Delegations that come back" rows=${waiting.returning} columns=${[...amounts(globals), { title: "At", cell: ({ expiration }) => html`<${Time} at=${expiration} />` }]} />`
+        : html`<p class="muted">Loading…</p>`}
+    </${Card}>
+    <${Received} account=${account} globals=${globals} />
+  `;
+}
+
+function amounts(globals) {
+  return [
+    { title: "VESTS", isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${vesting_shares} />` },
+    { title: "as COIN", isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${asset(vestsToCoin(units(vesting_shares), globals), COIN)} />` },
+  ];
+}
+
+// The chain has no index of delegations by receiver, so those who delegated are looked for in the history; the chain is asked what is left of each.
+function Received({ account, globals }) {
+  const { head } = useChain();
+  const [searched, setSearched] = useState(SEARCHED);
+  const all = units(account.received_vesting_shares);
+  const answer = useAnswer(() => (all ? findDelegators(account.name, searched) : null), `${account.name} ${searched} ${all} ${head}`, `${account.name} ${searched}`);
+  return html`
+    <${Card} title="Received from others" aside=${html`<${Money} of=${asset(all, VESTS)} /> in all`}>
+      ${!all
+        ? html`<p class="muted">Nobody delegates to this account.</p>`
+        : html`<${Answer} of=${answer}>${({ delegations, oldest }) => {
+            const known = delegations.reduce((sum, { vesting_shares }) => sum + units(vesting_shares), 0n);
+            return html`
+              <${Table} caption="Delegations from others" rows=${delegations} nothing="None was found in the newest entries of the history." columns=${[
+                { title: "From", cell: ({ delegator }) => html`<${Account} name=${delegator} />` },
+                ...amounts(globals),
+              ]} />
+              ${known < all && html`
+                <p class="muted small">
+                  <${Money} of=${asset(all - known, VESTS)} /> more come from others: the chain lists delegations by who gives them, and the history was
+                  read from its end to number ${numberText(oldest)}.
+                  ${" "}${oldest > 1 && searched === SEARCHED && html`<button type="button" onClick=${() => setSearched(SEARCHED + SEARCHED_MORE)}>Look further back</button>`}
+                </p>`}
+            `;
+          }}</${Answer}>`}
+    </${Card}>
+  `;
+}
+
+async function findDelegators(name, count) {
+  const { history } = await call("account_history_api.get_account_history", { account: name, start: -1, limit: 1 });
+  if (!history.length) return { delegations: [], oldest: 1 };
+  const { entries, next } = await readHistory(name, history[0][0], isDelegation, { page: count, step: 1000, steps: count / 1000 });
+  const names = new Set(entries.map(({ op }) => operationOf(op).value).map(({ delegator, creator }) => delegator ?? creator));
+  names.delete(name);
+  const found = await Promise.all([...names].map((one) => call("database_api.list_vesting_delegations", { start: [one, name], limit: 1, order: "by_delegation" })));
+  const delegations = found.flatMap(({ delegations: [first] }) => (first?.delegatee === name && names.has(first.delegator) ? [first] : []));
+  return { delegations, oldest: next + 1 };
+}
+
+function isDelegation({ op }) {
+  return DELEGATES.has(operationOf(op).name);
+}
