@@ -24,7 +24,7 @@ export function About({ account }) {
         ["Created", since(account.created) ?? (account.mined ? "with the chain, or mined" : "with the chain")],
         ["Recovery account", account.recovery_account && html`<${Account} name=${account.recovery_account} />`],
         ["Votes through", account.proxy && html`<${Account} name=${account.proxy} />`],
-        ["Votes for", !account.proxy && html`<${Link} to=${path.account(account.name, "votes")}>${numberText(account.witnesses_voted_for)} witnesses</${Link}>`],
+        ["Votes for", !account.proxy && html`<${Link} to=${path.account(account.name, "votes")}>${numberText(account.witnesses_voted_for)} ${account.witnesses_voted_for === 1 ? "witness" : "witnesses"}</${Link}>`],
         ["Posts and replies", numberText(account.post_count)],
         ["Last post", since(account.last_post)],
         ["Last vote", since(account.last_vote_time)],

@@ -1,6 +1,6 @@
 // Who may sign for an account: its three authorities as a picture of boxes and lines, the same as a table, and what belongs to recovery.
 import { chain } from "../../chain.js";
-import { isNever, numberText, shortId } from "../../format.js";
+import { durationText, isNever, numberText, shortId } from "../../format.js";
 import { html, useStyle } from "../../html.js";
 import { Link } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
@@ -127,7 +127,9 @@ function Members({ account }) {
 // Owner authorities of the last days, with which the account can still be recovered, and requests that wait.
 function Recovery({ account, waiting }) {
   const former = useCall("database_api.find_owner_histories", { owner: account.name }, chain.head);
+  const config = useCall("database_api.get_config");
   const { recoveries = [], changes = [] } = waiting ?? {};
+  const period = recoveryPeriod(config.result);
   return html`
     <${Card} title="Recovery">
       ${recoveries.map((request) => html`
@@ -136,9 +138,9 @@ function Recovery({ account, waiting }) {
           <details class="small"><summary>The new owner authority</summary><${Json} of=${request.new_owner_authority} /></details>
         </div>`)}
       ${changes.map((change) => html`<p class="note">From <${Time} at=${change.effective_on} /> the recovery account is <${Account} name=${change.recovery_account} />.</p>`)}
-      <p class="muted small">With a former owner authority of the last 30 days and its recovery account an account can be recovered.</p>
+      <p class="muted small">With a former owner authority of the last ${period} and its recovery account an account can be recovered.</p>
       <${Answer} of=${former}>${({ owner_auths }) => html`
-        <${Table} caption="Former owner authorities" rows=${owner_auths} nothing="The owner authority has not changed in the last 30 days." columns=${[
+        <${Table} caption="Former owner authorities" rows=${owner_auths} nothing=${`The owner authority has not changed in the last ${period}.`} columns=${[
           { title: "Valid until", cell: ({ last_valid_time }) => (isNever(last_valid_time) ? "" : html`<${Time} at=${last_valid_time} />`) },
           { title: "Owner authority then", cell: ({ previous_owner_authority: then }) => html`
             <div class="small">${needs(then)}</div>
@@ -148,4 +150,10 @@ function Recovery({ account, waiting }) {
       </${Answer}>
     </${Card}>
   `;
+}
+
+// How long a former owner authority is good for: microseconds in a constant whose name begins with the chain's brand word.
+function recoveryPeriod(config = {}) {
+  const [, microseconds] = Object.entries(config).find(([name]) => name.endsWith("_OWNER_AUTH_RECOVERY_PERIOD")) ?? [];
+  return microseconds ? durationText(Number(microseconds) / 1_000_000) : "days";
 }

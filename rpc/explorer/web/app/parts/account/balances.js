@@ -1,10 +1,10 @@
 // What an account owns and what it is worth; its VESTS with what is delegated; and its power-down.
-import { decimalText, durationText, isNever, percentText } from "../../format.js";
+import { decimalText, isNever, percentText, timeText } from "../../format.js";
 import { html } from "../../html.js";
 import { Account } from "../../sentences.js";
 import { Card, Facts, Table } from "../layout.js";
 import { Bar, Money, Time } from "../values.js";
-import { COIN, SBD, VESTS, asset, branded, kindOf, nextPayment, points, priceOf, symbolText, units, vestsOf, vestsToCoin, worth } from "./values.js";
+import { COIN, SBD, VESTS, asset, branded, kindOf, nextPayment, points, priceOf, secondsOf, symbolText, timeOf, units, vestsOf, vestsToCoin, worth } from "./values.js";
 
 const WEEK_SECONDS = 604_800;
 
@@ -96,9 +96,11 @@ export function PowerDown({ account, globals, routes = [] }) {
   const next = nextPayment(account);
   const rate = units(account.vesting_withdraw_rate);
   const weeks = rate > 0n ? Number((whole - done + rate - 1n) / rate) : 0;
+  const last = timeText(timeOf(secondsOf(account.next_vesting_withdrawal) + WEEK_SECONDS * (weeks - 1))).slice(0, 10);
+  const left = weeks === 1 ? "one payment is left" : `${weeks} payments are left, the last one about ${last}`;
   const both = (count) => html`<${Money} of=${asset(count, VESTS)} /> <span class="muted">= <${Money} of=${asset(vestsToCoin(count, globals), COIN)} /></span>`;
   return html`
-    <${Card} title="Power-down" aside=${isOn ? `${weeks} payment${weeks === 1 ? "" : "s"} left, the last in ${durationText(WEEK_SECONDS * weeks)} at most` : "none is under way"}>
+    <${Card} title="Power-down" aside=${isOn ? left : "none is under way"}>
       ${isOn && html`
         <${Bar} share=${points(done, whole) / 10000} label=${`${percentText(points(done, whole))} of the power-down is paid`} />
         <${Facts} of=${[

@@ -87,7 +87,7 @@ function Steps({ from, next, last, count, theme, isNewest }) {
     if (Number.isSafeInteger(number) && number > 0) setQuery({ before: Math.min(number, last) });
   };
   return html`
-    <nav class="filters" aria-label="Pages of the history">
+    <nav class="filters steps" aria-label="Pages of the history">
       <button type="button" disabled=${isNewest} onClick=${() => setQuery({ before: "" })}>Newest</button>
       ${!theme && html`<button type="button" disabled=${from >= last} onClick=${() => setQuery({ before: from + PAGE >= last ? "" : from + PAGE })}>Newer</button>`}
       <button type="button" disabled=${next < 1} onClick=${() => setQuery({ before: next })}>Older</button>
