@@ -39,7 +39,7 @@ export default function AccountPage({ name, query }) {
       <${Answer} of=${answer}>${(found) =>
         found
           ? html`
-              <${Tabs} label="About this account" chosen=${tab} tabs=${TABS.map(([one, words]) => [one, words, path.account(name, one === "overview" ? "" : one)])} />
+              <${Tabs} label="About this account" chosen=${tab} tabs=${tabsOf(name)} />
               ${waiting.error && html`<${Problem} error=${waiting.error} again=${waiting.again} />`}
               <${Shown} tab=${tab} name=${name} query=${query} waiting=${waiting.result} ...${found} />
             `
@@ -47,6 +47,10 @@ export default function AccountPage({ name, query }) {
       </${Answer}>
     </${Page}>
   `;
+}
+
+function tabsOf(name) {
+  return TABS.map(([tab, words]) => [tab, words, path.account(name, tab === "overview" ? "" : tab)]);
 }
 
 function Shown({ tab, name, query, account, globals, price, waiting }) {
@@ -58,7 +62,10 @@ function Shown({ tab, name, query, account, globals, price, waiting }) {
   const due = waiting && dueOf(account, waiting);
   if (tab === "open") {
     if (!waiting) return html`<p class="muted" role="status">Loading…</p>`;
-    return html`<${PowerDown} account=${account} globals=${globals} routes=${waiting.routes} /><${Waiting} name=${name} waiting=${waiting} due=${due} />`;
+    return html`
+      <${PowerDown} account=${account} globals=${globals} routes=${waiting.routes} />
+      <${Waiting} name=${name} waiting=${waiting} due=${due} />
+    `;
   }
   return html`
     <div class="grid wide-left">

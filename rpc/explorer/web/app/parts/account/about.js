@@ -15,16 +15,17 @@ export function About({ account }) {
   const { head } = useChain();
   const reputation = useAnswer(() => loadReputation(account.name), `${account.name} ${head}`, account.name);
   const raw = reputation.result;
-  const shown = raw === null ? html`<span class="muted">this node runs without <code>--enable reputation</code></span>` : raw !== undefined && html`<b>${shownReputation(raw)}</b> <span class="muted small">raw ${numberText(raw)}</span>`;
+  const votes = account.witnesses_voted_for;
+  const counted = votes === 1 ? "one witness" : `${numberText(votes)} witnesses`;
   const since = (time) => (isNever(time) ? null : html`<${Time} at=${time} />`);
   return html`
     <${Card} title="Account">
       <${Facts} of=${[
-        ["Reputation", shown],
+        ["Reputation", raw === undefined ? "…" : html`<${Reputation} raw=${raw} />`],
         ["Created", since(account.created) ?? (account.mined ? "with the chain, or mined" : "with the chain")],
         ["Recovery account", account.recovery_account && html`<${Account} name=${account.recovery_account} />`],
         ["Votes through", account.proxy && html`<${Account} name=${account.proxy} />`],
-        ["Votes for", !account.proxy && html`<${Link} to=${path.account(account.name, "votes")}>${numberText(account.witnesses_voted_for)} ${account.witnesses_voted_for === 1 ? "witness" : "witnesses"}</${Link}>`],
+        ["Votes for", account.proxy ? null : html`<${Link} to=${path.account(account.name, "votes")}>${counted}</${Link}>`],
         ["Posts and replies", numberText(account.post_count)],
         ["Last post", since(account.last_post)],
         ["Last vote", since(account.last_vote_time)],
@@ -33,6 +34,11 @@ export function About({ account }) {
       ]} />
     </${Card}>
   `;
+}
+
+function Reputation({ raw }) {
+  if (raw === null) return html`<span class="muted">this node runs without <code>--enable reputation</code></span>`;
+  return html`<b>${shownReputation(raw)}</b> <span class="muted small">raw ${numberText(raw)}</span>`;
 }
 
 // The raw reputation, from whichever plugin the node has; null without one.
@@ -46,18 +52,25 @@ async function loadReputation(account_lower_bound) {
 
 // The two texts of metadata: the usual members of a profile as words, all of it as JSON.
 export function Metadata({ account }) {
-  const texts = [["posting_json_metadata", account.posting_json_metadata], ["json_metadata", account.json_metadata]].filter(([, text]) => text);
+  const texts = ["posting_json_metadata", "json_metadata"].map((name) => [name, account[name]]).filter(([, text]) => text);
   const profile = texts.map(([, text]) => parsed(text)?.profile).find((one) => one && typeof one === "object");
   if (!texts.length) return null;
   return html`
     <${Card} title="What it says of itself">
-      ${profile && html`<${Facts} of=${PROFILE.filter((name) => typeof profile[name] === "string").map((name) => [name.replace("_", " "), profile[name]])} />`}
+      ${profile && html`<${Facts} of=${factsOf(profile)} />`}
       ${texts.map(([name, text]) => html`
         <details><summary><code>${name}</code></summary>
-          ${parsed(text) === undefined ? html`<p class="muted small">It is not JSON:</p><pre tabindex="0">${text}</pre>` : html`<${Json} of=${parsed(text)} label=${name} />`}
+          ${parsed(text) === undefined
+            ? html`<pre tabindex="0" role="region" aria-label=${name}>${text}</pre>`
+            : html`<${Json} of=${parsed(text)} label=${name} />`}
         </details>`)}
     </${Card}>
   `;
+}
+
+// Links and pictures of strangers are shown as the texts that they are.
+function factsOf(profile) {
+  return PROFILE.filter((name) => typeof profile[name] === "string").map((name) => [name.replace("_", " "), profile[name]]);
 }
 
 function parsed(text) {

@@ -59,7 +59,8 @@ function Picture({ role, authority, found }) {
             <div>account <${Account} name=${name} /> <${Weight} of=${weight} /></div>
             <${Nested} role=${role === "posting" ? "posting" : "active"} account=${found.get(name)} />
           </${Branch}>`)}
-        ${authority.key_auths.map(([key, weight]) => html`<${Branch} weight=${weight} threshold=${threshold}><${Key} of=${key} /> <${Weight} of=${weight} /></${Branch}>`)}
+        ${authority.key_auths.map(([key, weight]) => html`
+          <${Branch} weight=${weight} threshold=${threshold}><${Key} of=${key} /> <${Weight} of=${weight} /></${Branch}>`)}
       </ul>
     </div>
   `;
@@ -74,7 +75,10 @@ function Branch({ weight, threshold, children }) {
 function Nested({ role, account }) {
   if (!account) return null;
   const authority = account[role];
-  const members = [...authority.account_auths.map(([name, weight]) => [html`<${Account} name=${name} />`, weight]), ...authority.key_auths.map(([key, weight]) => [html`<${Key} of=${key} />`, weight])];
+  const members = [
+    ...authority.account_auths.map(([name, weight]) => [html`<${Account} name=${name} />`, weight]),
+    ...authority.key_auths.map(([key, weight]) => [html`<${Key} of=${key} />`, weight]),
+  ];
   return html`
     <div class="small muted">by its ${role} authority: ${needs(authority)}</div>
     <ul class="nested">
@@ -90,7 +94,8 @@ function Weight({ of }) {
 
 // The address in the search is what shows who else has a key.
 function Key({ of, isWhole = false }) {
-  return html`<${Link} class=${`mono ${isWhole ? "break" : ""}`} to=${`/search?q=${encodeURIComponent(of)}`} title=${of}>${isWhole ? of : shortId(of, 14)}</${Link}>`;
+  const to = `/search?q=${encodeURIComponent(of)}`;
+  return html`<${Link} class=${`mono ${isWhole ? "break" : ""}`} to=${to} title=${of}>${isWhole ? of : shortId(of, 14)}</${Link}>`;
 }
 
 function membersOf(authority) {
@@ -112,7 +117,10 @@ function needs(authority) {
 function Members({ account }) {
   const rows = ROLES.flatMap((role) => {
     const { account_auths, key_auths, weight_threshold } = account[role];
-    return [...account_auths.map(([name, weight]) => ({ role, weight_threshold, weight, name })), ...key_auths.map(([key, weight]) => ({ role, weight_threshold, weight, key }))];
+    return [
+      ...account_auths.map(([name, weight]) => ({ role, weight_threshold, weight, name })),
+      ...key_auths.map(([key, weight]) => ({ role, weight_threshold, weight, key })),
+    ];
   });
   return html`
     <${Table} caption="Keys and accounts that may sign, with their weights" rows=${rows} nothing="Nobody may sign." columns=${[
@@ -137,18 +145,24 @@ function Recovery({ account, waiting }) {
           <p>A new owner authority was asked for. The request ends <${Time} at=${request.expires} />.</p>
           <details class="small"><summary>The new owner authority</summary><${Json} of=${request.new_owner_authority} /></details>
         </div>`)}
-      ${changes.map((change) => html`<p class="note">From <${Time} at=${change.effective_on} /> the recovery account is <${Account} name=${change.recovery_account} />.</p>`)}
+      ${changes.map(({ effective_on, recovery_account }) => html`
+        <p class="note">From <${Time} at=${effective_on} /> the recovery account is <${Account} name=${recovery_account} />.</p>`)}
       <p class="muted small">With a former owner authority of the last ${period} and its recovery account an account can be recovered.</p>
       <${Answer} of=${former}>${({ owner_auths }) => html`
-        <${Table} caption="Former owner authorities" rows=${owner_auths} nothing=${`The owner authority has not changed in the last ${period}.`} columns=${[
+        <${Table} caption="Former owner authorities" rows=${owner_auths} columns=${[
           { title: "Valid until", cell: ({ last_valid_time }) => (isNever(last_valid_time) ? "" : html`<${Time} at=${last_valid_time} />`) },
-          { title: "Owner authority then", cell: ({ previous_owner_authority: then }) => html`
-            <div class="small">${needs(then)}</div>
-            ${then.account_auths.map(([name, weight]) => html`<div><${Account} name=${name} /> <${Weight} of=${weight} /></div>`)}
-            ${then.key_auths.map(([key, weight]) => html`<div><${Key} of=${key} /> <${Weight} of=${weight} /></div>`)}` },
-        ]} />`}
+          { title: "Owner authority then", cell: ({ previous_owner_authority: then }) => html`<${Former} of=${then} />` },
+        ]} nothing=${`The owner authority has not changed in the last ${period}.`} />`}
       </${Answer}>
     </${Card}>
+  `;
+}
+
+function Former({ of }) {
+  return html`
+    <div class="small">${needs(of)}</div>
+    ${of.account_auths.map(([name, weight]) => html`<div><${Account} name=${name} /> <${Weight} of=${weight} /></div>`)}
+    ${of.key_auths.map(([key, weight]) => html`<div><${Key} of=${key} /> <${Weight} of=${weight} /></div>`)}
   `;
 }
 

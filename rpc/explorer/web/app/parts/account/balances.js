@@ -1,10 +1,11 @@
 // What an account owns and what it is worth; its VESTS with what is delegated; and its power-down.
-import { decimalText, isNever, percentText, timeText } from "../../format.js";
+import { amountText, decimalText, isNever, percentText, timeText } from "../../format.js";
 import { html } from "../../html.js";
 import { Account } from "../../sentences.js";
 import { Card, Facts, Table } from "../layout.js";
 import { Bar, Money, Time } from "../values.js";
-import { COIN, SBD, VESTS, asset, branded, kindOf, nextPayment, points, priceOf, secondsOf, symbolText, timeOf, units, vestsOf, vestsToCoin, worth } from "./values.js";
+import { COIN, SBD, VESTS, asset, branded, kindOf, nextPayment, points, priceOf, secondsOf } from "./values.js";
+import { symbolText, timeOf, units, vestsOf, vestsToCoin, worth } from "./values.js";
 
 const WEEK_SECONDS = 604_800;
 
@@ -25,7 +26,8 @@ function partsOf(account, waiting) {
   const back = waiting.leaving.filter(({ to }) => to === account.name).map(({ amount }) => [units(amount), kindOf(amount)]);
   const converted = waiting.conversions.map(({ amount }) => [units(amount), kindOf(amount)]);
   const bound = [["In open orders", sold], ["On the way from savings", back], ["In conversion", converted]];
-  return [...parts, ...bound.flatMap(([words, found]) => [COIN, SBD].map((symbol) => [words, total(found, symbol), symbol]).filter(([, sum]) => sum))];
+  const sums = bound.flatMap(([words, found]) => [COIN, SBD].map((symbol) => [words, total(found, symbol), symbol]));
+  return [...parts, ...sums.filter(([, sum]) => sum)];
 }
 
 function total(found, symbol) {
@@ -47,11 +49,16 @@ export function Balances({ account, globals, price: median, waiting }) {
     { title: `in ${symbolText(SBD)}`, isNumber: true, cell: ({ values }) => shown(values[1], SBD) },
   ];
   const all = { words: html`<b>Together</b>`, symbol: null, values: sums };
+  const known = [COIN, SBD].filter((i) => sums[i] !== null).map((i) => amountText(asset(sums[i], i)));
+  const listed = rows.filter(({ words, count }) => count || words === "Liquid" || words === "Vesting");
+  const priced = price ? `1 ${symbolText(COIN)} = ${priceText(price)} ${symbolText(SBD)} by the median of the feeds` : "the chain has no price yet";
   return html`
-    <${Card} title="Balances" aside=${price ? `1 ${symbolText(COIN)} = ${priceText(price)} ${symbolText(SBD)} by the median of the feeds` : "the chain has no price yet"}>
-      <${Table} caption="What the account owns and what it is worth" columns=${columns} rows=${[...rows.filter(({ words, count }) => count || words === "Liquid" || words === "Vesting"), all]} />
+    <${Card} title="Balances" aside=${priced}>
+      ${known.length > 0 && html`<p>Worth <b>${known[0]}</b>${known[1] && html` or <b>${known[1]}</b>`} together.</p>`}
+      <${Table} caption="What the account owns and what it is worth" columns=${columns} rows=${[...listed, all]} />
       <p class="muted small">
-        VESTS count as the ${symbolText(COIN)} of the vesting fund, rewards in VESTS as what was set aside for them. Each line is rounded down, as the chain does.
+        VESTS count as the ${symbolText(COIN)} of the vesting fund, rewards in VESTS as what was set aside for them.
+        Each line is rounded down, as the chain does.
         ${waiting?.escrows.length ? " What is in escrows is not counted." : ""}
       </p>
     </${Card}>
@@ -69,6 +76,8 @@ function priceText({ sbd, coin }) {
 
 export function Vests({ account, globals }) {
   const { own, delegated, received, effective, bar } = vestsOf(account);
+  // What is given away is rounded as what is owned.
+  const inCoin = (count) => (count < 0n ? -vestsToCoin(-count, globals) : vestsToCoin(count, globals));
   const rows = [
     ["Own", own],
     ["Delegated to others", -delegated],
@@ -81,7 +90,7 @@ export function Vests({ account, globals }) {
       <${Table} caption="VESTS of the account, with delegations" rows=${rows} columns=${[
         { title: "What", cell: ([words]) => words },
         { title: symbolText(VESTS), isNumber: true, cell: ([, count]) => decimalText(count, decimals(VESTS)) },
-        { title: `in ${symbolText(COIN)}`, isNumber: true, cell: ([, count]) => decimalText(count < 0n ? -vestsToCoin(-count, globals) : vestsToCoin(count, globals), decimals(COIN)) },
+        { title: `in ${symbolText(COIN)}`, isNumber: true, cell: ([, count]) => decimalText(inCoin(count), decimals(COIN)) },
       ]} />
     </${Card}>
   `;
@@ -98,7 +107,8 @@ export function PowerDown({ account, globals, routes = [] }) {
   const weeks = rate > 0n ? Number((whole - done + rate - 1n) / rate) : 0;
   const last = timeText(timeOf(secondsOf(account.next_vesting_withdrawal) + WEEK_SECONDS * (weeks - 1))).slice(0, 10);
   const left = weeks === 1 ? "one payment is left" : `${weeks} payments are left, the last one about ${last}`;
-  const both = (count) => html`<${Money} of=${asset(count, VESTS)} /> <span class="muted">= <${Money} of=${asset(vestsToCoin(count, globals), COIN)} /></span>`;
+  const inCoin = (count) => html`<span class="muted">= <${Money} of=${asset(vestsToCoin(count, globals), COIN)} /></span>`;
+  const both = (count) => html`<${Money} of=${asset(count, VESTS)} /> ${inCoin(count)}`;
   return html`
     <${Card} title="Power-down" aside=${isOn ? left : "none is under way"}>
       ${isOn && html`

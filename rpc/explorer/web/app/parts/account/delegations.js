@@ -7,12 +7,12 @@ import { Account } from "../../sentences.js";
 import { Answer, Card, Table } from "../layout.js";
 import { Money, Time } from "../values.js";
 import { Vests } from "./balances.js";
-import { readHistory } from "./history.js";
+import { STEP, readHistory } from "./history.js";
 import { LIST_MAX } from "./load.js";
 import { COIN, VESTS, asset, units, vestsToCoin } from "./values.js";
 
 const SEARCHED = 1000;
-const SEARCHED_MORE = 9000;
+const SEARCHED_MORE = 10_000;
 const DELEGATES = new Set(["delegate_vesting_shares", "account_create_with_delegation"]);
 
 export function Delegations({ account, globals, waiting }) {
@@ -34,17 +34,21 @@ export function Delegations({ account, globals, waiting }) {
             ...amounts(globals),
             { title: "Can come back from", cell: ({ min_delegation_time }) => html`<${Time} at=${min_delegation_time} />` },
           ]} />
-          <div class="filters">
-            ${start && html`<button type="button" onClick=${() => setStart("")}>From the first</button>`}
-            ${own.length > LIST_MAX && html`<button type="button" onClick=${() => setStart(own[LIST_MAX].delegatee)}>More</button>`}
-          </div>
+          ${(start || own.length > LIST_MAX) && html`
+            <div class="filters">
+              ${start && html`<button type="button" onClick=${() => setStart("")}>From the first</button>`}
+              ${own.length > LIST_MAX && html`<button type="button" onClick=${() => setStart(own[LIST_MAX].delegatee)}>More</button>`}
+            </div>`}
         `;
       }}</${Answer}>
     </${Card}>
     <${Card} title="Coming back" aside="taken back, and not yet returned">
-      ${waiting
-        ? html`<${Table} caption="Delegations that come back" rows=${waiting.returning} columns=${[...amounts(globals), { title: "At", cell: ({ expiration }) => html`<${Time} at=${expiration} />` }]} />`
-        : html`<p class="muted">Loading…</p>`}
+      ${!waiting
+        ? html`<p class="muted">Loading…</p>`
+        : html`<${Table} caption="Delegations that come back" rows=${waiting.returning} columns=${[
+            { title: "At", cell: ({ expiration }) => html`<${Time} at=${expiration} />` },
+            ...amounts(globals),
+          ]} />`}
     </${Card}>
     <${Received} account=${account} globals=${globals} />
   `;
@@ -58,11 +62,12 @@ function amounts(globals) {
 }
 
 // The chain has no index of delegations by receiver, so those who delegated are looked for in the history; the chain is asked what is left of each.
+// It is done anew when the sum has changed.
 function Received({ account, globals }) {
-  const { head } = useChain();
   const [searched, setSearched] = useState(SEARCHED);
   const all = units(account.received_vesting_shares);
-  const answer = useAnswer(() => (all ? findDelegators(account.name, searched) : null), `${account.name} ${searched} ${all} ${head}`, `${account.name} ${searched}`);
+  const subject = `${account.name} ${searched}`;
+  const answer = useAnswer(() => (all ? findDelegators(account.name, searched) : null), `${subject} ${all}`, subject);
   return html`
     <${Card} title="Received from others" aside=${html`<${Money} of=${asset(all, VESTS)} /> in all`}>
       ${!all
@@ -78,7 +83,8 @@ function Received({ account, globals }) {
                 <p class="muted small">
                   <${Money} of=${asset(all - known, VESTS)} /> more come from others: the chain lists delegations by who gives them, and the history was
                   read from its end to number ${numberText(oldest)}.
-                  ${" "}${oldest > 1 && searched === SEARCHED && html`<button type="button" onClick=${() => setSearched(SEARCHED + SEARCHED_MORE)}>Look further back</button>`}
+                  ${" "}${oldest > 1 && searched === SEARCHED && html`
+                    <button type="button" onClick=${() => setSearched(SEARCHED_MORE)}>Look further back</button>`}
                 </p>`}
             `;
           }}</${Answer}>`}
@@ -89,10 +95,11 @@ function Received({ account, globals }) {
 async function findDelegators(name, count) {
   const { history } = await call("account_history_api.get_account_history", { account: name, start: -1, limit: 1 });
   if (!history.length) return { delegations: [], oldest: 1 };
-  const { entries, next } = await readHistory(name, history[0][0], isDelegation, { page: count, step: 1000, steps: count / 1000 });
+  const { entries, next } = await readHistory(name, history[0][0], isDelegation, { page: count, steps: count / STEP });
   const names = new Set(entries.map(({ op }) => operationOf(op).value).map(({ delegator, creator }) => delegator ?? creator));
   names.delete(name);
-  const found = await Promise.all([...names].map((one) => call("database_api.list_vesting_delegations", { start: [one, name], limit: 1, order: "by_delegation" })));
+  const firstFrom = (one) => call("database_api.list_vesting_delegations", { start: [one, name], limit: 1, order: "by_delegation" });
+  const found = await Promise.all([...names].map(firstFrom));
   const delegations = found.flatMap(({ delegations: [first] }) => (first?.delegatee === name && names.has(first.delegator) ? [first] : []));
   return { delegations, oldest: next + 1 };
 }

@@ -11,7 +11,7 @@ import { Operations } from "../operations.js";
 import { BlockLink, Time, TransactionLink } from "../values.js";
 
 const PAGE = 50;
-const STEP = 1000;
+export const STEP = 1000;
 const STEPS_MAX = 5;
 const NEWEST = -1;
 const NO_TRANSACTION = "0".repeat(40);
@@ -46,7 +46,9 @@ export function History({ name, query }) {
           onChoose=${(value) => setQuery({ theme: value, before: "" })} />
       </div>
       <${Answer} of=${newest}>${({ history }) =>
-        history.length ? html`<${Entries} name=${name} theme=${theme} last=${history[0][0]} before=${query.get("before")} />` : html`<p class="muted">Nothing has happened yet.</p>`}
+        history.length
+          ? html`<${Entries} name=${name} theme=${theme} last=${history[0][0]} before=${query.get("before")} />`
+          : html`<p class="muted">Nothing has happened yet.</p>`}
       </${Answer}>
     </${Card}>
   `;
@@ -81,6 +83,7 @@ function rowOf({ number, op, block, trx_id, virtual_op, timestamp }) {
 // Where the page stands in the history, and how to get elsewhere.
 function Steps({ from, next, last, count, theme, isNewest }) {
   const [wanted, setWanted] = useState("");
+  const newer = () => setQuery({ before: from + PAGE >= last ? "" : from + PAGE });
   const go = (event) => {
     event.preventDefault();
     const number = Number(wanted);
@@ -89,13 +92,15 @@ function Steps({ from, next, last, count, theme, isNewest }) {
   return html`
     <nav class="filters steps" aria-label="Pages of the history">
       <button type="button" disabled=${isNewest} onClick=${() => setQuery({ before: "" })}>Newest</button>
-      ${!theme && html`<button type="button" disabled=${from >= last} onClick=${() => setQuery({ before: from + PAGE >= last ? "" : from + PAGE })}>Newer</button>`}
+      ${!theme && html`<button type="button" disabled=${from >= last} onClick=${newer}>Newer</button>`}
       <button type="button" disabled=${next < 1} onClick=${() => setQuery({ before: next })}>Older</button>
       <form class="filters" onSubmit=${go}>
         <label>From number <input size="8" inputmode="numeric" pattern="[0-9]+" value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></label>
         <button>Go</button>
       </form>
-      <span class="muted small" role="status">${numberText(count)} shown of the entries ${numberText(next + 1)} to ${numberText(from)}; ${numberText(last)} in all</span>
+      <span class="muted small" role="status">
+        ${numberText(count)} shown of the entries ${numberText(next + 1)} to ${numberText(from)}; ${numberText(last)} in all
+      </span>
     </nav>
   `;
 }

@@ -38,7 +38,7 @@ function List({ name, sort }) {
           { title: "Published", cell: ({ created }) => html`<${Time} at=${created} isShort />` },
           { title: "Votes", isNumber: true, cell: ({ stats, active_votes }) => numberText(stats?.total_votes ?? active_votes.length) },
           { title: "Replies", isNumber: true, cell: ({ children }) => numberText(children) },
-          { title: "Earned", isNumber: true, cell: (post) => (post.is_paidout ? html`${amountText(post.author_payout_value)} + ${amountText(post.curator_payout_value)}` : html`${amountText(post.pending_payout_value)} <span class="badge">pending</span>`) },
+          { title: "Earned", isNumber: true, cell: (post) => html`<${Earned} of=${post} />` },
           { title: "Payout", cell: ({ is_paidout, payout_at }) => (is_paidout ? "done" : html`<${Time} at=${payout_at} isShort />`) },
         ]} />
         <div class="filters">
@@ -50,12 +50,21 @@ function List({ name, sort }) {
   `;
 }
 
+// What a post has earned, for its author and for those who voted, or what it would earn now.
+function Earned({ of }) {
+  if (!of.is_paidout) return html`${amountText(of.pending_payout_value)} <span class="badge">pending</span>`;
+  return html`${amountText(of.author_payout_value)} <span class="muted">+ ${amountText(of.curator_payout_value)} for votes</span>`;
+}
+
 function Title({ of, isOther }) {
   const words = of.title || `${of.author}/${of.permlink}`;
   return html`
     <${Link} class="post" to=${path.post(of.author, of.permlink)}>${words}</${Link}>
     ${isOther && html`<div class="small muted">by <${Account} name=${of.author} /></div>`}
-    ${of.parent_author && html`<div class="small muted">reply to <${Link} to=${path.post(of.parent_author, of.parent_permlink)}>${of.parent_author}/${of.parent_permlink}</${Link}></div>`}
+    ${of.parent_author && html`
+      <div class="small muted">
+        reply to <${Link} to=${path.post(of.parent_author, of.parent_permlink)}>${of.parent_author}/${of.parent_permlink}</${Link}>
+      </div>`}
     ${of.community_title && html`<div class="small muted">in <${Link} to=${path.community(of.community)}>${of.community_title}</${Link}></div>`}
   `;
 }

@@ -6,7 +6,7 @@ import { Link, path } from "../../router.js";
 import { useAnswer } from "../../rpc.js";
 import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
-import { Money, Time } from "../values.js";
+import { BlockLink, Money, Time } from "../values.js";
 import { LIST_MAX, loadVotes } from "./load.js";
 import { VESTS, asset, units } from "./values.js";
 
@@ -32,7 +32,8 @@ export function Votes({ account, waiting }) {
     <${Answer} of=${answer}>${({ votes, followers, witness, proposals }) => html`
       <div class="grid">
         <${Card} title="Witness votes" aside=${`${numberText(votes.length)} of ${VOTES_MAX}`}>
-          ${votes.length ? html`<ul class="list">${votes.map(({ witness: name }) => html`<li><${Account} name=${name} /></li>`)}</ul>` : html`<p class="muted">${account.proxy ? "None of its own: it votes through another account." : "It votes for no witness."}</p>`}
+          ${!votes.length && html`<p class="muted">${account.proxy ? "None of its own: it votes through another account." : "It votes for no witness."}</p>`}
+          <ul class="list">${votes.map(({ witness: name }) => html`<li><${Account} name=${name} /></li>`)}</ul>
         </${Card}>
         <${Card} title="Votes for proposals" aside=${numberText(proposals.length)}>
           <${Table} caption="Proposals that it votes for" rows=${proposals} nothing="It votes for no proposal." columns=${[
@@ -60,7 +61,7 @@ function Witness({ of }) {
         ["Votes", html`<${Money} of=${asset(BigInt(of.votes), VESTS)} />`],
         ["Signing key", html`<span class="mono break">${of.signing_key}</span>`],
         ["Missed blocks", numberText(of.total_missed)],
-        ["Last block", of.last_confirmed_block_num ? html`<${Link} to=${path.block(of.last_confirmed_block_num)}>${numberText(of.last_confirmed_block_num)}</${Link}>` : null],
+        ["Last block", of.last_confirmed_block_num ? html`<${BlockLink} number=${of.last_confirmed_block_num} />` : null],
         ["Page", of.url && html`<span class="break">${of.url}</span>`],
       ]} />
     </${Card}>

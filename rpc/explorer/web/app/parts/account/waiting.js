@@ -70,7 +70,8 @@ function Escrows({ escrows }) {
         { title: "Agent", cell: ({ agent }) => html`<${Account} name=${agent} />` },
         { title: "Holds", cell: (row) => html`<${Money} of=${row.sbd_balance} />, <${Money} of=${branded(row, "coin_balance")} />` },
         { title: "Fee", isNumber: true, cell: ({ pending_fee }) => amountText(pending_fee) },
-        { title: "State", cell: ({ to, agent, to_approved, agent_approved, disputed }) => html`${has(to_approved, to)} ${has(agent_approved, agent)} ${disputed && html`<span class="badge bad">disputed</span>`}` },
+        { title: "State", cell: ({ to, agent, to_approved, agent_approved, disputed }) => html`
+          ${has(to_approved, to)} ${has(agent_approved, agent)} ${disputed && html`<span class="badge bad">disputed</span>`}` },
         { title: "Agree by", cell: ({ ratification_deadline }) => html`<${Time} at=${ratification_deadline} isShort />` },
         { title: "Ends", cell: ({ escrow_expiration }) => html`<${Time} at=${escrow_expiration} />` },
       ]} />
