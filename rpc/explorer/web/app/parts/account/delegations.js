@@ -95,13 +95,13 @@ function Received({ account, globals }) {
 async function findDelegators(name, count) {
   const { history } = await call("account_history_api.get_account_history", { account: name, start: -1, limit: 1 });
   if (!history.length) return { delegations: [], oldest: 1 };
-  const { entries, next } = await readHistory(name, history[0][0], isDelegation, { page: count, steps: count / STEP });
+  const { entries, first: oldest } = await readHistory(name, history[0][0], isDelegation, { page: count, steps: count / STEP });
   const names = new Set(entries.map(({ op }) => operationOf(op).value).map(({ delegator, creator }) => delegator ?? creator));
   names.delete(name);
   const firstFrom = (one) => call("database_api.list_vesting_delegations", { start: [one, name], limit: 1, order: "by_delegation" });
   const found = await Promise.all([...names].map(firstFrom));
-  const delegations = found.flatMap(({ delegations: [first] }) => (first?.delegatee === name && names.has(first.delegator) ? [first] : []));
-  return { delegations, oldest: next + 1 };
+  const delegations = found.flatMap(({ delegations: [one] }) => (one?.delegatee === name && names.has(one.delegator) ? [one] : []));
+  return { delegations, oldest };
 }
 
 function isDelegation({ op }) {

@@ -2,7 +2,7 @@
 // history is reached at once; a theme looks through a bounded number of entries for each page.
 import { useChain } from "../../chain.js";
 import { numberText } from "../../format.js";
-import { html, useState } from "../../html.js";
+import { html, useRef, useState } from "../../html.js";
 import { setQuery } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
 import { themeOf, themes } from "../../sentences.js";
@@ -12,27 +12,32 @@ import { BlockLink, Time, TransactionLink } from "../values.js";
 
 const PAGE = 50;
 export const STEP = 1000;
-const STEPS_MAX = 5;
+const STEPS_MAX = 10;
 const NEWEST = -1;
 const NO_TRANSACTION = "0".repeat(40);
 
-// The entries numbered up to `from`, newest first, until a page is full: {entries, next}, where next is the number at which to go on.
+// The entries numbered up to `from`, newest first, until a page is full: {entries, next, first}. Next is the number at which to go on,
+// 0 at the end, and first that of the oldest entry that was looked at.
 export async function readHistory(account, from, isWanted, { page = PAGE, step = STEP, steps = STEPS_MAX } = {}) {
   const found = [];
   let next = from;
+  let first = from;
   for (let i = 0; i < steps && next > 0 && found.length < page; i++) {
     const limit = Math.min(step, next);
     const { history } = await call("account_history_api.get_account_history", { account, start: next, limit });
-    next = history.length ? history[0][0] - 1 : 0;
+    // The node may have dropped the oldest entries; then there are fewer than were asked for.
+    next = history.length < limit ? 0 : history[0][0] - 1;
+    first = history.length ? history[0][0] : first;
     for (const [number, entry] of history.reverse()) {
       if (found.length === page) {
         next = number;
+        first = number + 1;
         break;
       }
       if (isWanted(entry)) found.push({ number, ...entry });
     }
   }
-  return { entries: found, next };
+  return { entries: found, next, first };
 }
 
 export function History({ name, query }) {
@@ -55,17 +60,34 @@ export function History({ name, query }) {
 }
 
 function Entries({ name, theme, last, before }) {
+  const { head, undone } = useChain();
   const from = Math.min(last, Number(before) || last);
-  const isWanted = (entry) => !theme || themeOf(entry.op) === theme;
-  // Without a theme a page takes as much as it shows.
-  const bounds = theme ? {} : { step: PAGE, steps: 1 };
-  const answer = useAnswer(() => readHistory(name, from, isWanted, bounds), `${name} ${theme} ${from}`, `${name} ${theme} ${before}`);
+  const subject = `${theme} ${before} ${undone?.first ?? ""}`;
+  const kept = useRef(null);
+  const load = async () => {
+    const isWanted = (entry) => themeOf(entry.op) === theme;
+    // Without a theme a page takes as much as it shows.
+    if (!theme) return readHistory(name, from, () => true, { step: PAGE, steps: 1 });
+    const known = kept.current?.subject === subject ? kept.current : null;
+    const found = known && from - known.from <= PAGE ? await extended(known, name, from, isWanted) : await readHistory(name, from, isWanted);
+    kept.current = { ...found, subject, from };
+    return found;
+  };
+  const answer = useAnswer(load, `${subject} ${from} ${theme || before ? "" : head}`, `${theme} ${before}`);
   return html`
-    <${Answer} of=${answer}>${({ entries, next }) => html`
-      <${Operations} rows=${entries.map(rowOf)} nothing=${`Nothing of this kind among the entries ${numberText(next + 1)} to ${numberText(from)}.`} />
-      <${Steps} from=${from} next=${next} last=${last} count=${entries.length} theme=${theme} isNewest=${!before} />
+    <${Answer} of=${answer}>${({ entries, next, first }) => html`
+      <${Operations} rows=${entries.map(rowOf)} nothing=${`Nothing of this kind among the entries ${numberText(first)} to ${numberText(from)}.`} />
+      ${!next && first > 1 && html`<p class="muted">This node keeps no entries older than number ${numberText(first)}.</p>`}
+      <${Steps} from=${from} next=${next} first=${first} last=${last} count=${entries.length} theme=${theme} isNewest=${!before} />
     `}</${Answer}>
   `;
+}
+
+// What was found up to a number, with what has come since: a page of a theme that follows the chain doesn't look through everything again.
+async function extended(found, name, from, isWanted) {
+  if (from <= found.from) return found;
+  const { entries } = await readHistory(name, from, isWanted, { step: from - found.from, steps: 1 });
+  return { ...found, entries: [...entries, ...found.entries] };
 }
 
 function rowOf({ number, op, block, trx_id, virtual_op, timestamp }) {
@@ -81,7 +103,7 @@ function rowOf({ number, op, block, trx_id, virtual_op, timestamp }) {
 }
 
 // Where the page stands in the history, and how to get elsewhere.
-function Steps({ from, next, last, count, theme, isNewest }) {
+function Steps({ from, next, first, last, count, theme, isNewest }) {
   const [wanted, setWanted] = useState("");
   const newer = () => setQuery({ before: from + PAGE >= last ? "" : from + PAGE });
   const go = (event) => {
@@ -99,7 +121,7 @@ function Steps({ from, next, last, count, theme, isNewest }) {
         <button>Go</button>
       </form>
       <span class="muted small" role="status">
-        ${numberText(count)} shown of the entries ${numberText(next + 1)} to ${numberText(from)}; ${numberText(last)} in all
+        ${numberText(count)} shown of the entries ${numberText(first)} to ${numberText(from)}; ${numberText(last)} in all
       </span>
     </nav>
   `;
