@@ -1,6 +1,7 @@
 // What pages are put together from: a page with its title, cards, tabs, facts, notes, and what stands there while a call is on its way.
 import { html, useEffect, useRef } from "../html.js";
 import { Link } from "../router.js";
+import { missingPlugin } from "./plugins.js";
 
 // A page. Its title is the window's too, and gets the focus when another page is shown, so that a screen reader begins there.
 export function Page({ title, heading = title, aside, children }) {
@@ -60,6 +61,7 @@ export function Problem({ error, again }) {
       <p>${error.message}</p>
       ${explain?.why && html`<p>${explain.why}</p>`}
       ${explain?.what_to_do && html`<p>${explain.what_to_do}</p>`}
+      ${missingPlugin(error) && html`<p>This node runs without what answers that; start it with <code>--enable ${missingPlugin(error)}</code>.</p>`}
       ${again && html`<p><button onClick=${again}>Try again</button></p>`}
     </div>
   `;

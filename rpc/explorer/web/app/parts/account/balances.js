@@ -57,7 +57,7 @@ export function Balances({ account, globals, price: median, waiting }) {
       ${known.length > 0 && html`<p>Worth <b>${known[0]}</b>${known[1] && html` or <b>${known[1]}</b>`} together.</p>`}
       <${Table} caption="What the account owns and what it is worth" columns=${columns} rows=${[...listed, all]} />
       <p class="muted small">
-        VESTS count as the ${symbolText(COIN)} of the vesting fund, rewards in VESTS as what was set aside for them.
+        ${symbolText(VESTS)} count as the ${symbolText(COIN)} of the vesting fund, rewards in them as what was set aside for them.
         Each line is rounded down, as the chain does.
         ${waiting?.escrows.length ? " What is in escrows is not counted." : ""}
       </p>
@@ -80,14 +80,14 @@ export function Vests({ account, globals }) {
   const inCoin = (count) => (count < 0n ? -vestsToCoin(-count, globals) : vestsToCoin(count, globals));
   const rows = [
     ["Own", own],
-    ["Delegated to others", -delegated],
+    ["Delegated to others, with what is coming back", -delegated],
     ["Received from others", received],
     [html`<b>Effective in votes</b>`, effective],
     ...(bar === effective ? [] : [["Less the next power-down payment: the size of the voting mana", bar]]),
   ];
   return html`
-    <${Card} title="VESTS">
-      <${Table} caption="VESTS of the account, with delegations" rows=${rows} columns=${[
+    <${Card} title=${symbolText(VESTS)}>
+      <${Table} caption=${`${symbolText(VESTS)} of the account, with delegations`} rows=${rows} columns=${[
         { title: "What", cell: ([words]) => words },
         { title: symbolText(VESTS), isNumber: true, cell: ([, count]) => decimalText(count, decimals(VESTS)) },
         { title: `in ${symbolText(COIN)}`, isNumber: true, cell: ([, count]) => decimalText(inCoin(count), decimals(COIN)) },

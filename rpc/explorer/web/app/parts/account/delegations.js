@@ -9,7 +9,7 @@ import { Money, Time } from "../values.js";
 import { Vests } from "./balances.js";
 import { STEP, readHistory } from "./history.js";
 import { LIST_MAX } from "./load.js";
-import { COIN, VESTS, asset, units, vestsToCoin } from "./values.js";
+import { COIN, VESTS, asset, symbolText, units, vestsToCoin } from "./values.js";
 
 const SEARCHED = 1000;
 const SEARCHED_MORE = 10_000;
@@ -55,9 +55,10 @@ export function Delegations({ account, globals, waiting }) {
 }
 
 function amounts(globals) {
+  const inCoin = (vests) => asset(vestsToCoin(units(vests), globals), COIN);
   return [
-    { title: "VESTS", isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${vesting_shares} />` },
-    { title: "as COIN", isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${asset(vestsToCoin(units(vesting_shares), globals), COIN)} />` },
+    { title: symbolText(VESTS), isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${vesting_shares} />` },
+    { title: `in ${symbolText(COIN)}`, isNumber: true, cell: ({ vesting_shares }) => html`<${Money} of=${inCoin(vesting_shares)} />` },
   ];
 }
 

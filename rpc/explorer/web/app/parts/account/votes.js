@@ -8,7 +8,7 @@ import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
 import { BlockLink, Money, Time } from "../values.js";
 import { LIST_MAX, loadVotes } from "./load.js";
-import { VESTS, asset, units } from "./values.js";
+import { VESTS, asset, symbolText, units } from "./values.js";
 
 const VOTES_MAX = 30;
 
@@ -45,7 +45,7 @@ export function Votes({ account, waiting }) {
         <${Card} title="Vote through this account" aside=${followers.length === LIST_MAX ? `the first ${LIST_MAX}` : numberText(followers.length)}>
           <${Table} caption="Accounts that vote through this one" rows=${followers} nothing="Nobody does." columns=${[
             { title: "Account", cell: ({ name }) => html`<${Account} name=${name} />` },
-            { title: "VESTS", isNumber: true, cell: ({ vesting_shares }) => decimalText(units(vesting_shares), asset(0n, VESTS).precision) },
+            { title: symbolText(VESTS), isNumber: true, cell: ({ vesting_shares }) => decimalText(units(vesting_shares), asset(0n, VESTS).precision) },
           ]} />
         </${Card}>
         ${witness && html`<${Witness} of=${witness} />`}
