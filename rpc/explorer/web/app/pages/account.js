@@ -86,7 +86,7 @@ function Shown({ tab, name, query, account, globals, price, waiting }) {
 
 function Unknown({ name }) {
   return html`
-    <p>There is no account named <b>${name}</b> on this chain.</p>
-    <p><${Link} class="button" to=${`/search?q=${encodeURIComponent(name)}`}>Search for ${name}</${Link}></p>
+    <p>There is no account named <b class="break">${name}</b> on this chain.</p>
+    <p><${Link} class="button" to=${`/search?q=${encodeURIComponent(name)}`}>Search for this name</${Link}></p>
   `;
 }

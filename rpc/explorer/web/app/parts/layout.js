@@ -1,7 +1,6 @@
 // What pages are put together from: a page with its title, cards, tabs, facts, notes, and what stands there while a call is on its way.
 import { html, useEffect, useRef } from "../html.js";
 import { Link } from "../router.js";
-import { missingPlugin } from "./plugins.js";
 
 // A page. Its title is the window's too, and gets the focus when another page is shown, so that a screen reader begins there.
 export function Page({ title, heading = title, aside, children }) {
@@ -65,6 +64,26 @@ export function Problem({ error, again }) {
       ${again && html`<p><button onClick=${again}>Try again</button></p>`}
     </div>
   `;
+}
+
+// Which plugin of the node serves a group of methods.
+const PLUGINS = {
+  account_by_key_api: "account_by_key",
+  account_history_api: "account_history",
+  bridge: "communities",
+  follow_api: "follow",
+  market_history_api: "market_history",
+  rc_api: "rc",
+  reputation_api: "reputation",
+  rewards_api: "rewards_api",
+  tags_api: "tags",
+  transaction_status_api: "transaction_status",
+};
+
+// The plugin that the node would need for a call that it has refused because it doesn't know the group; "" for other errors.
+function missingPlugin(error) {
+  const [, group] = error.message.match(/Could not find API (\w+)/) ?? [];
+  return PLUGINS[group] ?? "";
 }
 
 // A table. `columns` are {title, cell: row => ..., isNumber}; `caption` says what it holds, for those who can't see it at a glance.
