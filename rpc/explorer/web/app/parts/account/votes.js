@@ -23,10 +23,11 @@ export function Votes({ account, waiting }) {
       ${waiting?.declines.map(({ effective_date }) => html`<p class="note bad">It gives up its right to vote <${Time} at=${effective_date} />.</p>`)}
       <${Facts} of=${[
         ["Own", html`<${Money} of=${asset(own, VESTS)} />`],
-        ["Of accounts that vote through it", html`<${Money} of=${asset(proxied, VESTS)} />`],
+        ["By proxy", html`<${Money} of=${asset(proxied, VESTS)} />`],
         ["Together", html`<${Money} of=${asset(own + proxied, VESTS)} />`],
         ["Votes through", account.proxy && html`<${Account} name=${account.proxy} />`],
       ]} />
+      ${proxied > 0n && html`<p class="muted small">By proxy: the ${symbolText(VESTS)} of accounts that vote through this one.</p>`}
       ${account.proxy && html`<p class="muted small">Its weight counts in the votes of <${Account} name=${account.proxy} />.</p>`}
     </${Card}>
     <${Answer} of=${answer}>${({ votes, followers, witness, proposals }) => html`

@@ -30,7 +30,7 @@ export function Waiting({ name, waiting, due }) {
 function Orders({ orders }) {
   return html`
     <${Card} title="Open orders">
-      <${Table} caption="Open orders" rows=${orders} columns=${[
+      <${Table} caption="Orders of this account that are open" rows=${orders} columns=${[
         { title: "Order", isNumber: true, cell: ({ orderid }) => orderid },
         { title: "For sale", isNumber: true, cell: (order) => forSale(order) },
         { title: "Wants", isNumber: true, cell: (order) => wanted(order) },
