@@ -60,9 +60,30 @@ export function Problem({ error, again }) {
       <p>${error.message}</p>
       ${explain?.why && html`<p>${explain.why}</p>`}
       ${explain?.what_to_do && html`<p>${explain.what_to_do}</p>`}
+      ${missingPlugin(error) && html`<p>This node runs without what answers that; start it with <code>--enable ${missingPlugin(error)}</code>.</p>`}
       ${again && html`<p><button onClick=${again}>Try again</button></p>`}
     </div>
   `;
+}
+
+// Which plugin of the node serves a group of methods.
+const PLUGINS = {
+  account_by_key_api: "account_by_key",
+  account_history_api: "account_history",
+  bridge: "communities",
+  follow_api: "follow",
+  market_history_api: "market_history",
+  rc_api: "rc",
+  reputation_api: "reputation",
+  rewards_api: "rewards_api",
+  tags_api: "tags",
+  transaction_status_api: "transaction_status",
+};
+
+// The plugin that the node would need for a call that it has refused because it doesn't know the group; "" for other errors.
+function missingPlugin(error) {
+  const [, group] = error.message.match(/Could not find API (\w+)/) ?? [];
+  return PLUGINS[group] ?? "";
 }
 
 // A table. `columns` are {title, cell: row => ..., isNumber}; `caption` says what it holds, for those who can't see it at a glance.
