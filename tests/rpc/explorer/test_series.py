@@ -155,7 +155,7 @@ def test_a_chain_that_begins_anew_has_all_its_samples() -> None:
     series, found = Series(chain, 4), recorded(chain)
     for _ in range(9):
         make_block(chain)
-    assert series.stride == 4
+    assert series.stride == 2
     chain.return_to(genesis)
     assert series.samples == []
     for _ in range(3):
