@@ -9,7 +9,7 @@ import { setQuery } from "../router.js";
 import { call, useAnswer, useCall } from "../rpc.js";
 import { Account } from "../sentences.js";
 
-const TRADES = 50;
+const TRADES = 30;
 const ORDERS = 200;
 const ORDERS_SHOWN = 15;
 const CANDLES = 120;
@@ -36,14 +36,14 @@ function Ticker({ head, price }) {
   const ticker = useCall("market_history_api.get_ticker", {}, head);
   const feed = useCall("database_api.get_current_price_feed", {}, head);
   return html`
-    <${Card} title="Now" aside="within the last 24 hours">
+    <${Card} title="Now">
       <${Answer} of=${ticker}>${(found) => html`
         <${Facts} of=${[
-          ["Last price", Number(found.latest) ? html`<b>${priceText(found.latest)}</b> ${price} <${Change} percent=${Number(found.percent_change)} />` : "no trade yet"],
+          ["Last price", Number(found.latest) ? html`<b>${priceText(found.latest)}</b> ${price} <${Change} percent=${Number(found.percent_change)} /> <span class="muted">within 24 hours</span>` : "no trade yet"],
           ["Lowest ask", Number(found.lowest_ask) ? `${priceText(found.lowest_ask)} ${price}` : "nobody sells"],
           ["Highest bid", Number(found.highest_bid) ? `${priceText(found.highest_bid)} ${price}` : "nobody buys"],
           ["Witnesses' price", feed.result && approximate(feed.result.quote) ? `${priceText(approximate(feed.result.base) / approximate(feed.result.quote))} ${price}, the median of their feeds` : null],
-          ["Volume", html`<${Money} of=${found.coin_volume} /> for <${Money} of=${found.sbd_volume} />`],
+          ["Traded lately", html`<${Money} of=${found.coin_volume} /> for <${Money} of=${found.sbd_volume} />`],
         ]} />`}</${Answer}>
     </${Card}>
   `;

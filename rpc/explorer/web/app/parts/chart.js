@@ -58,8 +58,8 @@ function utcText(seconds, isDay = false) {
 // A picture. `x` are times in seconds since 1970 (`isTime`) or numbers, ascending. `series` are {label, values, kind, colour, scale}:
 // `kind` is line, area, steps, bars or candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
 // for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
-// `unit` what is counted. `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
-export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null, rows, columns }) {
+// `unit` what is counted; `step` is the width of a period, for bars and candles. `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
+export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null, step = 0, rows, columns }) {
   useSheet();
   const place = useRef(null);
   const [legend, setLegend] = useState(null);
@@ -68,7 +68,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   useEffect(() => {
     if (!x.length) return undefined;
     const element = place.current;
-    const plot = new uPlot(options({ series, isTime, height, format, from, width: element.clientWidth, onMove: setLegend }), dataOf(x, series), element);
+    const plot = new uPlot(options({ series, isTime, height, format, from, step, width: element.clientWidth, onMove: setLegend }), dataOf(x, series), element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height });
     });
@@ -118,7 +118,7 @@ function dataOf(x, series) {
     kind === "candles" ? ["open", "high", "low", "close"].map((part) => values.map((value) => value?.[part] ?? null)) : [values])];
 }
 
-function options({ series, isTime, height, format, from, width, onMove }) {
+function options({ series, isTime, height, format, from, step, width, onMove }) {
   const ink = colour("muted");
   const grid = { stroke: colour("line"), width: 1 };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
@@ -137,23 +137,21 @@ function options({ series, isTime, height, format, from, width, onMove }) {
     width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"), padding: [10, hasRight ? 0 : 12, 0, 0],
     legend: { show: false },
     cursor: { drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime, range: (_, low, high) => (low === high ? [low - 1, high + 1] : padded(low, high, series)) }, y: { range }, right: { range } },
+    scales: { x: { time: isTime, range: (_, low, high) => padded(low, high, series, step) }, y: { range }, right: { range } },
     axes: [
       { font, stroke: ink, grid, ticks: grid, space: isTime ? 70 : 60, ...(isTime ? { values: TIMES } : { values: (_, splits) => splits.map(format) }) },
       axis("y", 3),
       ...(hasRight ? [axis("right", 1)] : []),
     ],
     series: [{}, ...series.flatMap((one, i) => drawn(one, colour(colourOf(one, i)), i))],
-    hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? null)], draw: [(plot) => drawCandles(plot, series)] },
+    hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? null)], draw: [(plot) => drawCandles(plot, series, step)] },
   };
 }
 
 // Bars and candles of the first and the last time stay whole.
-function padded(low, high, series) {
-  const count = Math.max(...series.map(({ values }) => values.length));
-  const isWide = series.some(({ kind }) => kind === "bars" || kind === "candles");
-  const rest = isWide ? (high - low) / Math.max(1, count - 1) / 2 : 0;
-  return [low - rest, high + rest];
+function padded(low, high, series, step) {
+  const rest = series.some(({ kind }) => kind === "bars" || kind === "candles") ? step / 2 : 0;
+  return low === high ? [low - (rest || 1), high + (rest || 1)] : [low - rest, high + rest];
 }
 
 // Of each unit: the time words, and with what they begin where a larger one changes. 24 hours, and days as the chain writes them.
@@ -176,7 +174,7 @@ function drawn({ kind = "line", scale = "y", label }, stroke) {
 }
 
 // Draws the candles over what uPlot has drawn: a wick from low to high, a body from open to close, green where the price rose.
-function drawCandles(plot, series) {
+function drawCandles(plot, series, step) {
   const { ctx } = plot;
   let place = 1;
   for (const { kind } of series) {
@@ -184,8 +182,8 @@ function drawCandles(plot, series) {
       const [open, high, low, close] = plot.data.slice(place, place + 4);
       const good = colour("good");
       const bad = colour("bad");
-      const step = widthOfStep(plot);
-      const width = Math.max(2, Math.min(CANDLE_PIXELS_MAX * devicePixelRatio, step * CANDLE_SHARE));
+      const room = plot.valToPos(plot.scales.x.min + step, "x", true) - plot.valToPos(plot.scales.x.min, "x", true);
+      const width = Math.max(2, Math.min(CANDLE_PIXELS_MAX * devicePixelRatio, room * CANDLE_SHARE));
       ctx.save();
       plot.data[0].forEach((time, i) => {
         if (open[i] === null) return;
@@ -201,13 +199,6 @@ function drawCandles(plot, series) {
     }
     place += kind === "candles" ? 4 : 1;
   }
-}
-
-function widthOfStep(plot) {
-  const [times] = plot.data;
-  let least = Infinity;
-  for (let i = 1; i < times.length; i++) least = Math.min(least, times[i] - times[i - 1]);
-  return Number.isFinite(least) ? plot.valToPos(plot.scales.x.min + least, "x", true) - plot.valToPos(plot.scales.x.min, "x", true) : 20;
 }
 
 function valueText({ kind, values }, at, format) {
