@@ -1,6 +1,6 @@
 // The market of COIN and SBD: the ticker, candles, the order book as a picture and as tables, and the last trades.
 import { milliseconds, now, useChain } from "../chain.js";
-import { amountText, approximate, durationText, numberText, percentText } from "../format.js";
+import { amountText, approximate, durationText, numberText, percentText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
@@ -89,7 +89,7 @@ function textOf(time) {
 function Picture({ candles, coin, debt, price, size }) {
   const money = (units, token) => amountText({ amount: String(units), precision: token.precision, nai: token.nai });
   const columns = [
-    { title: "From (UTC)", cell: ({ bucket }) => bucket.open.replace("T", " ") },
+    { title: "From (UTC)", cell: ({ bucket }) => html`<span class="nowrap">${timeText(bucket.open)}</span>` },
     { title: "Open", isNumber: true, cell: ({ open }) => priceText(open) },
     { title: "High", isNumber: true, cell: ({ high }) => priceText(high) },
     { title: "Low", isNumber: true, cell: ({ low }) => priceText(low) },
@@ -199,7 +199,7 @@ function Trades({ head, coin, price }) {
     return { date, isSale, coins, others, price: approximate(others) / approximate(coins) };
   });
   const columns = [
-    { title: "Time (UTC)", cell: ({ date }) => html`<${Time} at=${date} isShort />` },
+    { title: "When", cell: ({ date }) => html`<${Time} at=${date} isShort />` },
     { title: "Taken", cell: ({ isSale }) => html`<span class=${`badge ${isSale ? "bad" : "good"}`}>${isSale ? "bid: sold" : "ask: bought"}</span>` },
     { title: `Price, ${price}`, isNumber: true, cell: (trade) => priceText(trade.price) },
     { title: "Amount", isNumber: true, cell: ({ coins }) => html`<${Money} of=${coins} />` },

@@ -127,7 +127,7 @@ function Votes({ row, most, goal, props }) {
   const units = BigInt(row.total_votes);
   const part = (votes) => (most > 0n ? Number((BigInt(votes) * 10000n) / most) / 10000 : 0);
   const words = `${vestsText(units, props)}, worth ${coinText(units, props)}`;
-  const rest = goal && goal !== row ? units - BigInt(goal.total_votes) : null;
+  const rest = goal && goal !== row && row.status === "active" ? units - BigInt(goal.total_votes) : null;
   return html`
     <div class="nowrap" title=${decimalText(units, amount(props.total_vesting_shares).precision)}>${vestsText(units, props)}</div>
     <div class="goal">
@@ -135,7 +135,7 @@ function Votes({ row, most, goal, props }) {
       ${goal && html`<span class="goal-line" style=${{ left: `${100 * part(goal.total_votes)}%` }}></span>`}
     </div>
     <div class="small muted nowrap">${coinText(units, props)}</div>
-    ${rest !== null && html`<div class="small muted nowrap">${vestsText(rest < 0n ? -rest : rest, props)} ${rest < 0n ? "below" : "above"} the return</div>`}
+    ${rest !== null && html`<div class="small muted">${vestsText(rest < 0n ? -rest : rest, props)} ${rest < 0n ? "below" : "above"} the return</div>`}
   `;
 }
 
@@ -155,7 +155,7 @@ function Pay({ row, balance }) {
   const asked = amount(row.daily_pay).units;
   if (row.status !== "active") return html`<span class="muted">–</span>`;
   if (!row.pay) return html`<span class="badge bad">${row.isBelow ? "nothing: below the return" : BigInt(row.total_votes) ? "nothing is left" : "no votes"}</span>`;
-  return html`${text}${row.pay < asked && html`<div><span class="badge warn">${row.isReturn ? "all the rest" : "a part"}</span></div>`}`;
+  return html`${text}${row.pay < asked && html` <div><span class="badge warn">${row.isReturn ? "all the rest" : "a part"}</span></div>`}`;
 }
 
 function spanText({ start_date: start, end_date: end, status }) {
@@ -197,7 +197,7 @@ function About({ row, proposals, props, balance }) {
         ["From", html`<${Time} at=${row.start_date} />`],
         ["To", html`<${Time} at=${row.end_date} />`],
         ["Asks for", html`<b>${amountText(row.daily_pay)}</b> a day, ${decimalText((units * BigInt(Math.round(days * 10000))) / 10000n, precision)} ${symbol} in ${numberText(Math.round(days * 10) / 10)} days`],
-        ["Gets now", html`<${Pay} row=${row} balance=${balance} />${row.pay ? " a day" : ""}`],
+        ["Gets a day", html`<${Pay} row=${row} balance=${balance} />`],
         ["Place", place ? `${numberText(place)} of the active ones` : null],
         ["Votes", html`<${Votes} row=${row} most=${most} goal=${goal} props=${props} />`],
         ["Counted", `${timeText(props.last_budget_time)} UTC, when proposals were paid`],
@@ -229,7 +229,10 @@ function Voters({ rows, id, after, props, total }) {
     { title: "Voter", cell: ({ name }) => html`<${Account} name=${name} />` },
     { title: "Weight now", isNumber: true, cell: ({ weight, proxy }) => (proxy ? html`<span class="muted">votes through <${Account} name=${proxy} /></span>` : vestsText(weight, props)) },
     { title: "Worth", isNumber: true, cell: ({ weight }) => coinText(weight, props) },
-    { title: "Share of the votes", cell: ({ weight }) => html`<${Bar} share=${share(weight)} label=${`${Math.round(share(weight) * 100)} %`} />` },
+    { title: "Share of the votes", cell: ({ weight }) => {
+      const words = `${Math.round(share(weight) * 1000) / 10} %`;
+      return html`<div class="goal">${words}<${Bar} share=${share(weight)} label=${words} /></div>`;
+    } },
   ];
   return html`
     <${Table} caption="Voters of the proposal" columns=${columns} rows=${shown} nothing="Nobody has voted for it." />

@@ -88,14 +88,23 @@ function Round({ schedule, props, round }) {
 }
 
 function Slots({ props }) {
+  const { overview } = useChain();
   const bits = BigInt(props.recent_slots_filled);
   const filled = Array.from({ length: SLOTS_SHOWN }, (_, i) => Boolean((bits >> BigInt(SLOTS_SHOWN - 1 - i)) & 1n));
   const count = filled.filter(Boolean).length;
+  const head = milliseconds(props.time);
+  const missed = filled.flatMap((is, i) => (is ? [] : [SLOTS_SHOWN - 1 - i])).reverse();
+  const time = (ago) => new Date(head - 1000 * overview.block_interval * ago).toISOString().slice(0, 19);
   const words = `${count} of the last ${SLOTS_SHOWN} slots have a block: ${percentText(Math.round((count * 10000) / SLOTS_SHOWN))}`;
   return html`
     <${Card} title="Participation" aside="the last slot on the right">
       <p>${words}</p>
       <div class="marks" role="img" aria-label=${words}>${filled.map((is) => html`<span class=${is ? "mark" : "mark missed"}></span>`)}</div>
+      <details class="small">
+        <summary class="muted">Slots without a block</summary>
+        <${Table} caption="Slots without a block" rows=${missed} nothing="There is none."
+          columns=${[{ title: "Time (UTC)", cell: (ago) => timeText(time(ago)) }, { title: "Slots before the head block", isNumber: true, cell: numberText }]} />
+      </details>
     </${Card}>
   `;
 }
@@ -136,7 +145,7 @@ function Listed({ rows, props, round, after, next }) {
   const most = rows.length ? BigInt(rows[0].votes) : 0n;
   const columns = [
     { title: "Witness", cell: (row) => html`<${Account} name=${row.owner} /> ${round.includes(row.owner) && html`<span class="badge accent">in the round</span>`}<${Site} url=${row.url} />` },
-    { title: "Votes", cell: (row) => html`<${Votes} votes=${row.votes} props=${props} most=${most} />` },
+    { title: "Votes", isNumber: true, cell: (row) => html`<${Votes} votes=${row.votes} props=${props} most=${most} />` },
     { title: "Signs with", cell: ({ signing_key: key }) => (/1{20}/.test(key) ? html`<span class="badge bad">disabled</span>` : html`<span class="mono" title=${key}>${shortId(key)}</span>`) },
     { title: "Missed", isNumber: true, cell: (row) => numberText(row.total_missed) },
     { title: "Last block", isNumber: true, cell: (row) => (row.last_confirmed_block_num ? html`<${BlockLink} number=${row.last_confirmed_block_num} />` : html`<span class="muted">none</span>`) },

@@ -15,6 +15,8 @@ const WICK_PIXELS = 1;
 const FILL_SHARE = "26";
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
+const WHOLE = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
+
 let isStyled = false;
 
 function useSheet() {
@@ -47,19 +49,20 @@ export function roughText(value) {
 }
 
 function trimmed(text) {
-  return text.includes("e") ? text : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const short = text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+  return short.replace("-", "−");
 }
 
-function utcText(seconds, isDay = false) {
-  const text = new Date(seconds * 1000).toISOString();
-  return isDay ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+function utcText(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 // A picture. `x` are times in seconds since 1970 (`isTime`) or numbers, ascending. `series` are {label, values, kind, colour, scale}:
-// `kind` is line, area, steps, bars or candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
+// `kind` is line, area, steps-line, steps (filled, each value lasts until the next one), steps-before (or begins after the one before), bars or
+// candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
 // for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
-// `unit` what is counted; `step` is the width of a period, for bars and candles. `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
-export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null, step = 0, rows, columns }) {
+// `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles. `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
+export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null, step = 0, isWhole = false, rows, columns }) {
   useSheet();
   const place = useRef(null);
   const [legend, setLegend] = useState(null);
@@ -68,7 +71,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   useEffect(() => {
     if (!x.length) return undefined;
     const element = place.current;
-    const plot = new uPlot(options({ series, isTime, height, format, from, step, width: element.clientWidth, onMove: setLegend }), dataOf(x, series), element);
+    const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series), element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height });
     });
@@ -118,13 +121,13 @@ function dataOf(x, series) {
     kind === "candles" ? ["open", "high", "low", "close"].map((part) => values.map((value) => value?.[part] ?? null)) : [values])];
 }
 
-function options({ series, isTime, height, format, from, step, width, onMove }) {
+function options({ series, isTime, height, format, from, step, isWhole, width, onMove }) {
   const ink = colour("muted");
   const grid = { stroke: colour("line"), width: 1 };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const hasRight = series.some(({ scale }) => scale === "right");
   const axis = (scale, side) => ({
-    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: 36,
+    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: 36, ...(isWhole ? { incrs: WHOLE } : {}),
     values: (_, splits) => splits.map((value) => (value === null ? "" : format(value))),
     size: (_, values) => 18 + CHARACTER_PIXELS * Math.max(3, ...(values ?? []).map(({ length }) => length)),
   });
@@ -169,6 +172,7 @@ function drawn({ kind = "line", scale = "y", label }, stroke) {
   if (kind === "bars") return [{ ...base, fill: stroke, width: 0, paths: uPlot.paths.bars({ size: [CANDLE_SHARE, 40] }) }];
   if (kind === "steps") return [{ ...base, fill: stroke + FILL_SHARE, paths: uPlot.paths.stepped({ align: 1 }) }];
   if (kind === "steps-before") return [{ ...base, fill: stroke + FILL_SHARE, paths: uPlot.paths.stepped({ align: -1 }) }];
+  if (kind === "steps-line") return [{ ...base, paths: uPlot.paths.stepped({ align: 1 }) }];
   if (kind === "area") return [{ ...base, fill: stroke + FILL_SHARE }];
   return [base];
 }
@@ -214,7 +218,7 @@ function Numbers({ x, series, label, isTime, xLabel, format, rows, columns }) {
     if (columns) return html`<${Table} caption=${label} columns=${columns} rows=${rows.slice(-ROWS_MAX)} />`;
     const places = x.map((_, i) => i).slice(-ROWS_MAX);
     const made = [
-      { title: xLabel, cell: (i) => (isTime ? utcText(x[i]) : format(x[i])) },
+      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : format(x[i])}</span>` },
       ...series.map((one) => ({ title: one.label, isNumber: true, cell: (i) => valueText(one, i, format) })),
     ];
     return html`<${Table} caption=${label} columns=${made} rows=${places} />`;
