@@ -1,4 +1,5 @@
 // The market of COIN and SBD: the ticker, candles, the order book as a picture and as tables, and the last trades.
+import { callPlain, usePlain } from "../brand.js";
 import { milliseconds, now, useChain } from "../chain.js";
 import { amountText, approximate, durationText, numberText, percentText, timeText } from "../format.js";
 import { html } from "../html.js";
@@ -6,7 +7,7 @@ import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Money, Time } from "../parts/values.js";
 import { setQuery } from "../router.js";
-import { call, useAnswer, useCall } from "../rpc.js";
+import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
 
 const TRADES = 30;
@@ -33,16 +34,19 @@ export default function Market({ query }) {
 }
 
 function Ticker({ head, price }) {
-  const ticker = useCall("market_history_api.get_ticker", {}, head);
-  const feed = useCall("database_api.get_current_price_feed", {}, head);
+  const ticker = usePlain("market_history_api.get_ticker", {}, head);
+  const feed = usePlain("database_api.get_current_price_feed", {}, head);
   return html`
     <${Card} title="Now">
       <${Answer} of=${ticker}>${(found) => html`
         <${Facts} of=${[
-          ["Last price", Number(found.latest) ? html`<b>${priceText(found.latest)}</b> ${price} <${Change} percent=${Number(found.percent_change)} /> <span class="muted">within 24 hours</span>` : "no trade yet"],
+          ["Last price", Number(found.latest)
+            ? html`<b>${priceText(found.latest)}</b> ${price} <${Change} percent=${Number(found.percent_change)} /> <span
+              class="muted">within 24 hours</span>` : "no trade yet"],
           ["Lowest ask", Number(found.lowest_ask) ? `${priceText(found.lowest_ask)} ${price}` : "nobody sells"],
           ["Highest bid", Number(found.highest_bid) ? `${priceText(found.highest_bid)} ${price}` : "nobody buys"],
-          ["Witnesses' price", feed.result && approximate(feed.result.quote) ? `${priceText(approximate(feed.result.base) / approximate(feed.result.quote))} ${price}, the median of their feeds` : null],
+          ["Witnesses' price", feed.result && approximate(feed.result.quote)
+            ? `${priceText(approximate(feed.result.base) / approximate(feed.result.quote))} ${price}, the median of their feeds` : null],
           ["Traded lately", html`<${Money} of=${found.coin_volume} /> for <${Money} of=${found.sbd_volume} />`],
         ]} />`}</${Answer}>
     </${Card}>
@@ -57,7 +61,7 @@ function Change({ percent }) {
 // ------------------------------------------------------------------ candles
 
 function Candles({ head, wanted, coin, debt, price }) {
-  const sizes = useCall("market_history_api.get_market_history_buckets");
+  const sizes = usePlain("market_history_api.get_market_history_buckets");
   const known = sizes.result?.bucket_sizes ?? [];
   const size = known.includes(Number(wanted)) ? Number(wanted) : known.includes(3600) ? 3600 : known[0];
   const answer = useAnswer(() => (size ? loadCandles(size, debt) : null), `${size} ${head}`, `${size}`);
@@ -66,7 +70,8 @@ function Candles({ head, wanted, coin, debt, price }) {
   return html`
     <${Card} title="Price over time" aside=${known.length ? choose : null}>
       <${Answer} of=${sizes}>${() => html`
-        <${Answer} of=${answer}>${(candles) => (candles.length ? html`<${Picture} ...${{ candles, coin, debt, price, size }} />` : html`<p class="muted">No trade in the last ${durationText(size * CANDLES)}.</p>`)}</${Answer}>`}</${Answer}>
+        <${Answer} of=${answer}>${(candles) => (candles.length ? html`<${Picture} ...${{ candles, coin, debt, price, size }} />`
+          : html`<p class="muted">No trade in the last ${durationText(size * CANDLES)}.</p>`)}</${Answer}>`}</${Answer}>
     </${Card}>
   `;
 }
@@ -74,7 +79,7 @@ function Candles({ head, wanted, coin, debt, price }) {
 async function loadCandles(size, debt) {
   const end = now() + 1000 * size;
   const start = end - 1000 * size * (CANDLES + 1);
-  const { buckets } = await call("market_history_api.get_market_history", { bucket_seconds: size, start: textOf(start), end: textOf(end) });
+  const { buckets } = await callPlain("market_history_api.get_market_history", { bucket_seconds: size, start: textOf(start), end: textOf(end) });
   return buckets.filter(({ symbol }) => !symbol || symbol.nai === debt.nai).map((bucket) => {
     const at = (part) => (bucket.coin[part] ? bucket.non_coin[part] / bucket.coin[part] : 0);
     const prices = { open: at("open"), high: at("high"), low: at("low"), close: at("close") };
@@ -120,7 +125,7 @@ async function side(sold, wanted) {
   const of = (token, units) => ({ amount: String(units), precision: token.precision, nai: token.nai });
   // Orders stand by price, highest first, one market after the other: something for nothing is above all of them.
   const start = [{ base: of(sold, 1), quote: of(wanted, 0) }, 0];
-  const { orders } = await call("database_api.list_limit_orders", { start, limit: ORDERS, order: "by_price" });
+  const { orders } = await callPlain("database_api.list_limit_orders", { start, limit: ORDERS, order: "by_price" });
   return orders.filter(({ sell_price: { base, quote } }) => base.nai === sold.nai && quote.nai === wanted.nai);
 }
 
@@ -130,7 +135,8 @@ function priced(order, coin, debt) {
   const worth = (BigInt(order.for_sale) * BigInt(quote.amount)) / BigInt(base.amount);
   const [coins, debts] = isAsk ? [BigInt(order.for_sale), worth] : [worth, BigInt(order.for_sale)];
   const price = isAsk ? approximate(quote) / approximate(base) : approximate(base) / approximate(quote);
-  return { ...order, price, coins: { amount: String(coins), precision: coin.precision, nai: coin.nai }, debts: { amount: String(debts), precision: debt.precision, nai: debt.nai } };
+  return { ...order, price, coins: { amount: String(coins), precision: coin.precision, nai: coin.nai },
+    debts: { amount: String(debts), precision: debt.precision, nai: debt.nai } };
 }
 
 function Book({ asks, bids, coin, debt, price }) {
@@ -146,7 +152,8 @@ function Book({ asks, bids, coin, debt, price }) {
     <div>
       <h3>${words}</h3>
       <${Table} caption=${words} columns=${columns} rows=${rows.slice(0, ORDERS_SHOWN)} nothing=${nothing} />
-      ${rows.length > ORDERS_SHOWN && html`<details><summary class="muted small">${rows.length === ORDERS ? `The next ${ORDERS - ORDERS_SHOWN}` : `${numberText(rows.length - ORDERS_SHOWN)} more`}</summary>
+      ${rows.length > ORDERS_SHOWN && html`<details><summary class="muted small">${rows.length === ORDERS ? `The next ${ORDERS - ORDERS_SHOWN}`
+        : `${numberText(rows.length - ORDERS_SHOWN)} more`}</summary>
         <${Table} caption=${`More: ${words}`} columns=${columns} rows=${rows.slice(ORDERS_SHOWN)} /></details>`}
     </div>`;
   return html`
@@ -192,7 +199,7 @@ function added(orders) {
 // ------------------------------------------------------------------ trades
 
 function Trades({ head, coin, price }) {
-  const answer = useCall("market_history_api.get_recent_trades", { limit: TRADES }, head);
+  const answer = usePlain("market_history_api.get_recent_trades", { limit: TRADES }, head);
   const rows = (trades) => trades.map(({ date, current_pays: taker, open_pays: maker }) => {
     const isSale = taker.nai === coin.nai;
     const [coins, others] = isSale ? [taker, maker] : [maker, taker];
@@ -207,7 +214,8 @@ function Trades({ head, coin, price }) {
   ];
   return html`
     <${Card} title="Last trades" aside="newest first">
-      <${Answer} of=${answer}>${({ trades }) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)} nothing="Nobody has traded yet." />`}</${Answer}>
+      <${Answer} of=${answer}>${({ trades }) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)}
+        nothing="Nobody has traded yet." />`}</${Answer}>
     </${Card}>
   `;
 }

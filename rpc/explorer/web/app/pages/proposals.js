@@ -1,4 +1,5 @@
 // What the treasury pays for: its balance and its budget, the proposals in the order in which they are paid, and one proposal with its voters.
+import { callPlain, constant, loadConstants } from "../brand.js";
 import { chain, milliseconds, now, useChain } from "../chain.js";
 import { amount, amountText, approximate, decimalText, durationText, numberText, timeText } from "../format.js";
 import { html } from "../html.js";
@@ -6,7 +7,7 @@ import { roughText } from "../parts/chart.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Bar, Money, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
-import { call, useAnswer } from "../rpc.js";
+import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
 
 const PROPOSALS_MAX = 500;
@@ -14,7 +15,11 @@ const VOTERS_ONCE = 100;
 // The treasury spends one part in so many a day.
 const DAILY_PART = 100n;
 const STATUSES = [["", "all"], ["active", "active"], ["inactive", "not begun"], ["expired", "ended"]];
-const STATUS_WORDS = { active: html`<span class="badge good">active</span>`, inactive: html`<span class="badge">not begun</span>`, expired: html`<span class="badge warn">ended</span>` };
+const STATUS_WORDS = {
+  active: html`<span class="badge good">active</span>`,
+  inactive: html`<span class="badge">not begun</span>`,
+  expired: html`<span class="badge warn">ended</span>`,
+};
 
 export default function Proposals({ id, query }) {
   const { head } = useChain();
@@ -31,13 +36,12 @@ export default function Proposals({ id, query }) {
 
 async function load() {
   const [{ proposals }, props, config] = await Promise.all([
-    call("database_api.list_proposals", { start: [], limit: PROPOSALS_MAX, order: "by_total_votes", order_direction: "descending", status: "all" }),
-    call("database_api.get_dynamic_global_properties"),
-    call("database_api.get_config"),
+    callPlain("database_api.list_proposals", { start: [], limit: PROPOSALS_MAX, order: "by_total_votes", order_direction: "descending", status: "all" }),
+    callPlain("database_api.get_dynamic_global_properties"),
+    loadConstants(),
   ]);
-  const of = (ending) => config[Object.keys(config).find((name) => name.endsWith(ending) && !name.startsWith("HIVE"))];
-  const name = of("_TREASURY_ACCOUNT");
-  const [treasury] = name ? (await call("database_api.find_accounts", { accounts: [name] })).accounts : [];
+  const name = constant(config, "_TREASURY_ACCOUNT");
+  const [treasury] = name ? (await callPlain("database_api.find_accounts", { accounts: [name] })).accounts : [];
   const balance = amount(treasury?.sbd_balance ?? { amount: "0", precision: 3, nai: chain.overview.tokens[1].nai });
   return { proposals: withPay(proposals, name, balance.units / DAILY_PART), props, treasury, name, balance };
 }
@@ -80,7 +84,8 @@ function Treasury({ proposals, props, treasury, name, balance }) {
         ["Balance", html`<b>${money(balance.units)}</b>${amount(treasury.balance).units ? html` and <${Money} of=${treasury.balance} />` : ""}`],
         ["Budget of a day", `${money(budget)}, a hundredth of the balance`],
         ["Asked for a day", `${money(asked)} by active proposals${returned ? ", without those that pay back" : ""}`],
-        ["Paid in a day", html`${money(paid)}${returned ? html`, and ${money(returned)} go back to the treasury` : ""}<${Bar} share=${share} label=${`${Math.round(share * 100)} % of the budget`} />`],
+        ["Paid in a day", html`${money(paid)}${returned ? html`, and ${money(returned)} go back to the treasury`
+          : ""}<${Bar} share=${share} label=${`${Math.round(share * 100)} % of the budget`} />`],
         ["Next payment", html`<${Time} at=${props.next_maintenance_time} />`],
         ["Income since the last", html`<${Money} of=${props.sps_interval_ledger} />`],
       ]} />
@@ -100,8 +105,10 @@ function Listed({ proposals, props, balance, status }) {
   const most = proposals.length ? BigInt(proposals[0].total_votes) : 0n;
   const columns = [
     { title: "Proposal", cell: (row) => html`
-      <div class="wide"><${Link} to=${path.proposal(row.proposal_id)}>${row.subject || "(no subject)"}</${Link}> ${row.isReturn && html`<span class="badge accent">pays back</span>`}</div>
-      <div class="small muted">number ${row.proposal_id}, by <${Account} name=${row.creator} />${row.receiver !== row.creator ? html` for <${Account} name=${row.receiver} />` : ""}</div>` },
+      <div class="wide"><${Link} to=${path.proposal(row.proposal_id)}>${row.subject || "(no subject)"}</${Link}> ${row.isReturn
+        && html`<span class="badge accent">pays back</span>`}</div>
+      <div class="small muted">number ${row.proposal_id}, by <${Account} name=${row.creator} />${row.receiver !== row.creator
+        ? html` for <${Account} name=${row.receiver} />` : ""}</div>` },
     { title: "Votes", cell: (row) => html`<${Votes} row=${row} most=${most} goal=${goal} props=${props} />` },
     { title: "Asks a day", isNumber: true, cell: ({ daily_pay }) => amountText(daily_pay) },
     { title: "Gets a day", isNumber: true, cell: (row) => html`<${Pay} row=${row} balance=${balance} />` },
@@ -110,7 +117,8 @@ function Listed({ proposals, props, balance, status }) {
   return html`
     <${Card} title="All proposals" aside="most votes first, which is the order of payment">
       <div class="filters"><${Chips} label="Status" chosen=${status} options=${STATUSES} onChoose=${(value) => setQuery({ status: value })} /></div>
-      ${goal && html`<p class="muted small">The line in the bars is proposal ${goal.proposal_id}, which pays back to the treasury: those with fewer votes get what it leaves of the budget.</p>`}
+      ${goal && html`<p class="muted small">The line in the bars is proposal ${goal.proposal_id}, which pays back to the treasury:
+        those with fewer votes get what it leaves of the budget.</p>`}
       <${Table} caption="Proposals, most votes first" columns=${columns} rows=${rows} nothing="There is no such proposal." />
       ${proposals.length === PROPOSALS_MAX && html`<p class="muted">These are the first ${PROPOSALS_MAX}.</p>`}
       <p class="muted small">Votes are counted when proposals are paid, once an hour.</p>
@@ -154,7 +162,8 @@ function Pay({ row, balance }) {
   const text = `${decimalText(row.pay, balance.precision)} ${balance.symbol}`;
   const asked = amount(row.daily_pay).units;
   if (row.status !== "active") return html`<span class="muted">–</span>`;
-  if (!row.pay) return html`<span class="badge bad">${row.isBelow ? "nothing: below the return" : BigInt(row.total_votes) ? "nothing is left" : "no votes"}</span>`;
+  if (!row.pay) return html`<span class="badge bad">${row.isBelow ? "nothing: below the return" : BigInt(row.total_votes) ? "nothing is left"
+    : "no votes"}</span>`;
   return html`${text}${row.pay < asked && html` <div><span class="badge warn">${row.isReturn ? "all the rest" : "a part"}</span></div>`}`;
 }
 
@@ -172,11 +181,14 @@ function One({ id, answer, after }) {
   const voters = useAnswer(() => (number === null ? null : loadVoters(number, after)), `${head} ${after}`, after);
   const found = answer.result?.proposals.find(({ proposal_id }) => String(proposal_id) === number);
   return html`
-    <${Page} title=${`Proposal ${id}`} heading=${found ? found.subject || `Proposal ${id}` : `Proposal ${id}`} aside=${html`<${Link} class="button" to="/proposals">All proposals</${Link}>`}>
-      <${Answer} of=${answer}>${(all) => (found ? html`<${About} row=${found} ...${all} />` : html`<p>There is no such proposal. One that has ended is removed after a day.</p>`)}</${Answer}>
+    <${Page} title=${`Proposal ${id}`} heading=${found ? found.subject || `Proposal ${id}` : `Proposal ${id}`}
+      aside=${html`<${Link} class="button" to="/proposals">All proposals</${Link}>`}>
+      <${Answer} of=${answer}>${(all) => (found ? html`<${About} row=${found} ...${all} />`
+        : html`<p>There is no such proposal. One that has ended is removed after a day.</p>`)}</${Answer}>
       ${found && html`
         <${Card} title="Voters" aside="by name">
-          <${Answer} of=${voters}>${(rows) => html`<${Voters} rows=${rows} id=${id} after=${after} props=${answer.result.props} total=${found.total_votes} />`}</${Answer}>
+          <${Answer} of=${voters}>${(rows) => html`<${Voters} rows=${rows} id=${id} after=${after} props=${answer.result.props}
+            total=${found.total_votes} />`}</${Answer}>
         </${Card}>`}
     </${Page}>
   `;
@@ -196,7 +208,8 @@ function About({ row, proposals, props, balance }) {
         ["Explained in", html`<${Link} to=${path.post(row.creator, row.permlink)}>${row.creator}/${row.permlink}</${Link}>`],
         ["From", html`<${Time} at=${row.start_date} />`],
         ["To", html`<${Time} at=${row.end_date} />`],
-        ["Asks for", html`<b>${amountText(row.daily_pay)}</b> a day, ${decimalText((units * BigInt(Math.round(days * 10000))) / 10000n, precision)} ${symbol} in ${numberText(Math.round(days * 10) / 10)} days`],
+        ["Asks for", html`<b>${amountText(row.daily_pay)}</b> a day, ${decimalText((units * BigInt(Math.round(days * 10000))) / 10000n,
+          precision)} ${symbol} in ${numberText(Math.round(days * 10) / 10)} days`],
         ["Gets a day", html`<${Pay} row=${row} balance=${balance} />`],
         ["Place", place ? `${numberText(place)} of the active ones` : null],
         ["Votes", html`<${Votes} row=${row} most=${most} goal=${goal} props=${props} />`],
@@ -208,11 +221,11 @@ function About({ row, proposals, props, balance }) {
 
 // The voters of a proposal with the weight that each has now.
 async function loadVoters(id, after) {
-  const { proposal_votes: votes } = await call("database_api.list_proposal_votes", {
+  const { proposal_votes: votes } = await callPlain("database_api.list_proposal_votes", {
     start: [id, after], limit: VOTERS_ONCE + 1, order: "by_proposal_voter", order_direction: "ascending", status: "all",
   });
   const names = votes.filter(({ proposal }) => String(proposal.proposal_id) === id).map(({ voter }) => voter);
-  const { accounts } = names.length ? await call("database_api.find_accounts", { accounts: names }) : { accounts: [] };
+  const { accounts } = names.length ? await callPlain("database_api.find_accounts", { accounts: names }) : { accounts: [] };
   return accounts.map((account) => ({
     name: account.name,
     proxy: account.proxy,
@@ -227,7 +240,8 @@ function Voters({ rows, id, after, props, total }) {
   const share = (weight) => (all ? Number((weight * 10000n) / all) / 10000 : 0);
   const columns = [
     { title: "Voter", cell: ({ name }) => html`<${Account} name=${name} />` },
-    { title: "Weight now", isNumber: true, cell: ({ weight, proxy }) => (proxy ? html`<span class="muted">votes through <${Account} name=${proxy} /></span>` : vestsText(weight, props)) },
+    { title: "Weight now", isNumber: true,
+      cell: ({ weight, proxy }) => (proxy ? html`<span class="muted">votes through <${Account} name=${proxy} /></span>` : vestsText(weight, props)) },
     { title: "Worth", isNumber: true, cell: ({ weight }) => coinText(weight, props) },
     { title: "Share of the votes", cell: ({ weight }) => {
       const words = `${Math.round(share(weight) * 1000) / 10} %`;
@@ -236,6 +250,7 @@ function Voters({ rows, id, after, props, total }) {
   ];
   return html`
     <${Table} caption="Voters of the proposal" columns=${columns} rows=${shown} nothing="Nobody has voted for it." />
-    <p>${after && html`<${Link} class="button" to=${path.proposal(id)}>The first ones</${Link}>`} ${next && html`<${Link} class="button" to=${`${path.proposal(id)}?after=${encodeURIComponent(next)}`}>More</${Link}>`}</p>
+    <p>${after && html`<${Link} class="button" to=${path.proposal(id)}>The first ones</${Link}>`} ${next
+      && html`<${Link} class="button" to=${`${path.proposal(id)}?after=${encodeURIComponent(next)}`}>More</${Link}>`}</p>
   `;
 }

@@ -1,4 +1,5 @@
 // The chain's own tokens: supplies, inflation, debt, rates and prices, now and over time; the tokens that users have made, and one of these.
+import { callPlain, constant, loadConstants, usePlain } from "../brand.js";
 import { milliseconds, now, useChain } from "../chain.js";
 import { amount, amountText, approximate, decimalText, durationText, isNever, numberText, percentText, timeText } from "../format.js";
 import { html } from "../html.js";
@@ -6,7 +7,7 @@ import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table, Tabs } from "../parts/layout.js";
 import { Bar, BlockLink, Money, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
-import { call, useAnswer, useCall } from "../rpc.js";
+import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
 
 const TOKENS_MAX = 200;
@@ -33,11 +34,6 @@ export default function Tokens({ nai, query }) {
   `;
 }
 
-// A constant of the chain by the end of its name, which begins with the chain's brand word.
-function constant(config, ending) {
-  return Number(config[Object.keys(config).find((name) => name.endsWith(ending))] ?? 0);
-}
-
 // ------------------------------------------------------------------ now
 
 function Now({ only }) {
@@ -54,9 +50,9 @@ function Now({ only }) {
 
 async function load() {
   const [props, feed, config] = await Promise.all([
-    call("database_api.get_dynamic_global_properties"),
-    call("database_api.get_feed_history"),
-    call("database_api.get_config"),
+    callPlain("database_api.get_dynamic_global_properties"),
+    callPlain("database_api.get_feed_history"),
+    loadConstants(),
   ]);
   const { base, quote } = feed.current_median_history;
   return { props, feed, config, price: amount(quote).units ? { base: amount(base).units, quote: amount(quote).units } : null };
@@ -73,9 +69,9 @@ function Coin({ props, config, token, price, tokens }) {
     ["treasury", props.sps_fund_percent],
   ].filter(([, percent]) => percent);
   const rest = Number(HUNDRED_PERCENT) - shares.reduce((total, [, percent]) => total + percent, 0);
-  const start = constant(config, "_INFLATION_RATE_START_PERCENT");
-  const stop = constant(config, "_INFLATION_RATE_STOP_PERCENT");
-  const period = constant(config, "_INFLATION_NARROWING_PERIOD");
+  const start = Number(constant(config, "_INFLATION_RATE_START_PERCENT"));
+  const stop = Number(constant(config, "_INFLATION_RATE_STOP_PERCENT"));
+  const period = Number(constant(config, "_INFLATION_NARROWING_PERIOD"));
   return html`
     <${Card} title=${token.symbol} aside=${token.nai}>
       <${Facts} of=${[
@@ -85,17 +81,20 @@ function Coin({ props, config, token, price, tokens }) {
         ["Waits for authors", html`<${Money} of=${props.total_reward_fund_coin} />`],
         ["One is worth", price ? `${decimalText((price.base * 1000000n) / price.quote, 6)} ${tokens[1].symbol}` : "no price yet"],
         ["Inflation now", html`<b>${percentText(rate)}</b> a year, ${money(yearly)}`],
-        ["A new block", `makes about ${money(yearly / BigInt(constant(config, "_BLOCKS_PER_YEAR") || 10512000))}`],
+        ["A new block", `makes about ${money(yearly / BigInt(Number(constant(config, "_BLOCKS_PER_YEAR")) || 10512000))}`],
         ["It goes to", [...shares, ["witnesses", rest]].map(([name, percent], i) => `${i ? ", " : ""}${name} ${percentText(percent)}`)],
       ]} />
-      <p class="muted small">The inflation begins at ${percentText(start)} and falls by 0.01 % every ${numberText(period)} blocks, down to ${percentText(stop)}.</p>
+      <p class="muted small">
+        The inflation begins at ${percentText(start)} and falls by 0.01 % every ${numberText(period)} blocks, down to ${percentText(stop)}.
+      </p>
     </${Card}>
   `;
 }
 
 function inflation(config, head) {
-  const start = constant(config, "_INFLATION_RATE_START_PERCENT");
-  return Math.max(start - Math.floor(head / constant(config, "_INFLATION_NARROWING_PERIOD")), constant(config, "_INFLATION_RATE_STOP_PERCENT"));
+  const start = Number(constant(config, "_INFLATION_RATE_START_PERCENT"));
+  const narrowed = start - Math.floor(head / Number(constant(config, "_INFLATION_NARROWING_PERIOD")));
+  return Math.max(narrowed, Number(constant(config, "_INFLATION_RATE_STOP_PERCENT")));
 }
 
 function Debt({ props, config, token, price, tokens }) {
@@ -110,12 +109,15 @@ function Debt({ props, config, token, price, tokens }) {
     <${Card} title=${token.symbol} aside=${token.nai}>
       <${Facts} of=${[
         ["Supply", html`<b><${Money} of=${props.current_sbd_supply} /></b>`],
-        ["Debt ratio", html`<b>${percentText(ratio)}</b> <span class="muted">of the virtual supply is owed for it</span><${Bar} share=${stop ? ratio / stop : ratio / 10000} label=${words} />`],
-        ["Print rate", html`${percentText(print)} <span class="muted">of what authors get as ${token.symbol} is printed, the rest is paid in ${tokens[0].symbol}</span>`],
+        ["Debt ratio", html`<b>${percentText(ratio)}</b> <span class="muted">of the virtual supply is owed for it</span><${Bar}
+          share=${stop ? ratio / stop : ratio / 10000} label=${words} />`],
+        ["Print rate", html`${percentText(print)} <span
+          class="muted">of what authors get as ${token.symbol} is printed, the rest is paid in ${tokens[0].symbol}</span>`],
         ["Bounds", start ? `printed less from ${percentText(start)} on, and no more from ${percentText(stop)} on, where the bar ends` : null],
         ["Interest", `${percentText(props.sbd_interest_rate)} a year`],
-        ["A conversion", price ? `of 1.000 ${token.symbol} gives ${decimalText((1000n * price.quote) / price.base, tokens[0].precision)} ${tokens[0].symbol} at the price of now` : "is not possible: there is no price"],
-        ["It takes", durationText(constant(config, "_CONVERSION_DELAY") / 1e6)],
+        ["A conversion", price ? `of 1.000 ${token.symbol} gives ${decimalText((1000n * price.quote) / price.base,
+          tokens[0].precision)} ${tokens[0].symbol} at the price of now` : "is not possible: there is no price"],
+        ["It takes", durationText(Number(constant(config, "_CONVERSION_DELAY")) / 1e6)],
       ]} />
     </${Card}>
   `;
@@ -134,8 +136,10 @@ function Vests({ props, token, tokens }) {
         ["Vesting fund", html`<${Money} of=${props.total_vesting_fund_coin} />`],
         ["1,000,000 are worth", `${decimalText(perMillion, tokens[0].precision)} ${tokens[0].symbol}`],
         [`1.000 ${tokens[0].symbol} buys`, fund ? `${decimalText((shares * 1000n) / fund, token.precision)} ${token.symbol}` : null],
-        ["Powered up", html`${percentText(share)} <span class="muted">of all ${tokens[0].symbol}</span><${Bar} share=${share / 10000} label=${`${percentText(share)} of all ${tokens[0].symbol}`} />`],
-        ["Rewards to claim", html`<${Money} of=${props.pending_rewarded_vesting_shares} /> <span class="muted">for <${Money} of=${props.pending_rewarded_vesting_coin} /></span>`],
+        ["Powered up", html`${percentText(share)} <span class="muted">of all ${tokens[0].symbol}</span><${Bar} share=${share / 10000}
+          label=${`${percentText(share)} of all ${tokens[0].symbol}`} />`],
+        ["Rewards to claim", html`<${Money} of=${props.pending_rewarded_vesting_shares} /> <span class="muted">for <${Money}
+          of=${props.pending_rewarded_vesting_coin} /></span>`],
       ]} />
     </${Card}>
   `;
@@ -143,7 +147,7 @@ function Vests({ props, token, tokens }) {
 
 function Prices({ feed, config, price, tokens }) {
   const history = feed.price_history.map(({ base, quote }) => (approximate(quote) ? approximate(base) / approximate(quote) : null));
-  const blocks = constant(config, "_FEED_INTERVAL_BLOCKS");
+  const blocks = Number(constant(config, "_FEED_INTERVAL_BLOCKS"));
   const unit = `${tokens[1].symbol} per ${tokens[0].symbol}`;
   const current = price ? Number(price.base) / Number(price.quote) : null;
   const x = history.map((_, i) => i - history.length + 1);
@@ -170,7 +174,7 @@ function Prices({ feed, config, price, tokens }) {
 
 function OverTime() {
   const { head, overview } = useChain();
-  const answer = useCall("explorer_api.get_series", {}, head);
+  const answer = usePlain("explorer_api.get_series", {}, head);
   return html`<${Answer} of=${answer}>${(series) => html`<${Series} series=${series} tokens=${overview.tokens} />`}</${Answer}>`;
 }
 
@@ -181,28 +185,37 @@ function Series({ series, tokens }) {
   const x = series.time.map((time) => milliseconds(time) / 1000);
   const values = (name, token) => series[name].map((units) => Number(units) / 10 ** token.precision);
   const exact = (name, token) => (i) => decimalText(BigInt(series[name][i]), token.precision);
-  const perMillion = (i) => (BigInt(series.total_vesting_shares[i]) ? (BigInt(series.total_vesting_fund_coin[i]) * MILLION * 1000000n) / BigInt(series.total_vesting_shares[i]) : 0n);
+  const perMillion = (i) => (BigInt(series.total_vesting_shares[i])
+    ? (BigInt(series.total_vesting_fund_coin[i]) * MILLION * 1000000n) / BigInt(series.total_vesting_shares[i]) : 0n);
   const places = x.map((_, i) => i);
-  const where = [{ title: "Time (UTC)", cell: (i) => html`<span class="nowrap">${timeText(series.time[i])}</span>` }, { title: "Block", isNumber: true, cell: (i) => html`<${BlockLink} number=${series.block_num[i]} />` }];
+  const where = [{ title: "Time (UTC)", cell: (i) => html`<span class="nowrap">${timeText(series.time[i])}</span>` },
+    { title: "Block", isNumber: true, cell: (i) => html`<${BlockLink} number=${series.block_num[i]} />` }];
   const column = (title, cell) => ({ title, isNumber: true, cell });
   const picture = (title, unit, lines, columns, rest = {}) => html`
     <${Card} title=${title}>
-      <${Chart} x=${x} unit=${unit} label=${`${title} from ${timeText(series.time[0])} to ${timeText(series.time[last])}`} series=${lines} height=${200} rows=${places} columns=${[...where, ...columns]} ...${rest} />
+      <${Chart} x=${x} unit=${unit} label=${`${title} from ${timeText(series.time[0])} to ${timeText(series.time[last])}`} series=${lines} height=${200}
+        rows=${places} columns=${[...where, ...columns]} ...${rest} />
     </${Card}>`;
   return html`
-    <p class="muted">From block ${numberText(series.block_num[0])} to ${numberText(series.block_num[last])}, ${series.stride === 1 ? "each of them" : `one in ${numberText(series.stride)} of them`}.
+    <p class="muted">From block ${numberText(series.block_num[0])} to ${numberText(series.block_num[last])}, ${series.stride === 1 ? "each of them"
+      : `one in ${numberText(series.stride)} of them`}.
       The chain keeps no history of these numbers: this node notes them while it runs.</p>
     <div class="grid">
       ${picture(`${coin.symbol}: supply`, coin.symbol, [
         { label: "Virtual supply", values: values("virtual_supply", coin), colour: "series-2" },
         { label: "Supply", values: values("current_supply", coin), colour: "series-1" },
       ], [column("Supply", exact("current_supply", coin)), column("Virtual supply", exact("virtual_supply", coin))])}
-      ${picture(`${debt.symbol}: supply`, debt.symbol, [{ label: "Supply", values: values("current_sbd_supply", debt), colour: "series-3" }], [column("Supply", exact("current_sbd_supply", debt))])}
-      ${picture("Vesting fund", coin.symbol, [{ label: "Fund", values: values("total_vesting_fund_coin", coin), colour: "series-1" }], [column("Fund", exact("total_vesting_fund_coin", coin))])}
-      ${picture(`${vests.symbol}: supply`, vests.symbol, [{ label: "Supply", values: values("total_vesting_shares", vests), colour: "series-4" }], [column("Supply", exact("total_vesting_shares", vests))])}
-      ${picture(`1,000,000 ${vests.symbol}`, coin.symbol, [{ label: "Worth", values: places.map((i) => Number(perMillion(i)) / 10 ** coin.precision), colour: "series-2" }],
+      ${picture(`${debt.symbol}: supply`, debt.symbol, [{ label: "Supply", values: values("current_sbd_supply", debt), colour: "series-3" }],
+        [column("Supply", exact("current_sbd_supply", debt))])}
+      ${picture("Vesting fund", coin.symbol, [{ label: "Fund", values: values("total_vesting_fund_coin", coin), colour: "series-1" }],
+        [column("Fund", exact("total_vesting_fund_coin", coin))])}
+      ${picture(`${vests.symbol}: supply`, vests.symbol, [{ label: "Supply", values: values("total_vesting_shares", vests), colour: "series-4" }],
+        [column("Supply", exact("total_vesting_shares", vests))])}
+      ${picture(`1,000,000 ${vests.symbol}`, coin.symbol,
+        [{ label: "Worth", values: places.map((i) => Number(perMillion(i)) / 10 ** coin.precision), colour: "series-2" }],
         [column(`Worth, ${coin.symbol}`, (i) => decimalText(perMillion(i), coin.precision))])}
-      ${picture("Accounts", "", [{ label: "Accounts", kind: "steps", values: series.accounts, colour: "series-1" }], [column("Accounts", (i) => numberText(series.accounts[i]))], { isWhole: true })}
+      ${picture("Accounts", "", [{ label: "Accounts", kind: "steps", values: series.accounts, colour: "series-1" }],
+        [column("Accounts", (i) => numberText(series.accounts[i]))], { isWhole: true })}
     </div>
   `;
 }
@@ -225,15 +238,16 @@ function phaseBadge(phase) {
 
 function OfUsers() {
   const { head } = useChain();
-  const tokens = useCall("database_api.list_smt_tokens", { start: {}, limit: TOKENS_MAX, order: "by_symbol" }, head);
-  const pool = useCall("database_api.get_nai_pool", {}, head);
+  const tokens = usePlain("database_api.list_smt_tokens", { start: {}, limit: TOKENS_MAX, order: "by_symbol" }, head);
+  const pool = usePlain("database_api.get_nai_pool", {}, head);
   const columns = [
     { title: "Token", cell: ({ token }) => html`<${Link} class="mono" to=${path.token(token.liquid_symbol.nai)}>${token.liquid_symbol.nai}</${Link}>` },
     { title: "Phase", cell: ({ token }) => phaseBadge(token.phase) },
     { title: "Controlled by", cell: ({ token }) => html`<${Account} name=${token.control_account} />` },
     { title: "Decimals", isNumber: true, cell: ({ token }) => token.liquid_symbol.decimals },
     { title: "Supply", isNumber: true, cell: ({ token }) => unitsText(token.current_supply, token) },
-    { title: "At most", isNumber: true, cell: ({ token }) => (BigInt(token.max_supply) ? unitsText(token.max_supply, token) : html`<span class="muted">not set</span>`) },
+    { title: "At most", isNumber: true,
+      cell: ({ token }) => (BigInt(token.max_supply) ? unitsText(token.max_supply, token) : html`<span class="muted">not set</span>`) },
     { title: "Contributed", isNumber: true, cell: ({ ico }) => (ico ? html`<${Money} of=${ico.contributed} />` : html`<span class="muted">–</span>`) },
   ];
   return html`
@@ -243,7 +257,8 @@ function OfUsers() {
         ${rows.length === TOKENS_MAX && html`<p class="muted">These are the first ${TOKENS_MAX}.</p>`}`}</${Answer}>
     </${Card}>
     <${Card} title="Free names" aside="which new tokens may take">
-      <${Answer} of=${pool}>${({ nai_pool: free }) => (free.length ? html`<p class="mono">${free.map(({ nai }, i) => `${i ? ", " : ""}${nai}`)}</p>` : html`<p class="muted">There are none.</p>`)}</${Answer}>
+      <${Answer} of=${pool}>${({ nai_pool: free }) => (free.length ? html`<p class="mono">${free.map(({ nai }, i) => `${i ? ", " : ""}${nai}`)}</p>`
+        : html`<p class="muted">There are none.</p>`)}</${Answer}>
     </${Card}>
   `;
 }
@@ -264,12 +279,12 @@ function Token({ nai }) {
 
 async function loadToken(nai) {
   if (!/^@@\d{9}$/.test(nai)) return null;
-  const { tokens } = await call("database_api.find_smt_tokens", { symbols: [{ nai, decimals: 0 }], ignore_precision: true });
+  const { tokens } = await callPlain("database_api.find_smt_tokens", { symbols: [{ nai, decimals: 0 }], ignore_precision: true });
   if (!tokens.length) return null;
   const symbol = tokens[0].token.liquid_symbol;
   const [emissions, contributions] = await Promise.all([
-    call("database_api.find_smt_token_emissions", { asset_symbol: symbol }),
-    call("database_api.list_smt_contributions", { start: [symbol, 0], limit: CONTRIBUTIONS_MAX + 1, order: "by_symbol_id" }),
+    callPlain("database_api.find_smt_token_emissions", { asset_symbol: symbol }),
+    callPlain("database_api.list_smt_contributions", { start: [symbol, 0], limit: CONTRIBUTIONS_MAX + 1, order: "by_symbol_id" }),
   ]);
   return { ...tokens[0], emissions: emissions.token_emissions, contributions: contributions.contributions.filter((row) => row.symbol.nai === symbol.nai) };
 }
@@ -287,7 +302,8 @@ function About({ token, ico, emissions, contributions }) {
           ["At most", BigInt(token.max_supply) ? units(token.max_supply) : "not set"],
           ["Vesting fund", units(token.total_vesting_fund_smt)],
           ["Vesting shares", numberText(token.total_vesting_shares)],
-          ["Market maker", html`<${Money} of=${maker.coin_balance} /> and ${unitsText(maker.token_balance.amount, token)}, reserve ${percentText(maker.reserve_ratio)}`],
+          ["Market maker", html`<${Money}
+            of=${maker.coin_balance} /> and ${unitsText(maker.token_balance.amount, token)}, reserve ${percentText(maker.reserve_ratio)}`],
         ]} />
       </${Card}>
       <${Phases} token=${token} ico=${ico} />
@@ -329,7 +345,8 @@ function Phases({ token, ico }) {
             <div class="small muted">${about} ${times[i] && !isNever(times[i]) && html`<${Time} at=${times[i]} />`}</div>
           </li>`)}
       </ol>
-      ${isLate && html`<p class="note">Its time for contributions has come. In this release of the rules no block moves a token on from here: no contribution is taken, and nothing is launched.</p>`}
+      ${isLate && html`<p class="note">Its time for contributions has come. In this release of the rules no block moves a token on
+        from here: no contribution is taken, and nothing is launched.</p>`}
     </${Card}>
   `;
 }
@@ -366,11 +383,18 @@ function Offering({ token, ico }) {
   `;
 }
 
-const TARGETS = { $from: "the contributor", "$from.vesting": "the contributor's vesting", $rewards: "the rewards", $vesting: "the vesting fund", $market_maker: "the market maker" };
+const TARGETS = {
+  $from: "the contributor",
+  "$from.vesting": "the contributor's vesting",
+  $rewards: "the rewards",
+  $vesting: "the vesting fund",
+  $market_maker: "the market maker",
+};
 
 // Receivers with their weights.
 function weights(map) {
-  return map.map(([name, weight], i) => html`${i ? ", " : ""}${name.startsWith("$") ? (TARGETS[name] ?? name) : html`<${Account} name=${name} />`} ${numberText(weight)}`);
+  const target = (name) => (name.startsWith("$") ? (TARGETS[name] ?? name) : html`<${Account} name=${name} />`);
+  return map.map(([name, weight], i) => html`${i ? ", " : ""}${target(name)} ${numberText(weight)}`);
 }
 
 function Contributions({ rows }) {
@@ -394,12 +418,15 @@ function Emissions({ rows, token }) {
     { title: "Times", isNumber: true, cell: ({ interval_count: count }) => (count === endless ? "without end" : numberText(count)) },
     { title: "Goes to", cell: (row) => html`<div class="wide">${weights(row.emissions_unit?.token_unit ?? row.token_unit ?? [])}</div>` },
     { title: "Amount", isNumber: true, cell: (row) => span(row.lep_abs_amount, row.rep_abs_amount, (value) => unitsText(value?.amount ?? value, token)) },
-    { title: "Or of the supply", isNumber: true, cell: (row) => span(row.lep_rel_amount_numerator, row.rep_rel_amount_numerator, (value) => (value ? `${roughText((100 * value) / 2 ** row.rel_amount_denom_bits)} %` : "–")) },
+    { title: "Or of the supply", isNumber: true,
+      cell: (row) => span(row.lep_rel_amount_numerator, row.rep_rel_amount_numerator,
+        (value) => (value ? `${roughText((100 * value) / 2 ** row.rel_amount_denom_bits)} %` : "–")) },
   ];
   return html`
     <${Card} title="Emissions" aside="what is to be made after the launch">
       <${Table} caption="Emissions" columns=${columns} rows=${rows} nothing="None are planned." />
-      ${rows.length > 0 && html`<p class="muted small">Where two values stand, it goes from the first to the second in the course of time. In this release of the rules nothing is paid from it yet.</p>`}
+      ${rows.length > 0 && html`<p class="muted small">Where two values stand, it goes from the first to the second in the course of time.
+        In this release of the rules nothing is paid from it yet.</p>`}
     </${Card}>
   `;
 }

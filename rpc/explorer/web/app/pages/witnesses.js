@@ -1,4 +1,5 @@
 // Who makes the blocks: this round and whose slot it is, the last slots, all witnesses by votes, their prices and what they ask for.
+import { callPlain, constant, loadConstants } from "../brand.js";
 import { milliseconds, now, useChain } from "../chain.js";
 import { amount, amountText, approximate, decimalText, durationText, isNever, numberText, percentText, shortId, timeText } from "../format.js";
 import { html } from "../html.js";
@@ -6,7 +7,7 @@ import { roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
 import { Bar, BlockLink, Ticking, Time } from "../parts/values.js";
 import { Link } from "../router.js";
-import { call, useAnswer } from "../rpc.js";
+import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
 
 const WITNESSES_ONCE = 100;
@@ -26,17 +27,17 @@ export default function Witnesses({ query }) {
 }
 
 async function load(after) {
-  const votes = after ? (await call("database_api.find_witnesses", { owners: [after] })).witnesses[0]?.votes : MOST_VOTES;
+  const votes = after ? (await callPlain("database_api.find_witnesses", { owners: [after] })).witnesses[0]?.votes : MOST_VOTES;
   const [schedule, props, hardforks, feed, config, { witnesses }] = await Promise.all([
-    call("database_api.get_witness_schedule"),
-    call("database_api.get_dynamic_global_properties"),
-    call("database_api.get_hardfork_properties"),
-    call("database_api.get_current_price_feed"),
-    call("database_api.get_config"),
-    call("database_api.list_witnesses", { start: [votes ?? MOST_VOTES, after], limit: WITNESSES_ONCE + 1, order: "by_vote_name" }),
+    callPlain("database_api.get_witness_schedule"),
+    callPlain("database_api.get_dynamic_global_properties"),
+    callPlain("database_api.get_hardfork_properties"),
+    callPlain("database_api.get_current_price_feed"),
+    loadConstants(),
+    callPlain("database_api.list_witnesses", { start: [votes ?? MOST_VOTES, after], limit: WITNESSES_ONCE + 1, order: "by_vote_name" }),
   ]);
   const round = schedule.current_shuffled_witnesses.slice(0, schedule.num_scheduled_witnesses);
-  const active = (await call("database_api.find_witnesses", { owners: [...new Set(round)] })).witnesses;
+  const active = (await callPlain("database_api.find_witnesses", { owners: [...new Set(round)] })).witnesses;
   return { schedule, props, hardforks, feed, config, witnesses, round, active };
 }
 
@@ -72,17 +73,23 @@ function Round({ schedule, props, round }) {
         const wait = interval - (((now() - milliseconds(props.time)) / 1000) % interval);
         return html`
           <${Facts} of=${[
-            ["Now", html`<${Account} name=${round[at(passed)]} />${" "}${passed ? html`<span class="badge warn">${passed === 1 ? "no block yet" : `no block in ${numberText(passed)} slots`}</span>` : html`<span class="badge good">made block ${numberText(head)}</span>`}`],
+            ["Now", html`<${Account} name=${round[at(passed)]} />${" "}${passed
+              ? html`<span class="badge warn">${passed === 1 ? "no block yet" : `no block in ${numberText(passed)} slots`}</span>`
+                : html`<span class="badge good">made block ${numberText(head)}</span>`}`],
             ["Next", html`<${Account} name=${round[at(passed + 1)]} /> <span class="muted">in ${durationText(Math.ceil(wait))}</span>`],
           ]} />
           <ol class="slots">
             ${round.map((name, place) => html`
               <li class=${place === at(passed) ? "now" : place === at(passed + 1) ? "next" : ""} aria-current=${place === at(passed) ? "true" : null}>
-                <${Account} name=${name} />${place === at(passed) ? html` <span class="badge accent">now</span>` : place === at(passed + 1) ? html` <span class="badge">next</span>` : ""}
+                <${Account} name=${name} />${place === at(passed) ? html` <span class="badge accent">now</span>` : place === at(passed + 1)
+                  ? html` <span class="badge">next</span>` : ""}
               </li>`)}
           </ol>`;
       }}</${Ticking}>
-      <p class="muted small">${numberText(round.length)} in the round: at most ${numberText(schedule.max_voted_witnesses)} by votes and ${numberText(schedule.max_runner_witnesses)} of the others in turn.</p>
+      <p class="muted small">
+        ${numberText(round.length)} in the round: at most ${numberText(schedule.max_voted_witnesses)} by votes
+        and ${numberText(schedule.max_runner_witnesses)} of the others in turn.
+      </p>
     </${Card}>
   `;
 }
@@ -103,7 +110,8 @@ function Slots({ props }) {
       <details class="small">
         <summary class="muted">Slots without a block</summary>
         <${Table} caption="Slots without a block" rows=${missed} nothing="There is none."
-          columns=${[{ title: "Time (UTC)", cell: (ago) => timeText(time(ago)) }, { title: "Slots before the head block", isNumber: true, cell: numberText }]} />
+          columns=${[{ title: "Time (UTC)", cell: (ago) => timeText(time(ago)) },
+            { title: "Slots before the head block", isNumber: true, cell: numberText }]} />
       </details>
     </${Card}>
   `;
@@ -132,7 +140,8 @@ function Hardforks({ hardforks, active, schedule }) {
         ${votes.map(([vote, count]) => {
           const [version, time] = vote.split(" ");
           const words = `${numberText(count)} of ${numberText(active.length)}`;
-          return html`<li><div class="row"><span>${version} at ${timeText(time)} UTC</span><span class="end">${words}</span></div><${Bar} share=${count / active.length} label=${words} /></li>`;
+          return html`<li><div class="row"><span>${version} at ${timeText(time)} UTC</span><span class="end">${words}</span></div><${Bar}
+            share=${count / active.length} label=${words} /></li>`;
         })}
       </ul>
     </${Card}>
@@ -144,17 +153,21 @@ function Hardforks({ hardforks, active, schedule }) {
 function Listed({ rows, props, round, after, next }) {
   const most = rows.length ? BigInt(rows[0].votes) : 0n;
   const columns = [
-    { title: "Witness", cell: (row) => html`<${Account} name=${row.owner} /> ${round.includes(row.owner) && html`<span class="badge accent">in the round</span>`}<${Site} url=${row.url} />` },
+    { title: "Witness", cell: (row) => html`<${Account} name=${row.owner} /> ${round.includes(row.owner)
+      && html`<span class="badge accent">in the round</span>`}<${Site} url=${row.url} />` },
     { title: "Votes", isNumber: true, cell: (row) => html`<${Votes} votes=${row.votes} props=${props} most=${most} />` },
-    { title: "Signs with", cell: ({ signing_key: key }) => (/1{20}/.test(key) ? html`<span class="badge bad">disabled</span>` : html`<span class="mono" title=${key}>${shortId(key)}</span>`) },
+    { title: "Signs with", cell: ({ signing_key: key }) => (/1{20}/.test(key) ? html`<span class="badge bad">disabled</span>`
+      : html`<span class="mono" title=${key}>${shortId(key)}</span>`) },
     { title: "Missed", isNumber: true, cell: (row) => numberText(row.total_missed) },
-    { title: "Last block", isNumber: true, cell: (row) => (row.last_confirmed_block_num ? html`<${BlockLink} number=${row.last_confirmed_block_num} />` : html`<span class="muted">none</span>`) },
+    { title: "Last block", isNumber: true,
+      cell: (row) => (row.last_confirmed_block_num ? html`<${BlockLink} number=${row.last_confirmed_block_num} />` : html`<span class="muted">none</span>`) },
     { title: "Version", cell: (row) => row.running_version },
   ];
   return html`
     <${Card} title="All witnesses" aside=${after ? "by votes, further down" : "by votes"}>
       <${Table} caption="Witnesses by votes" columns=${columns} rows=${rows} nothing="There is no witness." />
-      <p>${after && html`<${Link} class="button" to="/witnesses">The first ones</${Link}>`} ${next && html`<${Link} class="button" to=${`/witnesses?after=${encodeURIComponent(next)}`}>More</${Link}>`}</p>
+      <p>${after && html`<${Link} class="button" to="/witnesses">The first ones</${Link}>`} ${next
+        && html`<${Link} class="button" to=${`/witnesses?after=${encodeURIComponent(next)}`}>More</${Link}>`}</p>
     </${Card}>
   `;
 }
@@ -178,7 +191,8 @@ function Votes({ votes, props, most }) {
 function Site({ url }) {
   if (!url) return "";
   const isLink = /^https?:\/\//.test(url);
-  return html`<div class="small clip">${isLink ? html`<a href=${url} rel="noopener noreferrer nofollow" target="_blank">${url}</a>` : html`<span class="muted">${url}</span>`}</div>`;
+  return html`<div class="small clip">${isLink ? html`<a href=${url} rel="noopener noreferrer nofollow" target="_blank">${url}</a>`
+    : html`<span class="muted">${url}</span>`}</div>`;
 }
 
 // ------------------------------------------------------------------ what they publish
@@ -192,28 +206,33 @@ function known(active, rows, has) {
 function Feeds({ active, rows, feed, config }) {
   const { overview } = useChain();
   const [coin, debt] = overview.tokens;
-  const most = config[Object.keys(config).find((name) => name.endsWith("_MAX_FEED_AGE_SECONDS"))] ?? Infinity;
+  const most = Number(constant(config, "_MAX_FEED_AGE_SECONDS") ?? Infinity);
   const names = new Set(active.map(({ owner }) => owner));
   const priced = known(active, rows, (row) => !isNever(row.last_sbd_exchange_update)).map((row) => {
     const { base, quote } = row.sbd_exchange_rate;
     const age = (now() - milliseconds(row.last_sbd_exchange_update)) / 1000;
-    return { ...row, price: approximate(quote) ? approximate(base) / approximate(quote) : 0, isCounted: names.has(row.owner) && age < most && approximate(base) > 0 };
+    const isCounted = names.has(row.owner) && age < most && approximate(base) > 0;
+    return { ...row, price: approximate(quote) ? approximate(base) / approximate(quote) : 0, isCounted };
   });
   const counted = priced.filter(({ isCounted }) => isCounted).sort((a, b) => a.price - b.price);
   const median = counted[Math.floor(counted.length / 2)];
   const isMedian = (row) => row.isCounted && row.price === median.price;
   const columns = [
     { title: "Witness", cell: ({ owner }) => html`<${Account} name=${owner} />` },
-    { title: `${debt.symbol} per ${coin.symbol}`, isNumber: true, cell: (row) => html`${isMedian(row) && html`<span class="badge accent">median</span> `}${row.price.toFixed(6)}` },
+    { title: `${debt.symbol} per ${coin.symbol}`, isNumber: true,
+      cell: (row) => html`${isMedian(row) && html`<span class="badge accent">median</span> `}${row.price.toFixed(6)}` },
     { title: "As published", isNumber: true, cell: ({ sbd_exchange_rate: rate }) => `${amountText(rate.base)} for ${amountText(rate.quote)}` },
-    { title: "Age", cell: (row) => html`<${Time} at=${row.last_sbd_exchange_update} isShort /> ${!row.isCounted && html`<span class="badge warn">${names.has(row.owner) ? "too old" : "not in the round"}</span>`}` },
+    { title: "Age", cell: (row) => html`<${Time} at=${row.last_sbd_exchange_update} isShort /> ${!row.isCounted
+      && html`<span class="badge warn">${names.has(row.owner) ? "too old" : "not in the round"}</span>`}` },
   ];
   const inForce = approximate(feed.quote) ? approximate(feed.base) / approximate(feed.quote) : 0;
   return html`
     <${Card} title="Price feeds" aside="lowest first">
-      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, the median of the medians of the last days.` : "No price is in force."}
+      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, the median of the medians of the last days.`
+        : "No price is in force."}
         ${median ? ` The feeds that count now have ${median.price.toFixed(6)} in the middle.` : ""}</p>
-      <${Table} caption="Prices that witnesses publish" columns=${columns} rows=${priced.sort((a, b) => a.price - b.price)} nothing="No witness has published a price." />
+      <${Table} caption="Prices that witnesses publish" columns=${columns} rows=${priced.sort((a, b) => a.price - b.price)}
+        nothing="No witness has published a price." />
     </${Card}>
   `;
 }
@@ -229,11 +248,13 @@ function Properties({ active, rows, medians }) {
   ].filter(([name]) => medians[name] !== undefined);
   const shown = known(active, rows, () => true);
   const columns = [
-    { title: "Witness", cell: (row) => (row.isMedian ? html`<b>Median in force</b>` : html`<${Account} name=${row.owner} /> ${!names.has(row.owner) && html`<span class="badge">not in the round</span>`}`) },
+    { title: "Witness", cell: (row) => (row.isMedian ? html`<b>Median in force</b>`
+      : html`<${Account} name=${row.owner} /> ${!names.has(row.owner) && html`<span class="badge">not in the round</span>`}`) },
     ...kinds.map(([name, title, words]) => ({
       title,
       isNumber: true,
-      cell: (row) => (row.isMedian ? html`<b>${words(row.props[name])}</b>` : html`<span class=${words(row.props[name]) === words(medians[name]) ? "" : "muted"}>${words(row.props[name])}</span>`),
+      cell: (row) => (row.isMedian ? html`<b>${words(row.props[name])}</b>`
+        : html`<span class=${words(row.props[name]) === words(medians[name]) ? "" : "muted"}>${words(row.props[name])}</span>`),
     })),
   ];
   return html`

@@ -61,8 +61,10 @@ function utcText(seconds) {
 // `kind` is line, area, steps-line, steps (filled, each value lasts until the next one), steps-before (or begins after the one before), bars or
 // candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
 // for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
-// `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles. `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
-export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null, step = 0, isWhole = false, rows, columns }) {
+// `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles.
+// `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
+export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
+  step = 0, isWhole = false, rows, columns }) {
   useSheet();
   const place = useRef(null);
   const [legend, setLegend] = useState(null);
@@ -71,7 +73,8 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   useEffect(() => {
     if (!x.length) return undefined;
     const element = place.current;
-    const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series), element);
+    const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series),
+      element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height });
     });
@@ -88,7 +91,8 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
       <div class="picture" role="img" aria-label=${`${label}. The numbers are in the table below.`} ref=${place} style=${{ minHeight: `${height}px` }}></div>
       <figcaption class="small">
         ${series.map((one, i) => html`
-          <span class="key"><span class="swatch" style=${{ background: `var(--${colourOf(one, i)})` }}></span>${one.label}${at !== null && html` <b>${valueText(one, at, format)}</b>`}</span>`)}
+          <span class="key"><span class="swatch" style=${{ background: `var(--${colourOf(one, i)})` }}></span>${one.label}${at !== null
+            && html` <b>${valueText(one, at, format)}</b>`}</span>`)}
         <span class="muted">${at !== null ? (isTime ? `${utcText(x[at])} UTC` : `${xLabel} ${format(x[at])}`) : unit}</span>
       </figcaption>
       <${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns }} />
