@@ -20,21 +20,25 @@ export default function Market({ query }) {
   const { head, overview } = useChain();
   const [coin, debt] = overview.tokens;
   const price = `${debt.symbol} per ${coin.symbol}`;
+  const ticker = usePlain("market_history_api.get_ticker", {}, head);
+  const isOff = /Could not find API|not enabled/.test(ticker.error?.message ?? "");
   const book = useAnswer(() => loadBook(coin, debt), `${head}`, "book");
   return html`
     <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`}>
-      <${Ticker} head=${head} price=${price} />
-      <${Candles} head=${head} wanted=${query.get("bucket")} debt=${debt} coin=${coin} price=${price} />
+      ${isOff
+        ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with <code>--enable market_history</code>.</p>`
+        : html`
+          <${Ticker} ticker=${ticker} head=${head} price=${price} />
+          <${Candles} head=${head} wanted=${query.get("bucket")} debt=${debt} coin=${coin} price=${price} />`}
       <${Card} title="Order book" aside=${`open orders of ${coin.symbol} and ${debt.symbol}, best first`}>
         <${Answer} of=${book}>${(found) => html`<${Book} ...${found} coin=${coin} debt=${debt} price=${price} />`}</${Answer}>
       </${Card}>
-      <${Trades} head=${head} coin=${coin} price=${price} />
+      ${!isOff && html`<${Trades} head=${head} coin=${coin} price=${price} />`}
     </${Page}>
   `;
 }
 
-function Ticker({ head, price }) {
-  const ticker = usePlain("market_history_api.get_ticker", {}, head);
+function Ticker({ ticker, head, price }) {
   const feed = usePlain("database_api.get_current_price_feed", {}, head);
   return html`
     <${Card} title="Now">

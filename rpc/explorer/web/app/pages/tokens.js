@@ -158,7 +158,8 @@ function Prices({ feed, config, price, tokens }) {
   ];
   return html`
     <${Card} title="Price feed" aside=${`the median of the witnesses, once in ${numberText(blocks)} blocks`}>
-      <p>${current ? html`In force: <b>${current.toFixed(6)}</b> ${unit}, the median of the last ${numberText(history.length)}.` : "No price is in force."}</p>
+      <p>${current ? html`In force: <b>${current.toFixed(6)}</b> ${unit}, ${history.length ? `the median of the last ${numberText(history.length)}`
+        : "which the chain began with"}.` : "No price is in force."}</p>
       <${Chart} x=${x} isTime=${false} xLabel="Median number" unit=${`${unit}; 0 is the last median, −1 the one before`}
         label=${`The last ${history.length} medians of the price feed in ${unit}`}
         series=${[

@@ -67,7 +67,8 @@ function Round({ schedule, props, round }) {
   const at = (number) => (Number(props.current_aslot) + number) % round.length;
   const left = schedule.next_shuffle_block_num - head;
   return html`
-    <${Card} title="This round" aside=${`a new order after ${numberText(Math.max(0, left))} more block${left === 1 ? "" : "s"}`}>
+    <${Card} title="This round" aside=${left > 0 ? `a new order after ${numberText(left)} more block${left === 1 ? "" : "s"}`
+      : "a new order with the next block"}>
       <${Ticking}>${() => {
         const passed = slot();
         const wait = interval - (((now() - milliseconds(props.time)) / 1000) % interval);
