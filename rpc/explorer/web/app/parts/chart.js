@@ -100,6 +100,14 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   `;
 }
 
+// The words at an axis: in full where the rough ones would be the same, as those of a supply that hardly changes.
+function distinct(splits, format) {
+  const texts = splits.map((value) => (value === null ? "" : format(value)));
+  if (new Set(texts).size === texts.length) return texts;
+  const decimals = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(Math.abs(splits[1] - splits[0])))));
+  return splits.map((value) => (value === null ? "" : value.toLocaleString("en", { maximumFractionDigits: decimals })));
+}
+
 // Counts the changes of the theme.
 function useTheme() {
   const [round, setRound] = useState(0);
@@ -132,7 +140,7 @@ function options({ series, isTime, height, format, from, step, isWhole, width, o
   const hasRight = series.some(({ scale }) => scale === "right");
   const axis = (scale, side) => ({
     scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: 36, ...(isWhole ? { incrs: WHOLE } : {}),
-    values: (_, splits) => splits.map((value) => (value === null ? "" : format(value))),
+    values: (_, splits) => distinct(splits, format),
     size: (_, values) => 18 + CHARACTER_PIXELS * Math.max(3, ...(values ?? []).map(({ length }) => length)),
   });
   const range = (_, low, high) => {
