@@ -49,20 +49,23 @@ function Now({ only }) {
 }
 
 async function load() {
-  const [props, feed, config] = await Promise.all([
+  const [props, feed, config, { funds }] = await Promise.all([
     callPlain("database_api.get_dynamic_global_properties"),
     callPlain("database_api.get_feed_history"),
     loadConstants(),
+    callPlain("database_api.get_reward_funds"),
   ]);
   const { base, quote } = feed.current_median_history;
-  return { props, feed, config, price: amount(quote).units ? { base: amount(base).units, quote: amount(quote).units } : null };
+  return { props, feed, config, funds, price: amount(quote).units ? { base: amount(base).units, quote: amount(quote).units } : null };
 }
 
-function Coin({ props, config, token, price, tokens }) {
+function Coin({ props, config, funds, token, price, tokens }) {
   const virtual = amount(props.virtual_supply).units;
   const rate = inflation(config, props.head_block_number);
   const yearly = (virtual * BigInt(rate)) / HUNDRED_PERCENT;
   const money = (units) => `${decimalText(units, token.precision)} ${token.symbol}`;
+  // The funds replaced the one of the global properties with hardfork 17.
+  const waiting = [props.total_reward_fund_coin, ...funds.map(({ reward_balance: balance }) => balance)].reduce((sum, of) => sum + amount(of).units, 0n);
   const shares = [
     ["posts and votes", props.content_reward_percent],
     ["vesting fund", props.vesting_reward_percent],
@@ -78,7 +81,7 @@ function Coin({ props, config, token, price, tokens }) {
         ["Supply", html`<b><${Money} of=${props.current_supply} /></b>`],
         ["Virtual supply", html`<${Money} of=${props.virtual_supply} /> <span class="muted">with all ${tokens[1].symbol} converted</span>`],
         ["Vesting fund", html`<${Money} of=${props.total_vesting_fund_coin} />`],
-        ["Waits for authors", html`<${Money} of=${props.total_reward_fund_coin} />`],
+        ["Waits for posts", money(waiting)],
         ["One is worth", price ? `${decimalText((price.base * 1000000n) / price.quote, 6)} ${tokens[1].symbol}` : "no price yet"],
         ["Inflation now", html`<b>${percentText(rate)}</b> a year, ${money(yearly)}`],
         ["A new block", `makes about ${money(yearly / BigInt(Number(constant(config, "_BLOCKS_PER_YEAR")) || 10512000))}`],
