@@ -7,6 +7,7 @@ import rpc.api  # noqa: F401 - fills METHODS
 from node.driving.driver import Driver
 from node.known_chains import known_chains
 from rpc.explain.explainer import Explainer
+from rpc.explorer.series import Series
 from rpc.processor import Processor
 from rpc.service.envelope import Observe, Service, unobserved
 from rpc.service.method import METHODS
@@ -46,4 +47,5 @@ def new_service(
         processor=processor,
         driver=driver,
         explainer=explainer or Explainer(chain, lambda: driver.clock() / 1000, known_chains),
+        series=Series(chain),
     )

@@ -13,6 +13,7 @@ from node.driving.driver import Driver
 from node.known_chains import known_chains
 from node.specs import load_spec
 from rpc.explain.explainer import Explainer
+from rpc.explorer.series import Series
 from rpc.processor import Inclusion, Result
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
@@ -110,6 +111,7 @@ class Site:
             processor=self.processor,
             driver=self.driver,
             explainer=Explainer(self.chain, lambda: self.now, known_chains),
+            series=Series(self.chain),
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:

@@ -14,6 +14,7 @@ from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.processor import Processor
 from rpc.explain.explainer import Explainer
+from rpc.explorer.series import Series
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 from rpc.service.envelope import Service
@@ -45,6 +46,7 @@ class Pushing:
             processor=self.processor,
             driver=Driver(self.chain, ChainClock(trio_clock)),
             explainer=explainer,
+            series=Series(self.chain),
         )
         self.port = 0
 

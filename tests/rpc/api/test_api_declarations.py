@@ -47,6 +47,7 @@ BEYOND = [
     "rpc.discover",
     *(f"{group}.{name}" for group in ("condenser_api", "database_api") for name in OLD_CALLBACKS),
     "explorer_api.get_overview",
+    "explorer_api.get_series",
     "explorer_api.list_due",
 ]
 RAW = [name for name in OWN if METHODS[name].raw]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rpc.explain.explainer import Explainer
+from rpc.explorer.series import Series
 from rpc.service import foreseeing
 from rpc.service.arguments import ReadAhead
 from rpc.service.envelope import Service
@@ -36,6 +37,7 @@ def site_of(seen: list[SignedTransaction] | None) -> Site:
             processor=site.processor,
             driver=site.driver,
             explainer=Explainer(site.chain, lambda: site.now, lambda: ()),
+            series=Series(site.chain),
         )
     return site
 

@@ -6,7 +6,7 @@ import { Card, Chips, Page } from "../parts/layout.js";
 import { Operations } from "../parts/operations.js";
 import { Refusals } from "../parts/refusals.js";
 import { BlockLink, Time, TransactionLink } from "../parts/values.js";
-import { setQuery } from "../router.js";
+import { Link, setQuery } from "../router.js";
 import { call } from "../rpc.js";
 import { Account, sentenceText, themeOf, themes } from "../sentences.js";
 
@@ -24,7 +24,7 @@ export default function Home({ query }) {
     (!account || touches(operation, account));
   const rows = blocks.flatMap((block) => rowsOf(block, virtual.get(block.block_id))).filter(({ operation }) => wanted(operation));
   return html`
-    <${Page} title="Blocks" heading="What happens on this chain">
+    <${Page} title="Blocks" heading="What happens on this chain" aside=${html`<${Link} class="button" to="/tokens?show=time">Supply over time</${Link}>`}>
       <div class="grid wide-left">
         <${Card} title="Operations" aside="as blocks come, newest first">
           <div class="filters">

@@ -1,0 +1,245 @@
+// Pictures of numbers, drawn by uPlot on a canvas: lines, areas, steps, bars and candles over time or over numbers. Its colours are those
+// of the theme, and the numbers stand below as a table.
+import { html, useEffect, useMemo, useRef, useState } from "../html.js";
+import uPlot from "../../vendor/uplot.js";
+import { Table } from "./layout.js";
+
+const SHEET = "/explorer/vendor/uplot.css";
+const HEIGHT = 240;
+const ROWS_MAX = 200;
+const DIGITS = 6;
+const CHARACTER_PIXELS = 7.2;
+const CANDLE_SHARE = 0.7;
+const CANDLE_PIXELS_MAX = 24;
+const WICK_PIXELS = 1;
+const FILL_SHARE = "26";
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+const WHOLE = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
+
+let isStyled = false;
+
+function useSheet() {
+  if (isStyled) return;
+  isStyled = true;
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = SHEET;
+  document.head.append(link);
+}
+
+// A colour of the theme as it is now, "#rrggbb": a canvas knows no variables, and `light-dark()` stands in them.
+function colour(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(--${name})`;
+  document.documentElement.append(probe);
+  const [red, green, blue] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
+  probe.remove();
+  return `#${[red, green, blue].map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+}
+
+// A number of which a few digits are enough: "1.25 M", "0.000251".
+export function roughText(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "";
+  const size = Math.abs(value);
+  for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
+    if (size >= unit) return `${trimmed((value / (letter === "k" ? 1e3 : unit)).toPrecision(DIGITS))} ${letter}`;
+  }
+  return trimmed(value.toPrecision(DIGITS));
+}
+
+function trimmed(text) {
+  const short = text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+  return short.replace("-", "−");
+}
+
+function utcText(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+}
+
+// A picture. `x` are times in seconds since 1970 (`isTime`) or numbers, ascending. `series` are {label, values, kind, colour, scale}:
+// `kind` is line, area, steps-line, steps (filled, each value lasts until the next one), steps-before (or begins after the one before), bars or
+// candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
+// for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
+// `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles.
+// `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
+export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
+  step = 0, isWhole = false, rows, columns }) {
+  useSheet();
+  const place = useRef(null);
+  const [legend, setLegend] = useState(null);
+  const round = useTheme();
+  const key = useMemo(() => ({}), [JSON.stringify([x, series.map(({ values, ...rest }) => [values, rest])])]);
+  useEffect(() => {
+    if (!x.length) return undefined;
+    const element = place.current;
+    const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series),
+      element);
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [key, round, height]);
+  if (!x.length) return html`<p class="muted">There is nothing to show yet.</p>`;
+  const at = legend !== null && legend < x.length ? legend : null;
+  return html`
+    <figure class="chart">
+      <div class="picture" role="img" aria-label=${`${label}. The numbers are in the table below.`} ref=${place} style=${{ minHeight: `${height}px` }}></div>
+      <figcaption class="small">
+        ${series.map((one, i) => html`
+          <span class="key"><span class="swatch" style=${{ background: `var(--${colourOf(one, i)})` }}></span>${one.label}${at !== null
+            && html` <b>${valueText(one, at, format)}</b>`}</span>`)}
+        <span class="muted">${at !== null ? (isTime ? `${utcText(x[at])} UTC` : `${xLabel} ${format(x[at])}`) : unit}</span>
+      </figcaption>
+      <${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns }} />
+    </figure>
+  `;
+}
+
+// The words at an axis: in full where the rough ones would be the same, as those of a supply that hardly changes.
+function distinct(splits, format) {
+  const texts = splits.map((value) => (value === null ? "" : format(value)));
+  if (new Set(texts).size === texts.length) return texts;
+  const decimals = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(Math.abs(splits[1] - splits[0])))));
+  return splits.map((value) => (value === null ? "" : value.toLocaleString("en", { maximumFractionDigits: decimals })));
+}
+
+// Counts the changes of the theme.
+function useTheme() {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    // The button writes the theme after it has told of it.
+    const turn = () => setTimeout(() => setRound((n) => n + 1), 30);
+    addEventListener("themechange", turn);
+    DARK.addEventListener("change", turn);
+    return () => {
+      removeEventListener("themechange", turn);
+      DARK.removeEventListener("change", turn);
+    };
+  }, []);
+  return round;
+}
+
+function colourOf(one, i) {
+  return one.colour ?? `series-${(i % 4) + 1}`;
+}
+
+function dataOf(x, series) {
+  return [x, ...series.flatMap(({ kind, values }) =>
+    kind === "candles" ? ["open", "high", "low", "close"].map((part) => values.map((value) => value?.[part] ?? null)) : [values])];
+}
+
+function options({ series, isTime, height, format, from, step, isWhole, width, onMove }) {
+  const ink = colour("muted");
+  const grid = { stroke: colour("line"), width: 1 };
+  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const hasRight = series.some(({ scale }) => scale === "right");
+  const axis = (scale, side) => ({
+    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: 36, ...(isWhole ? { incrs: WHOLE } : {}),
+    values: (_, splits) => distinct(splits, format),
+    size: (_, values) => 18 + CHARACTER_PIXELS * Math.max(3, ...(values ?? []).map(({ length }) => length)),
+  });
+  const range = (_, low, high) => {
+    if (low === null) return [0, 1];
+    const rest = (high - low) * 0.08 || Math.abs(high) * 0.02 || 1;
+    return [from === null ? (low >= 0 ? Math.max(0, low - rest) : low - rest) : Math.min(from, low), high + rest];
+  };
+  return {
+    width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"), padding: [10, hasRight ? 0 : 12, 0, 0],
+    legend: { show: false },
+    cursor: { drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
+    scales: { x: { time: isTime, range: (_, low, high) => padded(low, high, series, step) }, y: { range }, right: { range } },
+    axes: [
+      { font, stroke: ink, grid, ticks: grid, space: isTime ? 70 : 60, ...(isTime ? { values: TIMES } : { values: (_, splits) => splits.map(format) }) },
+      axis("y", 3),
+      ...(hasRight ? [axis("right", 1)] : []),
+    ],
+    series: [{}, ...series.flatMap((one, i) => drawn(one, colour(colourOf(one, i)), i))],
+    hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? null)], draw: [(plot) => drawCandles(plot, series, step)] },
+  };
+}
+
+// Bars and candles of the first and the last time stay whole.
+function padded(low, high, series, step) {
+  const rest = series.some(({ kind }) => kind === "bars" || kind === "candles") ? step / 2 : 0;
+  return low === high ? [low - (rest || 1), high + (rest || 1)] : [low - rest, high + rest];
+}
+
+// Of each unit: the time words, and with what they begin where a larger one changes. 24 hours, and days as the chain writes them.
+const TIMES = [
+  [86400 * 365, "{YYYY}", null, null, null, null, null, null, 1],
+  [86400 * 28, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+  [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+];
+
+function drawn({ kind = "line", scale = "y", label }, stroke) {
+  const base = { label, scale, stroke, width: 1.6, points: { show: false }, spanGaps: true };
+  if (kind === "candles") return ["open", "high", "low", "close"].map(() => ({ ...base, stroke: "transparent", paths: () => null }));
+  if (kind === "bars") return [{ ...base, fill: stroke, width: 0, paths: uPlot.paths.bars({ size: [CANDLE_SHARE, 40] }) }];
+  if (kind === "steps") return [{ ...base, fill: stroke + FILL_SHARE, paths: uPlot.paths.stepped({ align: 1 }) }];
+  if (kind === "steps-before") return [{ ...base, fill: stroke + FILL_SHARE, paths: uPlot.paths.stepped({ align: -1 }) }];
+  if (kind === "steps-line") return [{ ...base, paths: uPlot.paths.stepped({ align: 1 }) }];
+  if (kind === "area") return [{ ...base, fill: stroke + FILL_SHARE }];
+  return [base];
+}
+
+// Draws the candles over what uPlot has drawn: a wick from low to high, a body from open to close, green where the price rose.
+function drawCandles(plot, series, step) {
+  const { ctx } = plot;
+  let place = 1;
+  for (const { kind } of series) {
+    if (kind === "candles") {
+      const [open, high, low, close] = plot.data.slice(place, place + 4);
+      const good = colour("good");
+      const bad = colour("bad");
+      const room = plot.valToPos(plot.scales.x.min + step, "x", true) - plot.valToPos(plot.scales.x.min, "x", true);
+      const width = Math.max(2, Math.min(CANDLE_PIXELS_MAX * devicePixelRatio, room * CANDLE_SHARE));
+      ctx.save();
+      plot.data[0].forEach((time, i) => {
+        if (open[i] === null) return;
+        const y = (value) => plot.valToPos(value, "y", true);
+        const x = plot.valToPos(time, "x", true);
+        ctx.fillStyle = close[i] >= open[i] ? good : bad;
+        const wick = Math.max(1, WICK_PIXELS * devicePixelRatio);
+        ctx.fillRect(x - wick / 2, y(high[i]), wick, Math.max(wick, y(low[i]) - y(high[i])));
+        const top = y(Math.max(open[i], close[i]));
+        ctx.fillRect(x - width / 2, top, width, Math.max(wick, y(Math.min(open[i], close[i])) - top));
+      });
+      ctx.restore();
+    }
+    place += kind === "candles" ? 4 : 1;
+  }
+}
+
+function valueText({ kind, values }, at, format) {
+  const value = values[at];
+  if (value === null || value === undefined) return "–";
+  return kind === "candles" ? `${format(value.open)} → ${format(value.close)} (${format(value.low)} to ${format(value.high)})` : format(value);
+}
+
+// The numbers behind a picture. A long table is made only once it is opened.
+function Numbers({ x, series, label, isTime, xLabel, format, rows, columns }) {
+  const [isOpen, setOpen] = useState(false);
+  const table = () => {
+    if (columns) return html`<${Table} caption=${label} columns=${columns} rows=${rows.slice(-ROWS_MAX)} />`;
+    const places = x.map((_, i) => i).slice(-ROWS_MAX);
+    const made = [
+      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : format(x[i])}</span>` },
+      ...series.map((one) => ({ title: one.label, isNumber: true, cell: (i) => valueText(one, i, format) })),
+    ];
+    return html`<${Table} caption=${label} columns=${made} rows=${places} />`;
+  };
+  const count = (rows ?? x).length;
+  return html`
+    <details class="small" onToggle=${(event) => setOpen(event.currentTarget.open)}>
+      <summary class="muted">Numbers</summary>
+      ${isOpen && html`${count > ROWS_MAX && html`<p class="muted">The last ${ROWS_MAX} of ${count}.</p>`}<div class="numbers">${table()}</div>`}
+    </details>
+  `;
+}
