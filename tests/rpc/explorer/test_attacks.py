@@ -6,8 +6,9 @@ from pathlib import Path
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text())
 KINDS = ("text", "name", "url", "json_metadata")
 CLASSES = (
-    "<script", "onerror=", "<svg", "<math", "<template", "<iframe", "srcdoc", "javascript:", "data:text/html", "vbscript:", "&#106;", "&lt;", "](javascript:", "![", "]: ",
-    "\u202e", "\u2067", "\u200b", "\u00ad", "\u0000", "\u0301", "\u05e9", "\U0001f468", "\U000e0041", "__proto__", "W" * 5000,
+    "<script", "onerror=", "<svg", "<math", "<template", "<iframe", "srcdoc", "javascript:", "data:text/html", "vbscript:", "&#106;",
+    "&lt;", "](javascript:", "![", "]: ", "\u202e", "\u2067", "\u200b", "\u00ad", "\u0000", "\u0301", "\u05e9", "\U0001f468", "\U000e0041",
+    "__proto__", "W" * 5000,
 )  # fmt: skip
 
 
