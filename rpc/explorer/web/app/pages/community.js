@@ -19,9 +19,9 @@ const TYPES = { 1: "topic: everybody may post", 2: "journal: members post, every
 export default function Community({ name, query }) {
   const { head } = useChain();
   const found = useCall("bridge.get_community", { name }, `${name} ${head}`);
-  const title = found.result ? plainTitle(found.result.title || name) : name;
+  const title = found.result ? plainTitle(found.result.title || name) : plainTitle(name);
   return html`
-    <${Page} title=${title} heading=${html`<${Title} of=${found.result?.title || name} />`} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
+    <${Page} title=${title} heading=${html`${found.result?.title ? html`<${Title} of=${found.result.title} />` : html`<${Exact} of=${name} />`}`} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
       <${Answer} of=${found}>${(community) => html`<${Shown} community=${community} query=${query} head=${head} />`}</${Answer}>
     </${Page}>
   `;
@@ -31,7 +31,12 @@ function Shown({ community, query, head }) {
   return html`
     ${community.about && html`<p><${Title} of=${community.about} /></p>`}
     <div class="grid wide-left">
-      <${Posts} name=${community.name} query=${query} head=${head} />
+      <div>
+        <${Posts} name=${community.name} query=${query} head=${head} />
+        ${community.description && html`<${Card} title="Description"><${Text} of=${community.description} /></${Card}>`}
+        ${community.flag_text && html`<${Card} title="Rules for muting"><${Text} of=${community.flag_text} /></${Card}>`}
+        <${AllRoles} name=${community.name} />
+      </div>
       <div>
         <${Card} title="Facts">
           <${Facts} of=${[
@@ -49,9 +54,6 @@ function Shown({ community, query, head }) {
         <${Subscribers} name=${community.name} head=${head} />
       </div>
     </div>
-    ${community.description && html`<${Card} title="Description"><${Text} of=${community.description} /></${Card}>`}
-    ${community.flag_text && html`<${Card} title="Rules for muting"><${Text} of=${community.flag_text} /></${Card}>`}
-    <${AllRoles} name=${community.name} />
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(community, null, 2)} />`}>
       <details><summary>Show</summary><${Json} of=${community} label="The community as JSON" /></details>
     </${Card}>

@@ -4,7 +4,7 @@ import { amountText, durationText, isNever, numberText, percentText } from "../f
 import { html, useState } from "../html.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
 import { Paid, Pending } from "../parts/payouts.js";
-import { member } from "../parts/payout.js";
+import { member, units } from "../parts/payout.js";
 import { Replies } from "../parts/replies.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
 import { Copy, Json, Ticking, Time } from "../parts/values.js";
@@ -27,7 +27,7 @@ export default function Post({ author, permlink }) {
   const state = row ? `${row.abs_rshares} ${row.net_votes} ${row.last_update} ${row.cashout_time} ${row.children}` : "";
   const isCrowded = row && Math.abs(row.net_votes) > MANY_VOTES;
   const found = useAnswer(() => (small.result ? load(author, permlink) : null), `${name} ${state} ${isCrowded || !small.result ? "" : head}`, name);
-  const title = found.result ? plainTitle(found.result.post.title) || name : name;
+  const title = found.result ? plainTitle(found.result.post.title) || plainTitle(name) : plainTitle(name);
   return html`
     <${Page} title=${title} heading=${found.result?.post.title.trim() ? html`<${Title} of=${found.result.post.title} />` : html`<${Exact} of=${name} />`}>
       <${Answer} of=${small.error ? small : found}>
@@ -55,7 +55,7 @@ function Shown({ post, fund, price, props }) {
     <div class="grid wide-left">
       <${Card} title="Text" aside=${html`<${Byline} post=${post} />`}>
         <${Text} of=${post.body} />
-        <details class="small"><summary class="muted">As it was written</summary><pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre></details>
+        <details class="small written"><summary class="muted">As it was written</summary><pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre></details>
       </${Card}>
       <${About} post=${post} isPaid=${isPaid} />
     </div>
@@ -82,7 +82,7 @@ function Byline({ post }) {
 function About({ post, isPaid }) {
   const { result: placed } = useCall("bridge.get_post", { author: post.author, permlink: post.permlink }, `${post.author}/${post.permlink}`);
   const metadata = metadataOf(post.json_metadata);
-  const most = BigInt(post.max_accepted_payout.split(".")[0]);
+  const most = units(post.max_accepted_payout);
   const share = member(post, "percent_coin_dollars");
   return html`
     <${Card} title="Facts">
@@ -97,7 +97,7 @@ function About({ post, isPaid }) {
         ["Edited", post.last_update !== post.created ? html`<${Time} at=${post.last_update} />` : null],
         ["Last active", post.active !== post.created ? html`<${Time} at=${post.active} />` : null],
         [isPaid ? "Paid" : "Payout", isPaid ? html`<${Time} at=${post.last_payout} />` : html`<${Countdown} at=${post.cashout_time} />`],
-        ["Accepts at most", most >= LIMIT_NONE ? null : most === 0n && /^0\.0+ /.test(post.max_accepted_payout) ? "nothing: payouts are declined" : amountText(post.max_accepted_payout)],
+        ["Accepts at most", most >= LIMIT_NONE ? null : most === 0n ? "nothing: payouts are declined" : amountText(post.max_accepted_payout)],
         ["Author's part", share === 10_000 ? null : `${percentText(share / 2)} of it liquid, the rest in VESTS`],
         ["Beneficiaries", post.beneficiaries.length ? post.beneficiaries.map(({ account, weight }, i) => html`${i ? ", " : ""}<${Account} name=${account} /> ${percentText(weight)}`) : null],
         ["Not allowed", notAllowed(post)],

@@ -3,7 +3,7 @@ import { useChain } from "../chain.js";
 import { html } from "../html.js";
 import { Answer, Card, Page, Tabs } from "../parts/layout.js";
 import { Parts, PostTable, startOf } from "../parts/posts.js";
-import { Exact } from "../parts/text.js";
+import { Exact, plainTitle } from "../parts/text.js";
 import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
 
@@ -32,7 +32,7 @@ export default function Posts({ order, tag = "", query }) {
     { ...(sort && { order: sort, tag }), limit: PART, ...start },
     head,
   );
-  const title = tag ? `${words} posts in ${tag}` : `${words} posts`;
+  const title = tag ? `${words} posts in ${plainTitle(tag)}` : `${words} posts`;
   return html`
     <${Page} title=${title} heading=${tag ? html`Posts in <${Exact} of=${tag} />` : "Posts"}>
       <${Tabs} label="Orders" chosen=${name} tabs=${ORDERS.filter(([, , one]) => one || !tag).map(([one, text]) => [one, text, path.posts(one, tag)])} />
@@ -71,7 +71,7 @@ function TagCloud({ order }) {
   if (!tags.length) return null;
   return html`
     <${Card} title="Tags" aside="by the trending scores of their posts">
-      <p class="break">${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>${" "}`)}</p>
+      <div class="cloud">${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>`)}</div>
     </${Card}>
   `;
 }

@@ -59,7 +59,7 @@ export function Pending({ post, fund, price, props }) {
 function Steps({ caption, rows }) {
   return html`<${Table} caption=${caption} rows=${rows} columns=${[
     { title: "Step", cell: ([name]) => name },
-    { title: "How", cell: ([, how]) => html`<div class="wide">${how}</div>` },
+    { title: "How", cell: ([, how]) => html`<span class="break">${how}</span>` },
     { title: "Result", isNumber: true, cell: ([, , value]) => value },
   ]} />`;
 }
@@ -136,7 +136,7 @@ async function blockAt(time) {
   for (let i = 0; i < STEPS_MAX && low <= high; i++) {
     // Every other guess halves what is left, for chains whose time has leapt.
     const guess = i % 2 ? Math.floor((low + high) / 2) : Math.min(high, Math.max(low, high - Math.floor((highTime - wanted) / step)));
-    const { header } = await call("block_api.get_block_header", { block_num: guess });
+    const header = await call("block_api.get_block_header", { block_num: guess });
     if (!header) return 0;
     const found = milliseconds(header.timestamp);
     if (found === wanted) return guess;

@@ -20,7 +20,7 @@ export function Votes({ post, isPaid }) {
   const last = Math.max(0, Math.ceil(votes.length / PART) - 1);
   const shown = Math.min(page, last);
   return html`
-    <${Card} title="Votes" aside=${`${numberText(votes.length)}, ${decimalText(sum, 0)} rshares in all`}>
+    <${Card} title="Votes" aside=${`${votes.length === 1 ? "1 vote" : `${numberText(votes.length)} votes`}, ${decimalText(sum, 0)} rshares in all`}>
       ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${setOrder} /></div>`}
       <${Table} caption="Votes" rows=${sorted.slice(shown * PART, (shown + 1) * PART)} nothing="Nobody has voted yet." columns=${[
         { title: "Voter", cell: ({ voter }) => html`<${Account} name=${voter} />` },
