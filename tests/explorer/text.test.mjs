@@ -46,8 +46,9 @@ function check(text) {
     assert.ok(depth <= DEPTH_MAX, "too deep");
     assert.ok(ELEMENTS.includes(tag), tag);
     for (const [name, value] of Object.entries(props)) {
-      assert.ok(["class", "href", "rel", "scope", "start", "target"].includes(name), name);
+      assert.ok(["class", "href", "rel", "scope", "start", "tabindex", "target"].includes(name), name);
       if (name === "class") assert.ok(CLASSES.includes(value), value);
+      if (name === "tabindex") assert.equal(value, 0);
       if (name === "start") assert.ok(Number.isSafeInteger(value));
     }
     if (tag !== "a") assert.equal(props.href, undefined);
@@ -76,7 +77,7 @@ function checkLink(props, children) {
 
 test("the lists of what may be made are what this test knows", () => {
   assert.deepEqual([...TAGS].sort(), [...ELEMENTS].sort());
-  assert.deepEqual([...ATTRIBUTES].sort(), ["class", "href", "rel", "scope", "start", "target"]);
+  assert.deepEqual([...ATTRIBUTES].sort(), ["class", "href", "rel", "scope", "start", "tabindex", "target"]);
 });
 
 test("no attack makes an element, an attribute or a link of another kind", () => {

@@ -47,7 +47,7 @@ function columns() {
   return [
     { title: "Community", cell: (one) => html`<div class="wide"><${Link} to=${path.community(one.name)}><${Title} of=${one.title || one.name} /></${Link}>
       <div class="muted small">${one.about && html`<${Title} of=${one.about} />`}</div></div>` },
-    { title: "Name", cell: (one) => html`<span class="mono">${one.name}</span> ${one.is_nsfw && html`<span class="badge warn">nsfw</span>`}` },
+    { title: "Name", cell: (one) => html`<code class="whole">${one.name}</code> ${one.is_nsfw && html`<span class="badge warn">nsfw</span>`}` },
     { title: "Admins", cell: (one) => (one.admins ?? []).map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />`) },
     { title: "Subscribers", isNumber: true, cell: (one) => numberText(one.subscribers) },
     { title: "Authors", isNumber: true, cell: (one) => numberText(one.num_authors) },

@@ -44,7 +44,7 @@ export default function Posts({ order, tag = "", query }) {
             <${Parts} posts=${posts} hasMore=${has_more} here=${path.posts(name, tag)} query=${query} />
           `}
         </${Answer}>
-        ${found.error && sort && html`<p><${Link} to=${path.posts("updated")}>All posts, the last changed first</${Link}>, are listed without it.</p>`}
+        ${found.error && sort && html`<p><${Link} to=${path.posts("updated")}>All posts, the last changed first</${Link}>, are listed in any case.</p>`}
       </${Card}>
       <${TagCloud} order=${name} />
     </${Page}>

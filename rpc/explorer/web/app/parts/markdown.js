@@ -14,8 +14,10 @@ const RUN_MAX = 3;
 const FENCE_MAX = 12;
 
 export const TAGS = new Set("a bdi blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split(" "));
-export const ATTRIBUTES = new Set("class href rel scope start target".split(" "));
+export const ATTRIBUTES = new Set("class href rel scope start tabindex target".split(" "));
 
+// What may be too wide or too long for its place can be reached, and moved, by keyboard.
+const SCROLLED = { tabindex: 0 };
 const HEADINGS = ["h3", "h4", "h5", "h6", "h6", "h6"];
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", hellip: "…", mdash: "—", ndash: "–", copy: "©" };
 // Tags whose words are shown without them. Any other tag is shown as the text that it is.
@@ -116,7 +118,7 @@ function blocks(lines, depth, context) {
     const line = lines[i];
     if (context.count > NODES_MAX) {
       finish();
-      add(node("pre", {}, [lines.slice(i).join("\n")]));
+      add(node("pre", SCROLLED, [lines.slice(i).join("\n")]));
       break;
     }
     if (!line.trim()) {
@@ -128,14 +130,14 @@ function blocks(lines, depth, context) {
     if (fence) {
       finish();
       const end = fenceEnd(lines, i + 1, fence[1]);
-      add(node("pre", {}, [node("code", {}, [lines.slice(i + 1, end).join("\n")])]));
+      add(node("pre", SCROLLED, [node("code", {}, [lines.slice(i + 1, end).join("\n")])]));
       i = end + 1;
       continue;
     }
     if (!paragraph.length && CODE.test(line)) {
       let end = i + 1;
       while (end < lines.length && CODE.test(lines[end])) end += 1;
-      add(node("pre", {}, [node("code", {}, [lines.slice(i, end).map((one) => one.replace(CODE, "")).join("\n")])]));
+      add(node("pre", SCROLLED, [node("code", {}, [lines.slice(i, end).map((one) => one.replace(CODE, "")).join("\n")])]));
       i = end;
       continue;
     }
@@ -286,7 +288,7 @@ function tableAt(lines, from, context) {
   };
   const rows = lines.slice(from + 2, end).map((one) => row("td", context.count > NODES_MAX ? [one] : cells(one), {}));
   const table = node("table", {}, [node("thead", {}, [row("th", titles, { scope: "col" })]), node("tbody", {}, rows)]);
-  return { made: node("div", { class: "scroll" }, [table]), end };
+  return { made: node("div", { class: "scroll", ...SCROLLED }, [table]), end };
 }
 
 function cells(line) {
