@@ -48,7 +48,10 @@ BEYOND = [
     *(f"{group}.{name}" for group in ("condenser_api", "database_api") for name in OLD_CALLBACKS),
     "explorer_api.get_overview",
     "explorer_api.get_series",
+    "explorer_api.list_community_posts",
     "explorer_api.list_due",
+    "explorer_api.list_posts",
+    "explorer_api.list_updated_posts",
 ]
 RAW = [name for name in OWN if METHODS[name].raw]
 # Lists whose number of members is fixed are empty by default, as in the reference.

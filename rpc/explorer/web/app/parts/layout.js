@@ -55,6 +55,9 @@ export function Answer({ of, children, nothing }) {
 
 export function Problem({ error, again }) {
   const explain = error.explain;
+  const hint = error.data?.hint;
+  // What is switched off is no mistake: the hint says how to switch it on.
+  if (hint) return html`<p class="note" role="status">${hint[0].toUpperCase()}${hint.slice(1)}.</p>`;
   return html`
     <div class="note bad" role="alert">
       <p>${error.message}</p>

@@ -1,0 +1,114 @@
+"""Lists of posts for pages: as summaries, since those of other methods hold all texts and votes."""
+
+from itertools import islice
+from typing import Annotated, TypedDict
+
+from rpc.api.discussions import as_tag, latest_replies
+from rpc.records.summaries import PostSummaryRecord, summaries
+from rpc.service.arguments import AccountName, Limit, Text, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of, Show
+from state.effects.comments import comment_of
+from state.plugins.social.plugin import COMMUNITIES
+from state.plugins.social.posts import lists as posts_lists
+from state.plugins.tags.lists import ORDERS, discussions
+from state.plugins.tags.plugin import TAGS
+from state.protocol.errors import require
+from state.tables import State
+from state.tables.content import Comment
+
+TAGS_OFF = ("_tags_api", "This node keeps no lists of posts by tag.")
+COMMUNITIES_OFF = ("_communities", "This node keeps no communities.")
+OVERDUE_SECONDS = 3600
+COMMUNITY_SORTS = ("trending", "hot", "created", "promoted", "payout", "muted")
+
+PostsLimit = Annotated[UInt32, Limit(100)]
+SummaryJson = Annotated[Json, Of(PostSummaryRecord)]
+
+
+class PostList(TypedDict):
+    """A part of a list of posts; `has_more` says whether it goes on after the last one."""
+
+    posts: list[SummaryJson]
+    has_more: bool
+
+
+@method("explorer_api.list_posts", plugin=TAGS, not_enabled=TAGS_OFF)
+def list_posts(
+    state: State,
+    show: Show,
+    /,
+    order: Text = "trending",
+    tag: Text = "",
+    start_author: AccountName = "",
+    start_permlink: Text = "",
+    limit: PostsLimit = 20,
+) -> PostList:
+    """List posts with a tag, or all, after the start post: `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`,
+    `cashout`, `post_payout`, or replies by `comment_payout`.
+    """
+    require(order in ORDERS, "There is no order ${o}", condition="order", o=order)
+    start = start_post(state, start_author, start_permlink)
+    entries = discussions(
+        state,
+        order,
+        as_tag(tag),
+        limit + 2,
+        start=None if start is None else start.id,
+        since=max(0, state.head_time - OVERDUE_SECONDS),
+    )
+    found = [entry.comment for entry in entries]
+    # The list begins with the start post, unless that has left it since the reader was there.
+    if start is not None and found and found[0] == start.id:
+        del found[0]
+    return part(state, show, [state.comments.find(comment) for comment in found], limit)
+
+
+@method("explorer_api.list_updated_posts")
+def list_updated_posts(
+    state: State, show: Show, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
+) -> PostList:
+    """List all posts, last changed first, after the start post. No plugin is needed for this."""
+    start = start_post(state, start_author, start_permlink)
+    require(start is None or not start.parent_author, "The start must be a post", condition="!start.parent_author")
+    order = state.comments.by_last_update
+    rows = latest_replies(state, "") if start is None else islice(order.starting("", start.last_update, start.id), 1, None)
+    found = []
+    for row in islice(rows, limit + 1):
+        if row.parent_author:
+            break
+        found.append(row)
+    return part(state, show, found, limit)
+
+
+@method("explorer_api.list_community_posts", plugin=COMMUNITIES, not_enabled=COMMUNITIES_OFF)
+def list_community_posts(
+    state: State,
+    show: Show,
+    /,
+    community: AccountName,
+    sort: Text = "trending",
+    start_author: AccountName = "",
+    start_permlink: Text = "",
+    limit: PostsLimit = 20,
+) -> PostList:
+    """List the posts of a community after the start post: `trending`, `hot`, `created`, `promoted`, `payout` or `muted`. The pinned ones
+    come first in `trending` and `created`.
+    """
+    kept = COMMUNITIES.of(state)
+    require(kept.community(community) is not None, "There is no community ${c}", condition="community", c=community)
+    require(sort in COMMUNITY_SORTS, "There is no order ${o}", condition="sort", o=sort)
+    start = start_post(state, start_author, start_permlink)
+    found = posts_lists.ranked_posts(state, kept, posts_lists.scope_of(kept, community, ""), sort, limit + 1, start)
+    pins = 0 if start is not None or sort not in posts_lists.PINNED_ORDERS else len(found) - min(len(found), limit + 1)
+    return part(state, show, [state.comments.find(comment) for comment in found], limit + pins)
+
+
+def start_post(state: State, author: str, permlink: str) -> Comment | None:
+    """Return the post after which a list goes on, or None where it begins; an unknown one is refused."""
+    return comment_of(state, author, permlink) if author or permlink else None
+
+
+def part(state: State, show: Show, rows: list[Comment], limit: int) -> PostList:
+    """Return the first rows; the others say that the list goes on."""
+    return {"posts": summaries(state, show, rows[:limit]), "has_more": len(rows) > limit}

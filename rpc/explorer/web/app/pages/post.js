@@ -1,0 +1,162 @@
+// A post or a reply: its text, what it earns and by which arithmetic, or what was paid to whom, the votes on it, and the replies as a tree.
+import { milliseconds, now, useChain } from "../chain.js";
+import { amountText, durationText, isNever, numberText, percentText } from "../format.js";
+import { html, useState } from "../html.js";
+import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
+import { Paid, Pending } from "../parts/payouts.js";
+import { member, units } from "../parts/payout.js";
+import { Replies } from "../parts/replies.js";
+import { Exact, Text, Title, plainTitle } from "../parts/text.js";
+import { Copy, Json, Ticking, Time } from "../parts/values.js";
+import { Votes } from "../parts/votes.js";
+import { Link, path } from "../router.js";
+import { call, useAnswer, useCall } from "../rpc.js";
+import { Account } from "../sentences.js";
+
+const MANY_VOTES = 300;
+const TAGS_SHOWN = 30;
+const LIMIT_NONE = 1_000_000_000n; // what clients write where a post may earn anything
+const HISTORY_READ = 1000;
+
+export default function Post({ author, permlink }) {
+  const { head } = useChain();
+  const name = `${author}/${permlink}`;
+  // The votes come with the post: where there are many, only a change brings them again.
+  const small = useCall("database_api.find_comments", { start: [[author, permlink]] }, head);
+  const row = small.result?.comments[0];
+  const state = row ? `${row.abs_rshares} ${row.net_votes} ${row.last_update} ${row.cashout_time} ${row.children}` : "";
+  const isCrowded = row && Math.abs(row.net_votes) > MANY_VOTES;
+  const found = useAnswer(() => (small.result ? load(author, permlink) : null), `${name} ${state} ${isCrowded || !small.result ? "" : head}`, name);
+  const title = found.result ? plainTitle(found.result.post.title) || plainTitle(name) : plainTitle(name);
+  return html`
+    <${Page} title=${title} heading=${found.result?.post.title.trim() ? html`<${Title} of=${found.result.post.title} />` : html`<${Exact} of=${name} />`}>
+      <${Answer} of=${small.error ? small : found}>
+        ${(known) => (known.post.author ? html`<${Shown} ...${known} />` : html`<p>There is no post with this name. It may have been deleted, or it may be still to come.</p>`)}
+      </${Answer}>
+    </${Page}>
+  `;
+}
+
+async function load(author, permlink) {
+  const [post, fund, price, props] = await Promise.all([
+    call("condenser_api.get_content", [author, permlink]),
+    call("condenser_api.get_reward_fund", ["post"]).catch(() => null),
+    call("condenser_api.get_current_median_history_price", []),
+    call("condenser_api.get_dynamic_global_properties", []),
+  ]);
+  return { post, fund, price, props };
+}
+
+function Shown({ post, fund, price, props }) {
+  const isPaid = isNever(post.cashout_time);
+  return html`
+    ${post.parent_author && html`<p class="muted">A reply to <${PostLink} author=${post.parent_author} permlink=${post.parent_permlink} />${" "}
+      ${post.depth > 1 && html`below <${PostLink} author=${post.root_author} permlink=${post.root_permlink} title=${post.root_title} />`}</p>`}
+    <div class="grid wide-left">
+      <${Card} title="Text" aside=${html`<${Byline} post=${post} />`}>
+        <${Text} of=${post.body} />
+        <details class="small written"><summary class="muted">As it was written</summary><pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre></details>
+      </${Card}>
+      <${About} post=${post} isPaid=${isPaid} />
+    </div>
+    ${isPaid ? html`<${Paid} post=${post} />` : html`<${Pending} post=${post} fund=${fund} price=${price} props=${props} />`}
+    <${Votes} post=${post} isPaid=${isPaid} />
+    <${Card} title="Replies" aside=${`${numberText(post.children)} in all`}>
+      ${post.children > 0 ? html`<${Replies} author=${post.author} permlink=${post.permlink} version=${`${post.children} ${post.active}`} />` : html`<p class="muted">There are none.</p>`}
+    </${Card}>
+    <${Versions} post=${post} />
+    <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(post, null, 2)} />`}>
+      <details><summary>Show</summary><${Json} of=${post} label="The post as JSON" /></details>
+    </${Card}>
+  `;
+}
+
+function PostLink({ author, permlink, title = "" }) {
+  return html`<${Link} class="post" to=${path.post(author, permlink)}>${title.trim() ? html`<${Title} of=${title} />` : html`<${Exact} of=${`${author}/${permlink}`} />`}</${Link}>`;
+}
+
+function Byline({ post }) {
+  return html`by <${Account} name=${post.author} />, <${Time} at=${post.created} isShort />`;
+}
+
+function About({ post, isPaid }) {
+  const { result: placed } = useCall("bridge.get_post", { author: post.author, permlink: post.permlink }, `${post.author}/${post.permlink}`);
+  const metadata = metadataOf(post.json_metadata);
+  const most = units(post.max_accepted_payout);
+  const share = member(post, "percent_coin_dollars");
+  return html`
+    <${Card} title="Facts">
+      <${Facts} of=${[
+        ["Author", html`<${Account} name=${post.author} />`],
+        ["Permlink", html`<span class="mono"><${Exact} of=${post.permlink} /></span>`],
+        placed?.community
+          ? ["Community", html`<${Link} to=${path.community(placed.community)}><${Title} of=${placed.community_title} /></${Link}> ${placed.author_role !== "guest" && html`<span class="badge">${placed.author_role}</span>`} ${placed.author_title && html`<span class="badge"><${Title} of=${placed.author_title} /></span>`}`]
+          : ["Category", post.category && html`<${Link} to=${path.posts("trending", post.category)}><${Exact} of=${post.category} /></${Link}>`],
+        ["Tags", metadata.tags.length ? metadata.tags.map((tag, i) => html`${i ? ", " : ""}<${Link} to=${path.posts("trending", tag)}><${Exact} of=${tag} /></${Link}>`) : null],
+        ["Published", html`<${Time} at=${post.created} />`],
+        ["Edited", post.last_update !== post.created ? html`<${Time} at=${post.last_update} />` : null],
+        ["Last active", post.active !== post.created ? html`<${Time} at=${post.active} />` : null],
+        [isPaid ? "Paid" : "Payout", isPaid ? html`<${Time} at=${post.last_payout} />` : html`<${Countdown} at=${post.cashout_time} />`],
+        ["Accepts at most", most >= LIMIT_NONE ? null : most === 0n ? "nothing: payouts are declined" : amountText(post.max_accepted_payout)],
+        ["Author's part", share === 10_000 ? null : `${percentText(share / 2)} of it liquid, the rest in VESTS`],
+        ["Beneficiaries", post.beneficiaries.length ? post.beneficiaries.map(({ account, weight }, i) => html`${i ? ", " : ""}<${Account} name=${account} /> ${percentText(weight)}`) : null],
+        ["Not allowed", notAllowed(post)],
+        ["Written with", metadata.app && html`<${Exact} of=${metadata.app} />`],
+      ]} />
+    </${Card}>
+  `;
+}
+
+function Countdown({ at }) {
+  return html`<time datetime=${`${at}Z`}>${at.replace("T", " ")}</time> <span class="badge accent"><${Ticking}>${() => {
+    const seconds = Math.round((milliseconds(at) - now()) / 1000);
+    return seconds > 0 ? `in ${durationText(seconds)}` : "due with the next block";
+  }}</${Ticking}></span>`;
+}
+
+function notAllowed(post) {
+  const found = [[post.allow_votes, "votes"], [post.allow_replies, "replies"], [post.allow_curation_rewards, "rewards for curators"]];
+  return found.filter(([is]) => !is).map(([, words]) => words).join(", ");
+}
+
+// What is used of the metadata, in which anything may stand.
+function metadataOf(text) {
+  const texts = (value) => (typeof value === "string" && value.trim() ? [value.slice(0, 200)] : []);
+  try {
+    const value = JSON.parse(text);
+    const tags = Array.isArray(value?.tags) ? [...new Set(value.tags.slice(0, TAGS_SHOWN).flatMap(texts))] : [];
+    const app = typeof value?.app === "string" ? value.app : typeof value?.app?.name === "string" ? value.app.name : "";
+    return { tags, app: app.slice(0, 200) };
+  } catch {
+    return { tags: [], app: "" };
+  }
+}
+
+// The history of accounts is read only when somebody asks: it may be long.
+function Versions({ post }) {
+  const [isAsked, setAsked] = useState(false);
+  const name = `${post.author}/${post.permlink}`;
+  const found = useAnswer(() => (isAsked ? versionsOf(post) : null), `${name} ${isAsked} ${post.last_update}`, `${name} ${isAsked}`);
+  if (post.last_update === post.created) return null;
+  return html`
+    <${Card} title="Versions" aside=${html`edited <${Time} at=${post.last_update} isShort />`}>
+      ${isAsked
+        ? html`<${Answer} of=${found}>${(rows) => html`
+            <${Table} caption="Versions" rows=${rows} nothing="None of them is among the last operations of the author." columns=${[
+              { title: "Time", cell: ({ timestamp }) => html`<${Time} at=${timestamp} />` },
+              { title: "Transaction", cell: ({ trx_id }) => html`<${Link} class="mono" to=${path.transaction(trx_id)}>${trx_id.slice(0, 8)}…</${Link}>` },
+              { title: "What was sent", cell: ({ value }) => html`<div class="wide"><${Title} of=${value.title} /> <details><summary class="muted">${numberText(value.body.length)} characters</summary><pre>${value.body}</pre></details></div>` },
+            ]} />
+            <p class="muted small">Of the last ${numberText(HISTORY_READ)} operations of the author. A text that begins with <code>@@</code> is a change to the one before it.</p>
+          `}</${Answer}>`
+        : html`<p><button type="button" onClick=${() => setAsked(true)}>Look for earlier versions</button></p>`}
+    </${Card}>
+  `;
+}
+
+async function versionsOf(post) {
+  const { history } = await call("account_history_api.get_account_history", { account: post.author, start: -1, limit: HISTORY_READ });
+  return history
+    .map(([, { op, timestamp, trx_id }]) => ({ name: op.type, value: op.value, timestamp, trx_id }))
+    .filter(({ name, value, timestamp }) => name === "comment_operation" && value.author === post.author && value.permlink === post.permlink && timestamp >= post.created);
+}

@@ -1,0 +1,35 @@
+// Texts of strangers: the Markdown of posts as elements, and names, titles and addresses in which nothing is hidden.
+import { h, html, useMemo } from "../html.js";
+import { ATTRIBUTES, TAGS, exact, harmless, parse } from "./markdown.js";
+
+// The text of a post. Nothing in it is loaded, and no part of it becomes markup by itself.
+export function Text({ of }) {
+  const nodes = useMemo(() => elements(parse(of)), [of]);
+  return html`<div class="text" dir="auto">${nodes}</div>`;
+}
+
+// Returns elements of the nodes of markdown.js. What is not in its lists would be a mistake there, and is left out.
+export function elements(nodes) {
+  return nodes.map((one) => {
+    if (typeof one === "string") return one;
+    if (!TAGS.has(one.tag)) return null;
+    const props = Object.fromEntries(Object.entries(one.props).filter(([name]) => ATTRIBUTES.has(name)));
+    return h(one.tag, props, ...elements(one.children));
+  });
+}
+
+// A title or another short text: it can't turn or overlap what stands around it.
+export function Title({ of, nothing = "(without a title)" }) {
+  const shown = harmless(of).trim();
+  return shown ? html`<bdi class="foreign">${shown}</bdi>` : html`<span class="muted">${nothing}</span>`;
+}
+
+// A name or an address: what is invisible in it is written out.
+export function Exact({ of }) {
+  return html`<bdi class="foreign">${exact(of).map(([text, isHidden]) => (isHidden ? html`<span class="badge warn" title="an invisible character">${text}</span>` : text))}</bdi>`;
+}
+
+// The same title for the window, which knows no isolation.
+export function plainTitle(text) {
+  return harmless(text).trim();
+}

@@ -1,0 +1,76 @@
+"""Records of posts as lists show them: their names, figures and payout, without their texts and votes, so that a page of them is small."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from msgspec import Struct
+
+from rpc.records.comments import NO_CONTENT
+from rpc.records.discussions import pending_payout
+from rpc.service.show import Json, Show
+from rpc.service.shown import At
+from state.effects.comments import payout_time
+from state.effects.voting import content_pot
+from state.plugins.social.plugin import COMMUNITIES
+from state.protocol.codec.kinds import AccountName, Bool, Int32, Text, Time, UInt32
+from state.protocol.constants import TIME_MAX
+from state.protocol.values.asset import SBD, Asset
+from state.tables import State
+from state.tables.content import Comment
+
+
+class PostSummaryView(Struct):
+    """A post or a reply in a list: its row, its title, the community that it stands in, and its payout, made or pending."""
+
+    row: Comment
+    title: str
+    cashout_time: int
+    is_paid: bool
+    payout: Asset
+    community: str = ""
+    community_title: str = ""
+    is_pinned: bool = False
+
+
+class PostSummaryRecord(Struct):
+    """A post or a reply in a list, read from a `PostSummaryView`. `payout` is what was paid to author and curators, or what is pending;
+    without a price feed the latter is in COIN.
+    """
+
+    author: Annotated[str, At("row.author", AccountName)]
+    permlink: Annotated[str, At("row.permlink", Text)]
+    title: Text
+    category: Annotated[str, At("row.category", Text)]
+    community: AccountName
+    community_title: Text
+    is_pinned: Bool
+    depth: Annotated[int, At("row.depth", UInt32)]
+    created: Annotated[int, At("row.created", Time)]
+    last_update: Annotated[int, At("row.last_update", Time)]
+    active: Annotated[int, At("row.active", Time)]
+    cashout_time: Time
+    is_paid: Bool
+    payout: Asset
+    net_votes: Annotated[int, At("row.net_votes", Int32)]
+    children: Annotated[int, At("row.children", UInt32)]
+
+
+def summaries(state: State, show: Show, comments: Iterable[Comment]) -> list[Json]:
+    """Return posts and replies in the form of the reply."""
+    pot = content_pot(state)
+    kept = COMMUNITIES.of(state) if COMMUNITIES.is_on(state) else None
+    views = []
+    for row in comments:
+        texts, cashout = state.comment_contents.by_comment.get(row.id) or NO_CONTENT, payout_time(state, row)
+        is_paid = cashout == TIME_MAX
+        pending = pending_payout(pot, row.net_rshares) if pot.claims else Asset(0, pot.worth.symbol)
+        view = PostSummaryView(
+            row, texts.title, cashout, is_paid, Asset(row.total_payout_value + row.curator_payout_value, SBD) if is_paid else pending
+        )
+        post = None if kept is None else kept.posts.by_comment.get(row.id)
+        if kept is not None and post is not None and post.community:
+            community = kept.community(post.community)
+            view.community, view.is_pinned = post.community, post.is_pinned
+            view.community_title = "" if community is None else community.title
+        views.append(view)
+    return show.each(PostSummaryRecord, views)

@@ -1,0 +1,111 @@
+"""Lists of posts for pages: the same posts as the lists of other methods, part by part."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rpc.service.envelope import Service
+from rpc.service.method import METHODS
+from tests.helpers.api import Site
+from tests.helpers.called import watched
+from tests.helpers.chains import move_to
+from tests.helpers.scenario import World, scenario
+from tests.helpers.social import post, social_site, vote
+
+COMMUNITY = "coin-123456"
+FIRST = 1_606_780_800
+
+
+@pytest.fixture
+def site() -> Site:
+    """Five posts, most of them with votes, and a reply."""
+    site = social_site()
+    for i, author in enumerate(("alice", "bob", "carol", "dave", "alice")):
+        move_to(site.state, FIRST + 600 * i)
+        post(site, author, f"p-{i}", "art", *(["news"] if i % 2 else []))
+    post(site, "bob", "re", "art", parent=("alice", "p-0"))
+    for i, voter in enumerate(("bob", "carol", "dave")):
+        vote(site, voter, "alice", "p-0", weight=1000 * (i + 1))
+    vote(site, "alice", "bob", "p-1")
+    return site
+
+
+def pages(site: Site, method: str, limit: int, **named: Any) -> list[dict[str, Any]]:
+    """All posts of a list, asked for part by part."""
+    found: list[dict[str, Any]] = []
+    for _ in range(20):
+        start = {"start_author": found[-1]["author"], "start_permlink": found[-1]["permlink"]} if found else {}
+        part = site.call(method, limit=limit, **start, **named)
+        assert len(part["posts"]) <= limit
+        found += part["posts"]
+        if not part["has_more"]:
+            return found
+    raise AssertionError("no end")
+
+
+@pytest.mark.parametrize("order", ["trending", "hot", "created", "active", "votes", "children", "cashout"])
+@pytest.mark.parametrize("tag", ["", "art", "news"])
+def test_a_list_has_the_posts_of_the_other_methods(site: Site, order: str, tag: str) -> None:
+    others = site.call(f"tags_api.get_discussions_by_{order}", tag=tag, limit=100)["discussions"]
+    expected = [(one["author"], one["permlink"], one["net_votes"], one["children"], one["pending_payout_value"]) for one in others]
+    for limit in (1, 2, 100):
+        found = pages(site, "explorer_api.list_posts", limit, order=order, tag=tag)
+        assert [(one["author"], one["permlink"], one["net_votes"], one["children"], one["payout"]) for one in found] == expected
+
+
+def test_the_last_changed_posts_need_no_plugin(site: Site) -> None:
+    plain = Site(plugins=[])
+    assert plain.call("explorer_api.list_updated_posts") == {"posts": [], "has_more": False}
+    assert plain.refused("explorer_api.list_posts")[1].endswith("This node keeps no lists of posts by tag.")
+    assert plain.refused("explorer_api.list_community_posts", community=COMMUNITY)[1].endswith("This node keeps no communities.")
+    for limit in (1, 3, 100):
+        found = pages(site, "explorer_api.list_updated_posts", limit)
+        assert [one["permlink"] for one in found] == ["p-4", "p-3", "p-2", "p-1", "p-0"]
+    assert "The start must be a post" in site.refused("explorer_api.list_updated_posts", start_author="bob", start_permlink="re")[1]
+
+
+def test_what_is_not_there_is_refused(site: Site) -> None:
+    assert site.refused("explorer_api.list_posts", order="nonsense")[1].endswith("There is no order nonsense")
+    assert "unknown key" in site.refused("explorer_api.list_posts", start_author="alice", start_permlink="nothing")[1]
+    assert site.refused("explorer_api.list_posts", limit=101)
+
+
+def test_a_paid_post_shows_what_was_paid(site: Site) -> None:
+    row = site.state.comments.by_permlink.get("bob", "p-1")
+    assert row is not None
+    site.state.comments.modify(row, cashout_time=2**32 - 1, total_payout_value=3000, curator_payout_value=1000)
+    (found,) = [one for one in pages(site, "explorer_api.list_updated_posts", 100) if one["permlink"] == "p-1"]
+    assert (found["is_paid"], found["payout"]["amount"], found["cashout_time"]) == (True, "4000", "1969-12-31T23:59:59")
+
+
+def ask(world: World, **params: Any) -> dict[str, Any]:
+    """The reply about a world, which serves no methods but those of `bridge`."""
+    method = "explorer_api.list_community_posts"
+    service = Service(watched([METHODS[method]]), wire=world.state.wire, state=world.state)
+    answer = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())
+    assert isinstance(answer, bytes)
+    reply: dict[str, Any] = json.loads(answer)
+    return reply
+
+
+@pytest.mark.parametrize("sort", ["trending", "hot", "created", "promoted", "payout", "muted"])
+def test_posts_of_a_community(sort: str) -> None:
+    world = scenario()
+    for community in (COMMUNITY, "coin-234567"):
+        expected = world.call("get_ranked_posts", sort=sort, tag=community, limit=100)
+        whole = ask(world, community=community, sort=sort)["result"]
+        assert not whole["has_more"]
+        names = [(one["author"], one["permlink"]) for one in whole["posts"]]
+        assert names == [(one["author"], one["permlink"]) for one in expected]
+        assert [one["is_pinned"] for one in whole["posts"]] == [one["stats"].get("is_pinned", False) for one in expected]
+        assert [one["community_title"] for one in whole["posts"]] == [one["community_title"] for one in expected]
+        first = ask(world, community=community, sort=sort, limit=1)["result"]
+        assert [(one["author"], one["permlink"]) for one in first["posts"]] == names[: len(first["posts"])]
+
+
+def test_other_communities_and_orders_are_refused() -> None:
+    world = scenario()
+    cases = (({"community": "nobody"}, "no community nobody"), ({"community": COMMUNITY, "sort": "best"}, "no order best"))
+    for params, text in cases:
+        assert text in ask(world, **params)["error"]["message"]
