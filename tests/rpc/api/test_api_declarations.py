@@ -46,7 +46,10 @@ BEYOND = [
     "login_api.login",
     "rpc.discover",
     *(f"{group}.{name}" for group in ("condenser_api", "database_api") for name in OLD_CALLBACKS),
+    "explorer_api.find",
+    "explorer_api.get_changes",
     "explorer_api.get_overview",
+    "explorer_api.get_transaction",
 ]
 RAW = [name for name in OWN if METHODS[name].raw]
 # Lists whose number of members is fixed are empty by default, as in the reference.
