@@ -28,7 +28,7 @@ from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord
 from rpc.records.witnesses import WitnessRecord
 from rpc.service.refusal import jsonable
 from rpc.service.show import record_codecs
-from rpc.service.shown import Always, Amount, At, MaybeAt
+from rpc.service.shown import Always, Amount, At
 from state.plugins.market_history import Bucket
 from state.plugins.rc.rows import RcAccount
 from state.plugins.reputation import Reputation
@@ -116,14 +116,15 @@ def name_of(state: State, table: Table[Any], row: Any) -> Named:
     special = NAMES.get(type(row))
     if special is not None:
         return special(state, row)
-    parts = [str(shown_value(state, row, field, getattr(row, field))) for field in key_fields(type(table))]
+    fields = key_fields(type(table))  # type: ignore[arg-type]  # of classes mypy doesn't know that they can be hashed
+    parts = [str(shown_value(state, row, field, getattr(row, field))) for field in fields]
     account = next((getattr(row, field) for field in OF_ACCOUNT if isinstance(getattr(row, field, None), str)), None)
     return Named(" / ".join(parts), account or None)
 
 
 def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
     """Return the value of a field of a row in its JSON form, the form of all groups but the condenser's."""
-    kind = kinds_of(type(row)).get(field)
+    kind = kinds_of(type(row)).get(field)  # type: ignore[arg-type]  # as above
     if value is None:
         return None
     if kind is not None:
@@ -150,8 +151,8 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):
             kind, path = field.kind, field.name
-            if isinstance(kind, (At, MaybeAt)):
-                kind, path = kind.kind, kind.path
+            if isinstance(kind, At):
+                path, kind = kind.path, kind.kind
             name = path.split(".")[-1]
             if name in cls.__struct_fields__ and not isinstance(kind, Always):
                 found.setdefault(name, kind)
