@@ -1,0 +1,131 @@
+// A transaction's operations as programs that send the same once more: for curl, beem (Python) and dsteem (JavaScript), with the chain
+// id, the address prefix and the symbols of this chain. Keys stay placeholders.
+import { chain } from "./chain.js";
+import { amountText, isAmount, operationOf } from "./format.js";
+
+const KEY = "5J...";
+
+// Returns [name, words, text] of each program for operations of any form.
+export function programs(transaction) {
+  const operations = transaction.operations.map(operationOf);
+  return [
+    ["curl", "curl", curl(transaction, operations)],
+    ["beem", "beem (Python)", beem(operations)],
+    ["dsteem", "dsteem (JavaScript)", dsteem(operations)],
+    ["coind", "bin/coind", coind(operations)],
+  ];
+}
+
+// A text as one word of a shell.
+export function quoted(text) {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+// A request as a command of curl.
+export function curlOf(method, params) {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  return `curl -s ${location.origin} -H 'content-type: application/json' \\\n  -d ${quoted(body)}`;
+}
+
+// The old form of operations, with amounts as text, which all of these clients take.
+function legacy({ name, value }) {
+  return [name, texts(value)];
+}
+
+function texts(value) {
+  if (isAmount(value)) return typeof value === "string" ? value : amountText(value).replaceAll(",", "").replace("−", "-");
+  if (Array.isArray(value)) return value.map(texts);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, name === "extensions" && Array.isArray(member) ? member.map(variant) : texts(member)]));
+}
+
+// A member of extensions is {type, value} in the new form, and [number, value] in the old one: of those that occur, all have the number 0.
+function variant(member) {
+  return member && typeof member === "object" && "type" in member ? [0, texts(member.value)] : texts(member);
+}
+
+function curl(transaction, operations) {
+  const signs = `# The node signs with the keys that it knows (chains that are made for tests, on its own machine):\n${curlOf("dev_api.broadcast_operations", { operations: operations.map(legacy) })}`;
+  const asItIs = `# The transaction as it is, with its signatures; a node takes it once, and until it expires:\n${curlOf("network_broadcast_api.broadcast_transaction", { trx: wireOnly(transaction) })}`;
+  return chain.overview.is_test ? `${signs}\n\n${asItIs}` : asItIs;
+}
+
+function wireOnly({ ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures }) {
+  return { ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures };
+}
+
+function coind(operations) {
+  return `bin/coind tx send - --url ${location.origin} --wait <<'END'\n${JSON.stringify(operations.map(legacy), null, 2)}\nEND`;
+}
+
+function dsteem(operations) {
+  const { chain_id, key_prefix, tokens } = chain.overview;
+  const known = ["STEEM", "SBD", "VESTS", "TESTS", "TBD"];
+  const unknown = tokens.map(({ symbol }) => symbol).filter((symbol) => !known.includes(symbol));
+  const listed = operations.map(legacy);
+  const used = unknown.filter((symbol) => JSON.stringify(listed).includes(` ${symbol}"`));
+  const caution = used.length ? `// dsteem knows no ${used.join(", ")}, and refuses such amounts before it sends anything; on --chain dev-tests they are TESTS and TBD.\n` : "";
+  return `${caution}const dsteem = require("dsteem");
+
+const client = new dsteem.Client(${JSON.stringify(location.origin)}, {
+  addressPrefix: ${JSON.stringify(key_prefix)},
+  chainId: ${JSON.stringify(chain_id)},
+});
+const key = dsteem.PrivateKey.fromString("${KEY}");
+const operations = ${JSON.stringify(listed, null, 2)};
+
+client.broadcast.sendOperations(operations, key).then(console.log, console.error);`;
+}
+
+function beem(operations) {
+  const { chain_id, key_prefix, tokens } = chain.overview;
+  const coin = tokens[0].symbol;
+  const assets = [...tokens]
+    .sort((some, other) => (some.nai < other.nai ? -1 : 1))
+    .map(({ nai, symbol, precision }, id) => `        {"asset": "${nai}", "symbol": "${symbol}", "precision": ${precision}, "id": ${id}},`)
+    .join("\n");
+  const names = [...new Set(operations.map(({ name }) => className(name)))];
+  const appended = operations.map((operation) => `tx.appendOps(${className(operation.name)}(**${python(legacy(operation)[1], 0, key_prefix)}))`).join("\n");
+  const signs = appended.includes("Amount(");
+  return `from beem import Steem
+${signs ? "from beem.amount import Amount\n" : ""}from beem.instance import set_shared_blockchain_instance
+from beem.transactionbuilder import TransactionBuilder
+from beembase.operations import ${names.join(", ")}
+
+CHAIN = {
+    "chain_id": "${chain_id}",
+    "min_version": "0.0.0",
+    "prefix": "${key_prefix}",
+    "chain_assets": [
+${assets}
+    ],
+}
+KEY = "${KEY}"
+
+steem = Steem(node="${location.origin}", keys=[KEY], custom_chains={"${coin}": CHAIN})
+set_shared_blockchain_instance(steem)
+tx = TransactionBuilder(blockchain_instance=steem)
+${appended}
+tx.appendWif(KEY)
+tx.sign()
+print(tx.broadcast())`;
+}
+
+function className(name) {
+  return name[0].toUpperCase() + name.slice(1);
+}
+
+// A value in Python; objects of an operation get the prefix of keys as well, which beem needs where there are any.
+function python(value, depth, prefix) {
+  if (value === null) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  if (isAmount(value)) return `Amount(${JSON.stringify(value)}, blockchain_instance=steem)`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  const inner = "    ".repeat(depth + 1);
+  const end = "    ".repeat(depth);
+  if (Array.isArray(value)) return value.length ? `[${value.map((member) => python(member, depth, prefix)).join(", ")}]` : "[]";
+  const members = Object.entries(value).map(([name, member]) => `${inner}${JSON.stringify(name)}: ${python(member, depth + 1, prefix)},`);
+  if (!depth) members.push(`${inner}"prefix": "${prefix}",`);
+  return `{\n${members.join("\n")}\n${end}}`;
+}
