@@ -4,11 +4,11 @@ import { numberText, operationOf, shortId } from "../format.js";
 import { html } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
-import { Refusals } from "../parts/refusals.js";
+import { Refusals, Sent, operationsOf } from "../parts/refusals.js";
 import { BlockLink, Copy, Json, Time } from "../parts/values.js";
 import { Link, setQuery } from "../router.js";
 import { call, useAnswer, useCall } from "../rpc.js";
-import { Sentence, themeOf } from "../sentences.js";
+import { themeOf } from "../sentences.js";
 
 const LISTED_MAX = 1000;
 const SHOWN_MAX = 100;
@@ -86,16 +86,6 @@ function ruleOf(refusal) {
   return refusal.explain?.rule ?? "other";
 }
 
-// The operations of what was refused; what couldn't be read may have any form.
-function operationsOf({ transaction }) {
-  const listed = Array.isArray(transaction?.operations) ? transaction.operations : [];
-  return listed.filter((one) => (Array.isArray(one) ? typeof one[0] === "string" && isObject(one[1]) : isObject(one) && typeof one.type === "string" && isObject(one.value)));
-}
-
-function isObject(value) {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
-}
-
 function namesOf(refusal) {
   return operationsOf(refusal).map((operation) => operationOf(operation).name);
 }
@@ -133,7 +123,7 @@ function Why({ of }) {
   const operations = operationsOf(of);
   return html`
     <${Card} title="What it says">
-      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sentence} operation=${operation} /> <span class="badge">${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
+      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sent} operation=${operation} /> <span class="badge">${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
     </${Card}>
     <${Card} title="Why it was refused" aside=${explain?.rule && html`<span class="badge bad">${explain.rule}</span>`}>
       <div class="note bad">

@@ -22,18 +22,13 @@ export default function Search({ query }) {
   `;
 }
 
-// The address of the one hit that is clearly meant, or "". A key leads to its account if it has one.
+// The address of the one hit that is clearly meant, or "". A name that only begins with the text is a suggestion.
 function leadsTo(hits) {
   const exact = hits.filter((hit) => hit.is_exact);
-  const clear = exact.length ? exact : hits;
-  return clear.length === 1 && !(clear[0].kind === "account" && !clear[0].is_exact && !isPrefix()) ? addressOf(clear[0]) : "";
+  return exact.length === 1 ? addressOf(exact[0]) : "";
 }
 
-// Whether the only account that begins with the text may be opened at once: not where a post of it was sought.
-function isPrefix() {
-  return !new URLSearchParams(location.search).get("q")?.includes("/");
-}
-
+// A key leads to its account if it has one.
 function addressOf(hit) {
   if (hit.kind === "block") return path.block(hit.block_num);
   if (hit.kind === "transaction") return path.transaction(hit.id);
