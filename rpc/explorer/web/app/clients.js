@@ -4,6 +4,8 @@ import { chain } from "./chain.js";
 import { amountText, isAmount, operationOf } from "./format.js";
 
 const KEY = "5J...";
+// The extensions of comment_options, by the numbers that they have in the old form.
+const VARIANTS = { comment_payout_beneficiaries: 0, allowed_vote_assets: 1 };
 
 // Returns [name, words, text] of each program for operations of any form.
 export function programs(transaction) {
@@ -32,16 +34,23 @@ function legacy({ name, value }) {
   return [name, texts(value)];
 }
 
-function texts(value) {
-  if (isAmount(value)) return typeof value === "string" ? value : amountText(value).replaceAll(",", "").replace("−", "-");
-  if (Array.isArray(value)) return value.map(texts);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, name === "extensions" && Array.isArray(member) ? member.map(variant) : texts(member)]));
+// The same as libraries of the family know it: fields that bear the brand word of this chain bear Steem's there.
+function familiar(operation) {
+  const { brand } = chain.overview;
+  const members = Object.entries(operation.value).map(([name, member]) => [name.replace(new RegExp(`(^|_)${brand}(_|$)`), "$1steem$2"), member]);
+  return { name: operation.name, value: Object.fromEntries(members) };
 }
 
-// A member of extensions is {type, value} in the new form, and [number, value] in the old one: of those that occur, all have the number 0.
-function variant(member) {
-  return member && typeof member === "object" && "type" in member ? [0, texts(member.value)] : texts(member);
+function texts(value) {
+  if (isAmount(value)) return typeof value === "string" ? value : plainAmount(value);
+  if (Array.isArray(value)) return value.map(texts);
+  if (value === null || typeof value !== "object") return value;
+  if (value.type in VARIANTS) return [VARIANTS[value.type], texts(value.value)];
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, texts(member)]));
+}
+
+function plainAmount(value) {
+  return amountText(value).replaceAll(",", "").replace("−", "-");
 }
 
 function curl(transaction, operations) {
@@ -62,7 +71,7 @@ function dsteem(operations) {
   const { chain_id, key_prefix, tokens } = chain.overview;
   const known = ["STEEM", "SBD", "VESTS", "TESTS", "TBD"];
   const unknown = tokens.map(({ symbol }) => symbol).filter((symbol) => !known.includes(symbol));
-  const listed = operations.map(legacy);
+  const listed = operations.map(familiar).map(legacy);
   const used = unknown.filter((symbol) => JSON.stringify(listed).includes(` ${symbol}"`));
   const caution = used.length ? `// dsteem knows no ${used.join(", ")}, and refuses such amounts before it sends anything; on --chain dev-tests they are TESTS and TBD.\n` : "";
   return `${caution}const dsteem = require("dsteem");
@@ -84,8 +93,8 @@ function beem(operations) {
     .sort((some, other) => (some.nai < other.nai ? -1 : 1))
     .map(({ nai, symbol, precision }, id) => `        {"asset": "${nai}", "symbol": "${symbol}", "precision": ${precision}, "id": ${id}},`)
     .join("\n");
-  const names = [...new Set(operations.map(({ name }) => className(name)))];
-  const appended = operations.map((operation) => `tx.appendOps(${className(operation.name)}(**${python(legacy(operation)[1], 0, key_prefix)}))`).join("\n");
+  const names = [...new Set(operations.map(({ name }) => className(name)))].sort();
+  const appended = operations.map((operation) => `tx.appendOps(${className(operation.name)}(**${python(familiar(operation).value, 0, key_prefix)}))`).join("\n");
   const signs = appended.includes("Amount(");
   return `from beem import Steem
 ${signs ? "from beem.amount import Amount\n" : ""}from beem.instance import set_shared_blockchain_instance
@@ -120,8 +129,9 @@ function python(value, depth, prefix) {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
-  if (isAmount(value)) return `Amount(${JSON.stringify(value)}, blockchain_instance=steem)`;
   if (typeof value !== "object") return JSON.stringify(value);
+  if (isAmount(value)) return `Amount("${plainAmount(value)}", blockchain_instance=steem)`;
+  if (value.type in VARIANTS) return python([VARIANTS[value.type], value.value], depth, prefix);
   const inner = "    ".repeat(depth + 1);
   const end = "    ".repeat(depth);
   if (Array.isArray(value)) return value.length ? `[${value.map((member) => python(member, depth, prefix)).join(", ")}]` : "[]";

@@ -154,7 +154,7 @@ function Content({ of }) {
       <${Card} title="Bytes" aside=${`${numberText(now.size)} bytes, by field`}>
         <${Bytes} hex=${now.hex} fields=${now.fields} />
         <${Facts} of=${[["Id", html`<span class="mono">${now.id}</span>`], ["Signed digest", html`<span class="mono">${now.digest}</span>`]]} />
-        <p><${Copy} text=${now.hex} words="Copy as hex" /></p>
+        <p class="above"><${Copy} text=${now.hex} words="Copy as hex" /></p>
       </${Card}>`}
     </${Answer}>
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(trx, null, 2)} />`}>
