@@ -34,11 +34,18 @@ function legacy({ name, value }) {
   return [name, texts(value)];
 }
 
-// The same as libraries of the family know it: fields that bear the brand word of this chain bear Steem's there.
-function familiar(operation) {
-  const { brand } = chain.overview;
-  const members = Object.entries(operation.value).map(([name, member]) => [name.replace(new RegExp(`(^|_)${brand}(_|$)`), "$1steem$2"), member]);
-  return { name: operation.name, value: Object.fromEntries(members) };
+// The same as libraries of the family know it: fields that bear the brand word of this chain bear Steem's there. With `keepsBoth` they
+// are there by both names: a library that sends an object as it is packs by the one name, and the node reads the other.
+function familiar({ name, value }, keepsBoth = false) {
+  const members = Object.entries(value).flatMap(([field, member]) => {
+    const renamed = familiarName(field);
+    return keepsBoth && renamed !== field ? [[renamed, member], [field, member]] : [[renamed, member]];
+  });
+  return { name, value: Object.fromEntries(members) };
+}
+
+function familiarName(field) {
+  return field.replace(new RegExp(`(^|_)${chain.overview.brand}(_|$)`), "$1steem$2");
 }
 
 function texts(value) {
@@ -71,7 +78,7 @@ function dsteem(operations) {
   const { chain_id, key_prefix, tokens } = chain.overview;
   const known = ["STEEM", "SBD", "VESTS", "TESTS", "TBD"];
   const unknown = tokens.map(({ symbol }) => symbol).filter((symbol) => !known.includes(symbol));
-  const listed = operations.map(familiar).map(legacy);
+  const listed = operations.map((operation) => legacy(familiar(operation, true)));
   const used = unknown.filter((symbol) => JSON.stringify(listed).includes(` ${symbol}"`));
   const caution = used.length ? `// dsteem knows no ${used.join(", ")}, and refuses such amounts before it sends anything; on --chain dev-tests they are TESTS and TBD.\n` : "";
   return `${caution}const dsteem = require("dsteem");
@@ -95,9 +102,11 @@ function beem(operations) {
     .join("\n");
   const names = [...new Set(operations.map(({ name }) => className(name)))].sort();
   const appended = operations.map((operation) => `tx.appendOps(${className(operation.name)}(**${python(familiar(operation).value, 0, key_prefix)}))`).join("\n");
-  const signs = appended.includes("Amount(");
-  return `from beem import Steem
-${signs ? "from beem.amount import Amount\n" : ""}from beem.instance import set_shared_blockchain_instance
+  const renamed = operations.flatMap(({ value }) => Object.keys(value).filter((field) => familiarName(field) !== field));
+  const caution = renamed.length ? `# beem writes ${renamed.map(familiarName).join(", ")}, which this chain calls ${renamed.join(", ")}: what isn't the default there is lost.\n` : "";
+  const hasAmounts = appended.includes("Amount(");
+  return `${caution}from beem import Steem
+${hasAmounts ? "from beem.amount import Amount\n" : ""}from beem.instance import set_shared_blockchain_instance
 from beem.transactionbuilder import TransactionBuilder
 from beembase.operations import ${names.join(", ")}
 
