@@ -52,10 +52,10 @@ class Chain:
         self.on_edits_dropped: list[Callable[[list[bytes]], None]] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
-        # All sessions are positions in one journal: undoing to a mark undoes everything after it. `_pending_mark` is the one
+        # All sessions are positions in one journal: undoing to a mark undoes everything after it. `pending_mark` is the one
         # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
         # undone with the position before it and the flags with which it was applied, oldest first.
-        self._pending_mark: int | None = None
+        self.pending_mark: int | None = None
         # The checks that were left out for at least one pending transaction, or NOT_APPLIED.
         self._pending_skip = Skip.NOTHING
         self._marks: deque[tuple[int, int, int]] = deque()
@@ -97,7 +97,7 @@ class Chain:
         if block is not None:
             self.forks.extend(block)
             self.forks.settle(number)
-        self.pending, self._popped, self._pending_mark, self._pending_skip = [], deque(), None, Skip.NOTHING
+        self.pending, self._popped, self.pending_mark, self._pending_skip = [], deque(), None, Skip.NOTHING
         self._marks.clear()
         self._edits, self.settled_edits = {}, settled_edits
         self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
@@ -117,7 +117,7 @@ class Chain:
             branch=self.branch(),
             pending=tuple(self.pending),
             popped=tuple(self._popped),
-            pending_mark=self._pending_mark,
+            pending_mark=self.pending_mark,
             marks=tuple(self._marks),
             edits=self._edits.copy(),
             settled_edits=self.settled_edits,
@@ -139,7 +139,7 @@ class Chain:
         self.settled.return_to(then)
         self.forks = then.forks.copy()
         self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
-        self._pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
+        self.pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
         self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
         # It knows positions of a journal that is another one now.
@@ -442,8 +442,8 @@ class Chain:
 
     def _apply_one(self, trx: SignedTransaction, skip: int) -> None:
         journal = self.state.journal
-        if self._pending_mark is None:
-            self._pending_mark = journal.mark()
+        if self.pending_mark is None:
+            self.pending_mark = journal.mark()
         mark = journal.mark()
         try:
             apply_transaction(self.state, trx, skip)
@@ -483,9 +483,9 @@ class Chain:
 
     def _set_pending_aside(self) -> list[SignedTransaction]:
         """Undo the waiting transactions; returns them."""
-        if self._pending_mark is not None:
-            self.state.journal.undo(self._pending_mark)
-            self._pending_mark = None
+        if self.pending_mark is not None:
+            self.state.journal.undo(self.pending_mark)
+            self.pending_mark = None
         waiting, self.pending, self._pending_skip = self.pending, [], Skip.NOTHING
         return waiting
 

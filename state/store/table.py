@@ -91,6 +91,11 @@ class Table(Deferrable, Generic[RowT]):
             raise UnknownKey from None
 
     @property
+    def undo_functions(self) -> tuple[Any, Any, Any]:
+        """What takes back an insertion, a removal and a modification: the very objects that records of the journal hold."""
+        return self._undo_insert, self._undo_remove, self._undo_modify
+
+    @property
     def index_count(self) -> int:
         """How many indices a row is in."""
         return len(self._keys) + len(self._orders) + len(self._lazy)

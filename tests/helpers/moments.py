@@ -21,7 +21,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
     found["journal"] = state.journal.mark(), len(state.journal)
     found["here"] = structs.astuple(state.here)
     found["hardfork_times"] = tuple(state.hardfork_times)
-    found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain._popped], chain._pending_mark
+    found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain._popped], chain.pending_mark
     found["marks"] = tuple(chain._marks)
     found["edits"] = dict(chain._edits)
     found["blocks"] = chain.settled.base, list(chain.settled.held), chain.started_at, chain.is_changed_by_hand

@@ -181,7 +181,7 @@ def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
 def key_at_head(chain: Chain, name: str) -> bytes:
     """The signing key of a witness without the pending transactions, which may give it another one."""
     table, row = chain.state.witnesses, chain.state.witness(name)
-    writes = [] if chain._pending_mark is None else table.writes_since(chain._pending_mark)
+    writes = [] if chain.pending_mark is None else table.writes_since(chain.pending_mark)
     earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)
     return next(earlier, row.signing_key)
 

@@ -1,10 +1,10 @@
 // What every component is made with: Preact, its hooks, and htm's `html` for markup in plain JavaScript. Texts never become markup.
 import { Fragment, h, render } from "../vendor/preact.js";
-import { useCallback, useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+import { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } from "../vendor/hooks.js";
 import htm from "../vendor/htm.js";
 
 export const html = htm.bind(h);
-export { Fragment, h, render, useCallback, useEffect, useMemo, useRef, useState };
+export { Fragment, h, render, useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState };
 
 const styles = new Set();
 

@@ -2,6 +2,7 @@
 import { useChain } from "../chain.js";
 import { numberText } from "../format.js";
 import { html } from "../html.js";
+import { Changes } from "../parts/changes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
 import { Operations } from "../parts/operations.js";
 import { BlockLink, Copy, Json, Time, TransactionLink } from "../parts/values.js";
@@ -69,6 +70,7 @@ function Shown({ block, virtual, before, number, wanted }) {
     <${Card} title="What the chain did besides" aside="virtual operations">
       ${virtual ? html`<${Operations} rows=${virtual.map(({ op }) => ({ operation: op }))} nothing="Nothing." />` : html`<p class="muted">This node keeps no virtual operations; start it with <code>--enable account_history</code>.</p>`}
     </${Card}>
+    <${Changes} at=${number} id=${block.block_id} />
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(block, null, 2)} />`}>
       <details><summary>Show</summary><${Json} of=${block} label="The block as JSON" /></details>
     </${Card}>

@@ -1,5 +1,6 @@
 // Refused transactions: what was sent, why the chain didn't take it, and what to do.
-import { html } from "../html.js";
+import { operationOf } from "../format.js";
+import { html, useErrorBoundary } from "../html.js";
 import { Link, path } from "../router.js";
 import { Sentence } from "../sentences.js";
 import { Time } from "./values.js";
@@ -11,11 +12,12 @@ export function Refusals({ of, isLocal }) {
 }
 
 function Refusal({ of }) {
-  const { transaction, explain, message, id, time } = of;
+  const { explain, message, id, time } = of;
+  const operations = operationsOf(of);
   return html`
     <li>
       <div class="row">
-        <div>${transaction.operations.map((operation) => html`<div><${Sentence} operation=${operation} /></div>`)}</div>
+        <div>${operations.length ? operations.map((operation, i) => html`<div key=${i}><${Sent} operation=${operation} /></div>`) : html`<span class="muted">something that can't be read, or was too large to be kept</span>`}</div>
         <div class="end"><${Time} at=${time} isShort /></div>
       </div>
       <div class="note bad small">
@@ -25,4 +27,20 @@ function Refusal({ of }) {
       </div>
     </li>
   `;
+}
+
+// The operations of what was refused. What couldn't be read may have any form, and what was too large isn't there.
+export function operationsOf({ transaction }) {
+  const listed = Array.isArray(transaction?.operations) ? transaction.operations : [];
+  return listed.filter((one) => (Array.isArray(one) ? typeof one[0] === "string" && isObject(one[1]) : isObject(one) && typeof one.type === "string" && isObject(one.value)));
+}
+
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+// An operation that was refused, whose fields may hold anything: its name where no sentence can be made of them.
+export function Sent({ operation }) {
+  const [error] = useErrorBoundary();
+  return error ? html`<span class="sentence">${operationOf(operation).name.replaceAll("_", " ")}</span>` : html`<${Sentence} operation=${operation} />`;
 }

@@ -38,11 +38,24 @@ export function TransactionLink({ id }) {
 export function Copy({ text, words = "Copy" }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await copied(text);
     setDone(true);
     setTimeout(() => setDone(false), COPIED_MILLISECONDS);
   };
   return html`<button type="button" onClick=${copy}>${isDone ? "Copied" : words}</button>`;
+}
+
+// Browsers have the clipboard on https and on the machine itself only; elsewhere a text that is selected can still be copied.
+async function copied(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const place = document.createElement("textarea");
+  place.value = text;
+  place.className = "hidden";
+  document.body.append(place);
+  place.select();
+  document.execCommand("copy");
+  place.remove();
+  return undefined;
 }
 
 export function Json({ of, label = "JSON" }) {

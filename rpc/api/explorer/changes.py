@@ -1,0 +1,106 @@
+"""What a block changed: the rows of the state before and after it, as long as the block can be undone."""
+
+from itertools import islice
+from typing import Any, TypedDict
+
+import msgspec
+
+from rpc.records.rows import name_of, shown_value
+from rpc.service.arguments import UInt32
+from rpc.service.method import method
+from state.chain.chain import Chain
+from state.chain.changes import RowChange, changes_of
+from state.tables import State
+
+ROWS_MAX = 500
+FIELDS_MAX = 20  # of a row
+TEXT_MAX = 300  # characters of a value
+
+
+class PostName(TypedDict):
+    """Author and permlink of a post or a reply."""
+
+    author: str
+    permlink: str
+
+
+class ChangedField(TypedDict):
+    """A field with its value before and after the block, as methods show it; of lists and long texts the beginning, as text."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+class ChangedRow(TypedDict):
+    """A row that was `created`, `changed` or `removed`: what it is called, and the account or the post that it is about.
+
+    Of a created row the fields are those that differ from a new row, of a removed one those that did.
+    """
+
+    table: str
+    name: str
+    account: str | None
+    post: PostName | None
+    change: str
+    fields: list[ChangedField]
+    fields_left_out: UInt32
+
+
+class Changes(TypedDict):
+    """What a block changed, in the order in which it first wrote each row."""
+
+    block_num: UInt32
+    rows: list[ChangedRow]
+    rows_left_out: UInt32
+
+
+@method("explorer_api.get_changes")
+def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
+    """Return which rows of the state a block has created, changed and removed, with the values before and after it.
+
+    This is read from the undo journal, so only blocks that can still be undone are answered; others are refused. At most 500 rows are
+    shown, with 20 fields each. What plugins keep outside of tables, such as histories, is not among them.
+    """
+    changes = changes_of(chain, block_num)
+    return {
+        "block_num": block_num,
+        "rows": [shown_row(chain.state, change) for change in changes[:ROWS_MAX]],
+        "rows_left_out": max(0, len(changes) - ROWS_MAX),
+    }
+
+
+def shown_row(state: State, change: RowChange) -> ChangedRow:
+    """Return a changed row as clients see it."""
+    row, named = change.row, name_of(state, change.table, change.row)
+    return {
+        "table": change.name,
+        "name": shortened(named.text),
+        "account": named.account,
+        "post": None if named.post is None else {"author": named.post[0], "permlink": named.post[1]},
+        "change": change.kind,
+        "fields": [
+            {
+                "field": state.spec.spell(field.rstrip("_")),
+                "before": bounded(shown_value(state, row, field, change.before[field])),
+                "after": bounded(shown_value(state, row, field, change.after[field])),
+            }
+            for field in islice(change.after, FIELDS_MAX)
+        ],
+        "fields_left_out": max(0, len(change.after) - FIELDS_MAX),
+    }
+
+
+def bounded(value: Any) -> Any:
+    """Return a value, or the beginning of a long text, list or object as text."""
+    if isinstance(value, str):
+        return shortened(value)
+    if isinstance(value, (list, dict)):
+        text = msgspec.json.encode(value).decode()
+        return value if len(text) <= TEXT_MAX else shortened(text)
+    return value
+
+
+def shortened(text: str) -> str:
+    """Return a text, or the beginning of a long one."""
+    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"

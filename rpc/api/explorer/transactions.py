@@ -1,0 +1,310 @@
+"""A transaction by its id: where it stands, its bytes with the map of its fields, who signed it, and what it costs."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, NotRequired, TypedDict
+
+from rpc.api.dev.explain import FieldPlace
+from rpc.explain.authority.holders import Holders, Place
+from rpc.explain.authority.missing import SIGNATURES_MAX
+from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, Weigher
+from rpc.explain.budget import Budget
+from rpc.explain.case import Case
+from rpc.explain.fields import parts
+from rpc.service.arguments import Hash160, UInt16, UInt32
+from rpc.service.method import method
+from rpc.service.show import Json, Of
+from state.chain.chain import Chain
+from state.chain.transactions import authority_lookups, canonical_rule
+from state.plugins.account_history import ACCOUNT_HISTORY, locate_transaction
+from state.plugins.rc.plugin import RC, payer
+from state.plugins.rc.prices import NO_USAGE
+from state.plugins.rc.rows import Rc
+from state.plugins.rc.usage import Usage, usage_of
+from state.plugins.transaction_status import TRANSACTION_STATUS
+from state.protocol.errors import ChainError, DivisionByZero, Refused, UnknownKey
+from state.protocol.keys.authority import Authority
+from state.protocol.keys.keys import public_key_text
+from state.protocol.keys.signatures import recover
+from state.protocol.operation import Needed
+from state.protocol.transaction import SignedTransaction, Wire
+from state.protocol.values.text import time_text
+from state.tables import State
+
+FIELDS_MAX = 1000  # of a transaction that are shown; a block of 64 KB has room for ten times as many
+BLOCKS_MAX = 1000  # that are searched where no plugin knows the places of transactions, the newest
+SEARCHED_MAX = 50_000  # transactions of these blocks
+HISTORY_TRIES = 50  # so much of a budget reads the history of one account for former keys
+SLOTS = 1 << 16  # of reference blocks
+
+TransactionJson = Annotated[Json, Of(SignedTransaction)]
+
+
+class KeyPlace(TypedDict):
+    """A role of an account."""
+
+    account: str
+    role: str
+
+
+class SignedBy(TypedDict):
+    """A key that signed, whose it is now, and whose it was; the key is null where nobody can have made the signature."""
+
+    key: str | None
+    belongs_to: list[KeyPlace]
+    belonged_to: NotRequired[list[KeyPlace]]
+
+
+class NeededAuthority(TypedDict):
+    """An authority that the transaction needs, and how far its signatures reach in it now.
+
+    `met_by` is the role of the account that they suffice for, which may be a higher one; null where they no longer do. The account is
+    null for an authority that an operation gives in full.
+    """
+
+    account: str | None
+    role: str
+    threshold: int
+    reached: int
+    met_by: str | None
+
+
+class Reference(TypedDict):
+    """The block that binds the transaction to a branch, and whether the chain still has it; null is a block that isn't there."""
+
+    ref_block_num: UInt16
+    ref_block_prefix: UInt32
+    block_num: UInt32 | None
+    block_id: str | None
+    is_same: bool
+
+
+class ResourceUse(TypedDict):
+    """How much of a resource is used, in its unit, and what that costs now."""
+
+    resource: str
+    used: int
+    cost: str
+
+
+class Credits(TypedDict):
+    """The resource credits that the transaction would cost now, as text, and who pays them. What it did cost is not kept."""
+
+    payer: str
+    cost: str
+    resources: list[ResourceUse]
+
+
+class FoundTransaction(TypedDict):
+    """A transaction of the main branch, or one that waits for a block: then block and time are null."""
+
+    id: str
+    block_num: UInt32 | None
+    trx_in_block: UInt32 | None
+    timestamp: str | None
+    is_irreversible: bool
+    is_impersonated: bool
+    transaction: TransactionJson
+    digest: str
+    size: UInt32
+    hex: str
+    fields: list[FieldPlace]
+    fields_left_out: bool
+    signed_by: list[SignedBy]
+    required: list[NeededAuthority]
+    reference: Reference
+    credits: Credits | None
+
+
+@method("explorer_api.get_transaction")
+def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
+    """Return a transaction of the main branch or one that waits for a block, with its bytes and which field is where, the keys that
+    signed it and whose they are now, its reference block, and the resource credits that it would cost now; null for an unknown one.
+
+    Without the plugins account_history and transaction_status only the newest blocks are searched. At most 1,000 fields are listed.
+    """
+    found = find_transaction(chain, id_)
+    if found is None:
+        return None
+    trx, number, index = found
+    state, wire = chain.state, chain.state.wire
+    fields = list(islice(fields_of(wire, trx), FIELDS_MAX + 1))
+    keys = keys_of(state, trx)
+    time = None if number is None else state.time_of_block(number)
+    return {
+        "id": trx.id.hex(),
+        "block_num": number,
+        "trx_in_block": index,
+        "timestamp": None if time is None else time_text(time),
+        "is_irreversible": number is not None and number <= state.props.last_irreversible_block_num,
+        "is_impersonated": trx.id in state.impersonated.accepted,
+        "transaction": wire.transaction_to_json(trx),
+        "digest": wire.signature_digest(trx).hex(),
+        "size": trx.size,
+        "hex": wire.pack_transaction(trx).hex(),
+        "fields": fields[:FIELDS_MAX],
+        "fields_left_out": len(fields) > FIELDS_MAX,
+        "signed_by": signed_by(chain, trx, keys),
+        "required": list(required(state, trx, frozenset(key for key in keys if key is not None))),
+        "reference": reference(chain, trx, number),
+        "credits": credits_of(state, trx),
+    }
+
+
+# ------------------------------------------------------------------ where it is
+
+
+def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int | None, int | None] | None:
+    """Return a transaction with its block and its place there, null for both while it waits; None for an unknown one."""
+    state = chain.state
+    number = block_of(state, trx_id)
+    if number is not None:
+        block = chain.block_by_number(number)
+        # A chain that was made from a snapshot may not have the block.
+        found = [] if block is None else [(trx, number, i) for i, trx in enumerate(block.transactions) if trx.id == trx_id]
+        return found[0] if found else None
+    waiting = next((trx for trx in (*chain.pending, *chain.popped) if trx.id == trx_id), None)
+    if waiting is not None:
+        return waiting, None, None
+    return None if ACCOUNT_HISTORY.is_on(state) or TRANSACTION_STATUS.is_on(state) else search(chain, trx_id)
+
+
+def block_of(state: State, trx_id: bytes) -> int | None:
+    """Return the number of a transaction's block, where a plugin knows it."""
+    if ACCOUNT_HISTORY.is_on(state):
+        place = locate_transaction(state, trx_id)
+        return None if place is None else place[0]
+    known = TRANSACTION_STATUS.find(state)
+    # A transaction that waits has the number 0 there.
+    return None if known is None else known.block_of.get(trx_id) or None
+
+
+def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | None:
+    """Search the newest blocks that can still be undone, which are there as objects."""
+    head, left = chain.state.props.head_block_number, SEARCHED_MAX
+    for number in range(head, max(chain.irreversible, head - BLOCKS_MAX), -1):
+        block = chain.block_by_number(number)
+        for index, trx in enumerate(() if block is None else block.transactions):
+            if trx.id == trx_id:
+                return trx, number, index
+        left -= 0 if block is None else len(block.transactions)
+        if left <= 0:
+            break
+    return None
+
+
+def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Reference:
+    """Return the reference block: the last one before the transaction whose number ends in its 16 bits."""
+    last = chain.state.props.head_block_number if number is None else number - 1
+    found = last - (last - trx.ref_block_num) % SLOTS
+    block = chain.block_by_number(found) if found > 0 else None
+    return {
+        "ref_block_num": trx.ref_block_num,
+        "ref_block_prefix": trx.ref_block_prefix,
+        "block_num": None if block is None else found,
+        "block_id": None if block is None else block.id.hex(),
+        "is_same": int.from_bytes(bytes(4) if block is None else block.id[4:8], "little") == trx.ref_block_prefix,
+    }
+
+
+def fields_of(wire: Wire, trx: SignedTransaction) -> Iterator[FieldPlace]:
+    """Yield the fields of a transaction in the order of its bytes, with their places."""
+    offset = 0
+    for path, data, value in parts(wire, trx):
+        yield {"path": path, "offset": offset, "size": len(data), "hex": data.hex(), "value": value}
+        offset += len(data)
+
+
+# ------------------------------------------------------------------ who signed
+
+
+def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
+    """Return the keys that signed, in the order of the signatures; None for a signature that nobody can have made."""
+    if trx.signers is not None:
+        return list(trx.signers[:SIGNATURES_MAX])
+    digest, rule = state.wire.signature_digest(trx), canonical_rule(state)
+    keys: list[bytes | None] = []
+    for signature in trx.signatures[:SIGNATURES_MAX]:
+        try:
+            keys.append(recover(signature, digest, rule))
+        except ChainError:
+            keys.append(None)
+    return keys
+
+
+def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) -> list[SignedBy]:
+    """Return the keys with the accounts and roles that have them, or had them."""
+    holders = Holders(Case(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
+    prefix = chain.state.spec.key_prefix
+    found: list[SignedBy] = []
+    for key in keys:
+        if key is None:
+            found.append({"key": None, "belongs_to": []})
+            continue
+        places = holders.of(key)
+        shown: SignedBy = {"key": public_key_text(key, prefix), "belongs_to": places_of(places)}
+        former = [] if places else holders.former(key)
+        if former:
+            shown["belonged_to"] = places_of(former)
+        found.append(shown)
+    return found
+
+
+def places_of(places: list[Place]) -> list[KeyPlace]:
+    """Return accounts and roles as clients see them."""
+    return [{"account": name, "role": role} for name, role in places]
+
+
+def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> Iterator[NeededAuthority]:
+    """Yield the authorities that a transaction needs, and whether these keys suffice for them now."""
+    needed, lookups = Needed.by(trx.operations), authority_lookups(state)
+    nested = lookups.posting if needed.posting else lookups.active
+
+    def entry(name: str | None, role: str, authority: Authority) -> NeededAuthority:
+        threshold, reached = authority.weight_threshold, Weigher(keys, nested).reached(authority)
+        met_by = role if reached >= threshold else None
+        for higher in STANDING_IN[role] if met_by is None else ():
+            other = getattr(state.authority(name or ""), higher)
+            if Weigher(keys, nested).reached(other) >= other.weight_threshold:
+                met_by = higher
+                break
+        return {"account": name, "role": role, "threshold": threshold, "reached": reached, "met_by": met_by}
+
+    for role in ("owner", "active", "posting"):
+        for name in sorted(getattr(needed, role))[:REQUIRED_MAX]:
+            try:
+                yield entry(name, role, getattr(state.authority(name), role))
+            except UnknownKey:
+                continue
+    for authority in needed.other[:REQUIRED_MAX]:
+        yield entry(None, "other", authority)
+
+
+# ------------------------------------------------------------------ what it costs
+
+
+def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
+    """Return what a transaction would cost now; None where credits aren't counted, or this can't be."""
+    rc = RC.find(state)
+    if rc is None or not rc.accounts.next_id:
+        return None
+    usage = usage_of(trx)
+    try:
+        each = zip(rc.resources, usage, costs_of(state, rc, usage), strict=True)
+        return {
+            "payer": payer(trx.operations),
+            "cost": str(rc.price(state, usage)),
+            "resources": [{"resource": resource.name, "used": used, "cost": str(cost)} for resource, used, cost in each if used],
+        }
+    except (Refused, DivisionByZero):
+        return None
+
+
+def costs_of(state: State, rc: Rc, usage: Usage) -> list[int]:
+    """Return what each resource of a usage costs."""
+    costs = []
+    for i, used in enumerate(usage):
+        alone = list(NO_USAGE)
+        alone[i] = used
+        costs.append(rc.price(state, (alone[0], alone[1], alone[2], alone[3], alone[4])))
+    return costs

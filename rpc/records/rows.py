@@ -1,0 +1,211 @@
+"""The rows of any table field by field: what a row is called, and its values in their JSON form.
+
+The kinds of fields are those of the records that show the rows; a field that no record shows is written by what its value is.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from rpc.records.accounts import AccountRecord, DownvoteManaRecord, VotingManaRecord
+from rpc.records.chain import (
+    DynamicGlobalPropertiesRecord,
+    FeedHistoryRecord,
+    HardforkPropertiesRecord,
+    RewardFundRecord,
+    WitnessScheduleRecord,
+)
+from rpc.records.comments import CommentRecord, VoteRecord
+from rpc.records.orders import LimitOrderRecord
+from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
+from rpc.records.plugins import CreditsRecord, ManabarRecord, ReputationRecord
+from rpc.records.proposals import ProposalRecord
+from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
+from rpc.records.tokens import ContributionRecord, EmissionRecord, IcoRecord, MarketMakerRecord, TokenRecord
+from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord
+from rpc.records.witnesses import WitnessRecord
+from rpc.service.refusal import jsonable
+from rpc.service.show import record_codecs
+from rpc.service.shown import Always, Amount, At
+from state.plugins.market_history import Bucket
+from state.plugins.rc.rows import RcAccount
+from state.plugins.reputation import Reputation
+from state.plugins.social.rows import Community, LastRead, Notification, Reblog, SentOnce, SocialPost, Subscription
+from state.plugins.tags.rows import Tagged
+from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.kinds import Dump, Kind, Many, Release, Seconds, SymbolKind, as_it_is
+from state.protocol.keys.keys import public_key_text
+from state.protocol.values import asset as assets
+from state.protocol.values.asset import nai_text
+from state.store import Ordered, Row, Table, Unique
+from state.tables import State, content, globals, market, payments, proposals, smt, witnesses
+from state.tables import accounts as accounts_tables
+
+KEY_BYTES = 33
+TIME, SBD_AMOUNT, SYMBOL = Seconds(), Amount(assets.SBD), SymbolKind()
+
+# The records that show a row. A field has the kind of the first record that has it.
+RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
+    accounts_tables.Account: (AccountRecord, VotingManaRecord, DownvoteManaRecord),
+    accounts_tables.AccountAuthority: (AccountRecord,),
+    accounts_tables.AccountMetadata: (AccountRecord,),
+    accounts_tables.OwnerHistory: (OwnerHistoryRecord,),
+    accounts_tables.RecoveryRequest: (RecoveryRequestRecord,),
+    accounts_tables.ChangeRecoveryRequest: (ChangeRecoveryRequestRecord,),
+    accounts_tables.DeclineVotingRequest: (DeclineRequestRecord,),
+    accounts_tables.VestingDelegation: (DelegationRecord,),
+    accounts_tables.DelegationExpiration: (DelegationExpirationRecord,),
+    content.Comment: (CommentRecord,),
+    content.CommentVote: (VoteRecord,),
+    globals.GlobalProperties: (DynamicGlobalPropertiesRecord,),
+    globals.WitnessSchedule: (WitnessScheduleRecord,),
+    globals.FeedHistory: (FeedHistoryRecord,),
+    globals.HardforkProperties: (HardforkPropertiesRecord,),
+    globals.RewardFund: (RewardFundRecord,),
+    market.LimitOrder: (LimitOrderRecord,),
+    market.ConvertRequest: (ConversionRecord,),
+    payments.Escrow: (EscrowRecord,),
+    payments.SavingsWithdraw: (SavingsWithdrawalRecord,),
+    proposals.Proposal: (ProposalRecord,),
+    witnesses.Witness: (WitnessRecord,),
+    smt.SmtToken: (TokenRecord, MarketMakerRecord),
+    smt.SmtIco: (IcoRecord,),
+    smt.SmtEmission: (EmissionRecord,),
+    smt.SmtContribution: (ContributionRecord,),
+    RcAccount: (CreditsRecord, ManabarRecord),
+    Reputation: (ReputationRecord,),
+}
+# Fields that no record shows, where the value alone doesn't say what they are.
+MORE: dict[type[Row], dict[str, Kind]] = {
+    content.Comment: {"beneficiary_payout_value": SBD_AMOUNT},
+    globals.TransactionRecord: {"expiration": TIME},
+    market.LiquidityReward: {"last_update": TIME},
+    smt.RegularBalance: {"liquid_symbol": SYMBOL},
+    smt.RewardsBalance: {"liquid_symbol": SYMBOL},
+    smt.NaiPool: {"nais": Many(SYMBOL)},
+    smt.PendingAction: {"execution_time": TIME},
+    witnesses.Witness: {"running_version": Release()},
+    Bucket: {"open": TIME, "symbol": SYMBOL},
+    Community: {"created": TIME},
+    Notification: {"created": TIME},
+    Reblog: {"created": TIME},
+    SocialPost: {"promoted": SBD_AMOUNT},
+    Subscription: {"created": TIME},
+    Tagged: {"created": TIME, "active": TIME, "cashout": TIME},
+    LastRead: {"time": TIME},
+}
+# Fields that hold the name of the account which a row is about.
+OF_ACCOUNT = (
+    "name", "account", "owner", "from_", "from_account", "delegator", "voter", "seller", "creator", "control_account", "contributor",
+    "account_to_recover", "follower", "blogger", "dst",
+)  # fmt: skip
+
+
+class Named(Struct, frozen=True):
+    """What a row is called, and what it is about: an account, a post (author and permlink), or neither."""
+
+    text: str
+    account: str | None = None
+    post: tuple[str, str] | None = None
+
+
+def name_of(state: State, table: Table[Any], row: Any) -> Named:
+    """Return what a row is called: the fields by which it is found, with names in place of the ids of other rows."""
+    special = NAMES.get(type(row))
+    if special is not None:
+        return special(state, row)
+    fields = key_fields(type(table))  # type: ignore[arg-type]  # of classes mypy doesn't know that they can be hashed
+    parts = [str(shown_value(state, row, field, getattr(row, field))) for field in fields]
+    account = next((getattr(row, field) for field in OF_ACCOUNT if isinstance(getattr(row, field, None), str)), None)
+    return Named(" / ".join(parts), account or None)
+
+
+def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
+    """Return the value of a field of a row in its JSON form, the form of all groups but the condenser's."""
+    kind = kinds_of(type(row)).get(field)  # type: ignore[arg-type]  # as above
+    if value is None:
+        return None
+    if kind is not None:
+        dump: Dump = record_codecs(state.spec).dumper(kind, False) or as_it_is
+        return dump(value)
+    if isinstance(value, bytes) and len(value) == KEY_BYTES:
+        return public_key_text(value, state.spec.key_prefix)
+    return plain(state, value)
+
+
+def plain(state: State, value: Any) -> Any:
+    """Return a value that no kind belongs to in its JSON form."""
+    if isinstance(value, (list, tuple)):
+        return [plain(state, member) for member in value]
+    if isinstance(value, Struct) and not wire_fields(type(value)) and not isinstance(value, (assets.Asset, assets.Price)):
+        return {state.spec.spell(name): plain(state, getattr(value, name)) for name in value.__struct_fields__}
+    return jsonable(value, state.wire)
+
+
+@cache
+def kinds_of(cls: type[Row]) -> dict[str, Any]:
+    """Return the kinds of the fields of a class of rows, as far as they are known."""
+    found: dict[str, Any] = dict(MORE.get(cls, {}))
+    for record in RECORDS.get(cls, ()):
+        for field in wire_fields(record):
+            kind, path = field.kind, field.name
+            if isinstance(kind, At):
+                path, kind = kind.path, kind.kind
+            name = path.split(".")[-1]
+            if name in cls.__struct_fields__ and not isinstance(kind, Always):
+                found.setdefault(name, kind)
+    return found
+
+
+@cache
+def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
+    """Return the fields by which a row of a table is found; those of the first order where no index is unique."""
+    declared = [value for cls in reversed(table.__mro__) for value in vars(cls).values() if isinstance(value, Unique | Ordered)]
+    unique = [one for one in declared if isinstance(one, Unique) or one.unique]
+    return next((one.fields for one in (*unique, *declared)), ())
+
+
+# ------------------------------------------------------------------ names
+
+
+def _post(author: str, permlink: str, before: str = "") -> Named:
+    return Named(f"{before}{author}/{permlink}", author, (author, permlink))
+
+
+def _comment(state: State, comment_id: int, before: str = "") -> Named:
+    row = state.comments.get(comment_id)
+    return Named(f"{before}comment {comment_id}") if row is None else _post(row.author, row.permlink, before)
+
+
+def _account(state: State, account_id: int) -> Named:
+    row = state.accounts.get(account_id)
+    return Named(f"account {account_id}") if row is None else Named(row.name, row.name)
+
+
+def _vote(state: State, row: content.CommentVote) -> Named:
+    found = _comment(state, row.comment, f"{_account(state, row.voter).text} on ")
+    return Named(found.text, _account(state, row.voter).account, found.post)
+
+
+def _of_post(state: State, row: Any) -> Named:
+    """Name a row of the social index by the id of the post that it belongs to."""
+    posts = getattr(state.plugins.get("communities"), "posts", None)
+    post = None if posts is None else posts.get(row.post)
+    return Named(row.account) if post is None else _post(post.author, post.permlink, f"{row.account}: ")
+
+
+NAMES: dict[type[Row], Callable[[State, Any], Named]] = {
+    accounts_tables.AccountMetadata: lambda state, row: _account(state, row.account),
+    content.Comment: lambda _, row: _post(row.author, row.permlink),
+    content.CommentContent: lambda state, row: _comment(state, row.comment),
+    content.CommentVote: _vote,
+    globals.TransactionRecord: lambda _, row: Named(row.trx_id.hex()),
+    market.LiquidityReward: lambda state, row: _account(state, row.owner),
+    smt.SmtToken: lambda _, row: Named(nai_text(row.liquid_symbol), row.control_account),
+    SocialPost: lambda _, row: _post(row.author, row.permlink),
+    Reblog: _of_post,
+    SentOnce: _of_post,
+    Tagged: lambda state, row: _comment(state, row.comment),
+}

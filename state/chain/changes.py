@@ -1,0 +1,129 @@
+"""What a block that can still be undone has changed, read from the undo journal: each row with its values before and after the block."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from state.chain.chain import Chain
+from state.protocol.errors import require
+from state.store import Row, Table
+from state.tables import State
+
+RECORDS_MAX = 100_000  # of the journal that are read for one answer; a record takes about 100 ns
+
+CREATED, CHANGED, REMOVED = "created", "changed", "removed"
+Values = dict[str, Any]
+
+
+class RowChange(Struct):
+    """A row that was created, changed or removed, with its values before and after: all of them, or of a changed row those that differ.
+
+    Of a created row `before` holds the values that a new row has by itself, and so does `after` of a removed one.
+    """
+
+    table: Table[Any]
+    name: str
+    row: Row
+    kind: str
+    before: Values
+    after: Values
+
+
+class _Touched:
+    """A row that a block has written: how, the first values that it replaced, and the first that were replaced after the block."""
+
+    __slots__ = ("before", "is_created", "is_removed", "later", "name", "row", "table")
+
+    def __init__(self, table: Table[Any], name: str, row: Row) -> None:
+        self.table, self.name, self.row = table, name, row
+        self.before: Values = {}
+        self.later: Values = {}
+        self.is_created = self.is_removed = False
+
+
+def changes_of(chain: Chain, number: int) -> list[RowChange]:
+    """Return what a block changed, in the order in which it first wrote each row; refused for one that can't be undone any more.
+
+    A row that a block has both created and removed is left out, and so is what a plugin keeps outside of tables.
+    """
+    begin, end = session_of(chain, number)
+    journal = chain.state.journal
+    count = journal.mark() - begin
+    text = "too much has been written since block ${number}: ${count} records, and ${max} are read at most"
+    require(count <= RECORDS_MAX, text, condition="records <= max", number=number, count=count, max=RECORDS_MAX)
+    return [change for touched in _touched(chain.state, begin, end) if (change := _change(touched)) is not None]
+
+
+def session_of(chain: Chain, number: int) -> tuple[int, int]:
+    """Return the positions of the journal between which a block was applied, edits by hand included."""
+    marks = chain.reversible
+    first, head = (marks[0][0], marks[-1][0]) if marks else (0, chain.state.props.head_block_number)
+    require(number <= head, "there is no block ${number} yet", condition="number <= head", number=number)
+    require(
+        bool(marks) and number >= first,
+        "block ${number} is irreversible: how to undo it, and so what it changed, is no longer kept",
+        condition="number > last_irreversible_block_num",
+        number=number,
+    )
+    place = number - first
+    if place + 1 < len(marks):
+        return marks[place][1], marks[place + 1][1]
+    return marks[place][1], chain.state.journal.mark() if chain.pending_mark is None else chain.pending_mark
+
+
+def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
+    """Yield all tables with their names; those of plugins have the plugin's name in front. A table of two plugins comes twice."""
+    yield from state.tables()
+    for plugin, kept in state.plugins.items():
+        for name, value in vars(kept).items():
+            if isinstance(value, Table):
+                yield f"{plugin}/{name}", value
+
+
+def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
+    """Read the records of a block and those after it, and return the rows that the block has written."""
+    undo: dict[int, tuple[Table[Any], str, str]] = {}
+    for name, table in tables_of(state):
+        if not table.is_deferred:  # nothing has been written to one that is
+            for kind, function in zip((CREATED, REMOVED, CHANGED), table.undo_functions, strict=True):
+                undo.setdefault(id(function), (table, name, kind))
+    found: dict[int, _Touched] = {}
+    for position, (function, row, old) in state.journal.since(begin):
+        written = undo.get(id(function))
+        if written is None:
+            continue
+        table, name, kind = written
+        touched = found.get(id(row))
+        if position >= end:
+            if touched is not None and kind == CHANGED:
+                touched.later = old | touched.later
+            continue
+        if touched is None:
+            touched = found[id(row)] = _Touched(table, name, row)
+        if kind == CHANGED:
+            touched.before = old | touched.before
+        touched.is_created |= kind == CREATED
+        touched.is_removed |= kind == REMOVED
+    return found.values()
+
+
+def _change(touched: _Touched) -> RowChange | None:
+    """Return what has become of a row; None when it is as it was."""
+    row, kind = touched.row, CHANGED
+    if touched.is_created and touched.is_removed:
+        return None
+    fields = [field for field in row.__struct_fields__ if field != "id"]
+    after = {field: touched.later.get(field, getattr(row, field)) for field in fields}
+    before = after | touched.before
+    if touched.is_created or touched.is_removed:
+        kind = CREATED if touched.is_created else REMOVED
+        new = type(row)()
+        blank = {field: getattr(new, field) for field in fields}
+        before, after = (blank, after) if touched.is_created else (before, blank)
+    differing = [field for field in fields if before[field] != after[field]]
+    if not differing and kind == CHANGED:
+        return None
+    return RowChange(
+        touched.table, touched.name, row, kind, {field: before[field] for field in differing}, {field: after[field] for field in differing}
+    )

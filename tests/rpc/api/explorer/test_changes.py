@@ -1,0 +1,123 @@
+"""What a block changed."""
+
+import pytest
+
+from rpc.api.explorer import changes as changes_api
+from rpc.records.rows import RECORDS, kinds_of
+from state.chain import changes as state_changes
+from state.chain.edits import SetBalance
+from state.operations.content import Comment, DeleteComment, Vote
+from state.operations.transfers import Transfer
+from state.protocol.values.asset import COIN, Asset
+from tests.helpers.api import Site, secret
+
+METHOD = "explorer_api.get_changes"
+IRREVERSIBLE = "block ${number} is irreversible: how to undo it, and so what it changed, is no longer kept"
+
+
+@pytest.fixture
+def site() -> Site:
+    made = Site("testnet")
+    made.start()
+    made.account("alice", balance=1_000_000)
+    made.account("bob", vesting_shares=10**12, voting_mana=10**12)
+    made.generate(25)
+    return made
+
+
+def push(site: Site, *operations: object, by: str = "alice") -> None:
+    site.chain.push_transaction(site.transaction(*operations, signers=(secret(by),)))  # type: ignore[arg-type]
+
+
+def rows(site: Site, number: int = 0) -> dict[tuple[str, str], dict[str, object]]:
+    found = site.call(METHOD, block_num=number or site.state.props.head_block_number)
+    assert found["rows_left_out"] == 0
+    return {(row["table"], row["name"]): row for row in found["rows"]}
+
+
+def fields(row: dict[str, object]) -> dict[str, tuple[object, object]]:
+    return {field["field"]: (field["before"], field["after"]) for field in row["fields"]}  # type: ignore[attr-defined]
+
+
+def amount(units: int) -> dict[str, object]:
+    return {"amount": str(units), "precision": 3, "nai": "@@000000021"}
+
+
+def test_a_transfer_with_the_values_before_and_after_it(site: Site) -> None:
+    push(site, Transfer("alice", "bob", Asset(5_000, COIN), ""))
+    site.generate()
+    number = site.state.props.head_block_number
+    # What comes later, in blocks and in transactions that wait, is not this block's.
+    push(site, Transfer("alice", "bob", Asset(7_000, COIN), ""))
+    site.generate()
+    push(site, Transfer("alice", "bob", Asset(11_000, COIN), ""))
+    found = rows(site, number)
+    alice = found["accounts", "alice"]
+    assert (alice["change"], alice["account"], alice["fields_left_out"]) == ("changed", "alice", 0)
+    assert fields(alice) == {"balance": (amount(1_000_000), amount(995_000))}
+    assert fields(rows(site, number + 1)["accounts", "bob"])["balance"] == (amount(5_000), amount(12_000))
+    (head,) = [row for row in found.values() if row["table"] == "global_properties"]
+    assert fields(head)["head_block_number"] == (number - 1, number)
+    assert fields(head)["time"][1] == site.call("block_api.get_block", block_num=number)["block"]["timestamp"]
+
+
+def test_the_head_block_without_what_waits_but_with_edits(site: Site) -> None:
+    push(site, Transfer("alice", "bob", Asset(5_000, COIN), ""))
+    assert ("accounts", "alice") not in rows(site)
+    site.chain.edit(SetBalance("alice", Asset(77, COIN)))
+    assert fields(rows(site)["accounts", "alice"])["balance"] == (amount(1_000_000), amount(77))
+
+
+def test_posts_and_votes_are_named(site: Site) -> None:
+    push(site, Comment("", "news", "alice", "hello", "Hello", "x" * 1000, "{}"))
+    site.generate()
+    post = rows(site)["comments", "alice/hello"]
+    assert (post["change"], post["post"]) == ("created", {"author": "alice", "permlink": "hello"})
+    assert fields(post)["author"] == ("", "alice")
+    text = fields(rows(site)["comment_contents", "alice/hello"])["body"][1]
+    assert text == "x" * 300 + "…"
+    push(site, Vote("bob", "alice", "hello", 10_000), by="bob")
+    site.generate()
+    vote = rows(site)["comment_votes", "bob on alice/hello"]
+    assert fields(vote)["vote_percent"] == (0, 10_000)
+    assert vote["account"] == "bob"
+
+
+def test_what_is_removed(site: Site) -> None:
+    push(site, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
+    site.generate()
+    push(site, DeleteComment("alice", "hello"))
+    site.generate()
+    post = rows(site)["comments", "alice/hello"]
+    assert (post["change"], fields(post)["permlink"]) == ("removed", ("hello", ""))
+
+
+def test_what_is_created_and_removed_again_is_left_out(site: Site) -> None:
+    push(site, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
+    push(site, DeleteComment("alice", "hello"))
+    site.generate()
+    assert ("comments", "alice/hello") not in rows(site)
+
+
+def test_only_blocks_that_can_be_undone(site: Site) -> None:
+    last = site.state.props.last_irreversible_block_num
+    assert site.refused(METHOD, block_num=last)[1].endswith(IRREVERSIBLE.replace("${number}", str(last)))
+    assert "there is no block 1000 yet" in site.refused(METHOD, block_num=1000)[1]
+    assert rows(site, last + 1)
+
+
+def test_bounds(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes_api, "ROWS_MAX", 1)
+    monkeypatch.setattr(changes_api, "FIELDS_MAX", 1)
+    found = site.call(METHOD, block_num=site.state.props.head_block_number)
+    assert len(found["rows"]) == 1
+    assert found["rows_left_out"] > 0
+    (row,) = found["rows"]
+    assert len(row["fields"]) == 1
+    monkeypatch.setattr(state_changes, "RECORDS_MAX", 1)
+    assert "records, and 1 are read at most" in site.refused(METHOD, block_num=site.state.props.head_block_number)[1]
+
+
+def test_records_show_what_rows_hold() -> None:
+    """Each record that is named for a class of rows gives kinds to some of its fields."""
+    assert [cls.__name__ for cls in RECORDS if not kinds_of(cls)] == []
