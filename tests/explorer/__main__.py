@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bin/test explorer", description="Looks at the explorer in a real browser.")
     parser.add_argument("names", nargs="*", help="the checks to make whose names begin so; all by default")
     parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         say(ADVICE)

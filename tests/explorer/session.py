@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("other")
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     node, other = Node(options.url), Node(options.other)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
