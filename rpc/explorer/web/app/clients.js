@@ -64,7 +64,7 @@ function curl(transaction, operations) {
   const signs = curlOf("dev_api.broadcast_operations", { operations: operations.map(legacy) });
   const asItIs = curlOf("network_broadcast_api.broadcast_transaction", { trx: wireOnly(transaction) });
   const own = `# The transaction as it is, with its signatures; a node takes it once, and until it expires:\n${asItIs}`;
-  if (!chain.overview.is_test) return own;
+  if (!chain.isLocal) return own;
   return `# The node signs with the keys that it knows (chains that are made for tests, on its own machine):\n${signs}\n\n${own}`;
 }
 

@@ -92,7 +92,7 @@ function valueOf(field, text) {
     if (!isRequired) return undefined;
     if (kind === "text") return "";
     if (kind === "list") return [];
-    throw new Error(`${name} is needed.`);
+    throw Object.assign(new Error(`${name} is needed.`), { isLacking: true });
   }
   if (kind === "boolean") return text === "true";
   if (kind === "number") return numberOf(name, text.trim(), field.takesText);

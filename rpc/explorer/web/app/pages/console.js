@@ -140,7 +140,7 @@ function Form({ of, declared, query }) {
         ${fields.map((field) => html`
           <${Field} key=${field.name} of=${field} value=${values[field.name]} onChange=${(value) => set(field.name, value)} />`)}
         ${!fields.length && html`<p class="muted">It takes no arguments.</p>`}
-        ${problem && html`<p class="note bad" role="alert">${problem.message}</p>`}
+        ${problem && html`<p class=${problem.isLacking ? "muted" : "note bad"} role="status">${problem.message}</p>`}
         <p><button class="primary" disabled=${isBusy || Boolean(problem)}>${isBusy ? "Calling…" : "Call"}</button></p>
       </form>
       ${params && html`
