@@ -61,9 +61,11 @@ function plainAmount(value) {
 }
 
 function curl(transaction, operations) {
-  const signs = `# The node signs with the keys that it knows (chains that are made for tests, on its own machine):\n${curlOf("dev_api.broadcast_operations", { operations: operations.map(legacy) })}`;
-  const asItIs = `# The transaction as it is, with its signatures; a node takes it once, and until it expires:\n${curlOf("network_broadcast_api.broadcast_transaction", { trx: wireOnly(transaction) })}`;
-  return chain.overview.is_test ? `${signs}\n\n${asItIs}` : asItIs;
+  const signs = curlOf("dev_api.broadcast_operations", { operations: operations.map(legacy) });
+  const asItIs = curlOf("network_broadcast_api.broadcast_transaction", { trx: wireOnly(transaction) });
+  const own = `# The transaction as it is, with its signatures; a node takes it once, and until it expires:\n${asItIs}`;
+  if (!chain.isLocal) return own;
+  return `# The node signs with the keys that it knows (chains that are made for tests, on its own machine):\n${signs}\n\n${own}`;
 }
 
 function wireOnly({ ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures }) {
@@ -80,7 +82,8 @@ function dsteem(operations) {
   const unknown = tokens.map(({ symbol }) => symbol).filter((symbol) => !known.includes(symbol));
   const listed = operations.map((operation) => legacy(familiar(operation, true)));
   const used = unknown.filter((symbol) => JSON.stringify(listed).includes(` ${symbol}"`));
-  const caution = used.length ? `// dsteem knows no ${used.join(", ")}, and refuses such amounts before it sends anything; on --chain dev-tests they are TESTS and TBD.\n` : "";
+  const limit = `// dsteem knows no ${used.join(", ")}, and refuses such amounts itself; on --chain dev-tests they are TESTS and TBD.\n`;
+  const caution = used.length ? limit : "";
   return `${caution}const dsteem = require("dsteem");
 
 const client = new dsteem.Client(${JSON.stringify(location.origin)}, {
@@ -101,9 +104,12 @@ function beem(operations) {
     .map(({ nai, symbol, precision }, id) => `        {"asset": "${nai}", "symbol": "${symbol}", "precision": ${precision}, "id": ${id}},`)
     .join("\n");
   const names = [...new Set(operations.map(({ name }) => className(name)))].sort();
-  const appended = operations.map((operation) => `tx.appendOps(${className(operation.name)}(**${python(familiar(operation).value, 0, key_prefix)}))`).join("\n");
+  const appended = operations
+    .map((operation) => `tx.appendOps(${className(operation.name)}(**${python(familiar(operation).value, 0, key_prefix)}))`)
+    .join("\n");
   const renamed = operations.flatMap(({ value }) => Object.keys(value).filter((field) => familiarName(field) !== field));
-  const caution = renamed.length ? `# beem writes ${renamed.map(familiarName).join(", ")}, which this chain calls ${renamed.join(", ")}: what isn't the default there is lost.\n` : "";
+  const namesThere = renamed.map(familiarName).join(", ");
+  const caution = renamed.length ? `# beem writes ${namesThere}, which this chain calls ${renamed.join(", ")}: what isn't the default there is lost.\n` : "";
   const hasAmounts = appended.includes("Amount(");
   return `${caution}from beem import Steem
 ${hasAmounts ? "from beem.amount import Amount\n" : ""}from beem.instance import set_shared_blockchain_instance

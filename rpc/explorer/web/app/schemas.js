@@ -49,7 +49,8 @@ function kindOf(document, schema) {
   if (schema.type === "string") return "text";
   const parts = (schema.anyOf ?? []).map((part) => resolved(document, part)).filter(({ type }) => type !== "null");
   if (parts.length === 1) return kindOf(document, parts[0]);
-  if (takes(document, schema, "integer") || takes(document, schema, "number")) return takes(document, schema, "object") || takes(document, schema, "array") ? "json" : "number";
+  const hasMembers = takes(document, schema, "object") || takes(document, schema, "array");
+  if (!hasMembers && (takes(document, schema, "integer") || takes(document, schema, "number"))) return "number";
   if (schema.type === "array" && schema.items && ["text", "number", "choice"].includes(kindOf(document, resolved(document, schema.items)))) return "list";
   return "json";
 }
@@ -91,11 +92,14 @@ function valueOf(field, text) {
     if (!isRequired) return undefined;
     if (kind === "text") return "";
     if (kind === "list") return [];
-    throw new Error(`${name} is needed.`);
+    throw Object.assign(new Error(`${name} is needed.`), { isLacking: true });
   }
   if (kind === "boolean") return text === "true";
   if (kind === "number") return numberOf(name, text.trim(), field.takesText);
-  if (kind === "list") return text.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => (field.member.type === "string" ? line : numberOf(name, line, true)));
+  if (kind === "list") {
+    const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
+    return field.member.type === "string" ? lines : lines.map((line) => numberOf(name, line, true));
+  }
   if (kind !== "json") return text;
   try {
     return JSON.parse(text);
@@ -127,7 +131,10 @@ export function exampleOf(document, schema, depth = 0) {
   if (parts) return exampleOf(document, parts[0], depth + 1);
   if (one.allOf) return Object.assign({}, ...one.allOf.map((part) => exampleOf(document, part, depth + 1)));
   const type = Array.isArray(one.type) ? one.type[0] : one.type;
-  if (type === "object" || one.properties) return Object.fromEntries(Object.entries(one.properties ?? {}).map(([name, member]) => [name, exampleOf(document, member, depth + 1)]));
+  if (type === "object" || one.properties) {
+    const members = Object.entries(one.properties ?? {});
+    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(document, member, depth + 1)]));
+  }
   if (type === "array") {
     if (Array.isArray(one.items)) return one.items.map((member) => exampleOf(document, member, depth + 1));
     return one.items ? [exampleOf(document, one.items, depth + 1)] : [];

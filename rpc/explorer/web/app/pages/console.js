@@ -42,8 +42,10 @@ function discover() {
 function Start({ of }) {
   return html`
     <${Card} title="JSON-RPC">
-      <p>The node answers ${numberText(of.methods.length)} methods at <code>${location.origin}</code>, by POST and over a WebSocket. Choose one to see what it takes, and to call it.</p>
-      <p>All of them, as a machine reads them: <${Link} to=${path.method("rpc.discover")}>rpc.discover</${Link}> is the OpenRPC document that these pages are made of.</p>
+      <p>The node answers ${numberText(of.methods.length)} methods at <code>${location.origin}
+        </code>, by POST and over a WebSocket. Choose one to see what it takes, and to call it.</p>
+      <p>All of them, as a machine reads them: <${Link} to=${path.method("rpc.discover")}>rpc.discover</${Link}> is the OpenRPC document
+        that these pages are made of.</p>
     </${Card}>
   `;
 }
@@ -70,13 +72,15 @@ function Methods({ of, chosen }) {
   };
   return html`
     <nav class="card" aria-label="Methods">
-      <label class="field">Find a method <input type="search" value=${text} onInput=${search} placeholder="name, or what it does" autocomplete="off" spellcheck="false" /></label>
+      <label class="field">Find a method <input type="search" value=${text} onInput=${search}
+        placeholder="name, or what it does" autocomplete="off" spellcheck="false" /></label>
       <p class="muted small" role="status">${numberText(found.length)} of ${numberText(of.methods.length)}</p>
       <div class="methods" ref=${list}>
         ${[...groups].map(([group, names]) => html`
           <details key=${group} open=${words.length > 0 || chosen?.startsWith(`${group}.`)}>
             <summary>${group} <span class="muted small">${names.length}</span></summary>
-            <ul>${names.map((name) => html`<li key=${name}><${Link} to=${path.method(name)} aria-current=${name === chosen ? "page" : null}>${name.slice(group.length + 1)}</${Link}></li>`)}</ul>
+            <ul>${names.map((name) => html`<li key=${name}><${Link} to=${path.method(name)} aria-current=${name === chosen ? "page" : null}>
+              ${name.slice(group.length + 1)}</${Link}></li>`)}</ul>
           </details>
         `)}
       </div>
@@ -88,7 +92,8 @@ function Methods({ of, chosen }) {
 
 function Method({ of, name, query }) {
   const declared = of.methods.find((method) => method.name === name);
-  if (!declared) return html`<${Card} title="Not found"><p>This node has no method <code>${name}</code>. Its plugin may be off, or it is for the node's own machine only.</p></${Card}>`;
+  if (!declared) return html`<${Card} title="Not found"><p>This node has no method <code>${name}
+    </code>. Its plugin may be off, or it is for the node's own machine only.</p></${Card}>`;
   return html`
     <${Card} title="What it does" aside=${declared.paramStructure === "by-position" ? "arguments by position" : "arguments by name"}>
       <p>${declared.description ?? declared.summary}</p>
@@ -132,8 +137,10 @@ function Form({ of, declared, query }) {
   return html`
     <${Card} title="Call it">
       <form onSubmit=${send}>
-        ${fields.length ? fields.map((field) => html`<${Field} key=${field.name} of=${field} value=${values[field.name]} onChange=${(value) => set(field.name, value)} />`) : html`<p class="muted">It takes no arguments.</p>`}
-        ${problem && html`<p class="note bad" role="alert">${problem.message}</p>`}
+        ${fields.map((field) => html`
+          <${Field} key=${field.name} of=${field} value=${values[field.name]} onChange=${(value) => set(field.name, value)} />`)}
+        ${!fields.length && html`<p class="muted">It takes no arguments.</p>`}
+        ${problem && html`<p class=${problem.isLacking ? "muted" : "note bad"} role="status">${problem.message}</p>`}
         <p><button class="primary" disabled=${isBusy || Boolean(problem)}>${isBusy ? "Calling…" : "Call"}</button></p>
       </form>
       ${params && html`
@@ -166,9 +173,14 @@ function initial(declared, fields, text) {
 function Field({ of, value, onChange }) {
   const id = `param-${of.name}`;
   const onInput = (event) => onChange(event.target.value);
+  const select = (options) => html`
+    <select id=${id} value=${value} onChange=${onInput}>
+      ${options.map(([one, words]) => html`<option value=${one} selected=${one === value}>${words}</option>`)}
+    </select>
+  `;
   const inputs = {
-    boolean: () => html`<select id=${id} value=${value} onChange=${onInput}>${[[EMPTY, of.isRequired ? "choose" : "leave out"], ["true", "true"], ["false", "false"]].map(([one, words]) => html`<option value=${one} selected=${one === value}>${words}</option>`)}</select>`,
-    choice: () => html`<select id=${id} value=${value} onChange=${onInput}>${[...(of.isRequired ? [] : [[EMPTY, "leave out"]]), ...of.options.map((one) => [one, one])].map(([one, words]) => html`<option value=${one} selected=${one === value}>${words}</option>`)}</select>`,
+    boolean: () => select([[EMPTY, of.isRequired ? "choose" : "leave out"], ["true", "true"], ["false", "false"]]),
+    choice: () => select([...(of.isRequired ? [] : [[EMPTY, "leave out"]]), ...of.options.map((one) => [one, one])]),
     number: () => html`<input id=${id} inputmode="numeric" value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" />`,
     text: () => html`<input id=${id} value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" spellcheck="false" />`,
     list: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false" placeholder="one a line"></textarea>`,
@@ -176,9 +188,11 @@ function Field({ of, value, onChange }) {
   };
   return html`
     <div class="field">
-      <label for=${id}><b class="mono">${of.name}</b> <span class="muted small">${of.words}${of.isRequired ? "" : `, optional${of.default === undefined ? "" : `, otherwise ${JSON.stringify(of.default)}`}`}</span></label>
+      <label for=${id}><b class="mono">${of.name}</b> <span class="muted small">
+        ${of.words}${of.isRequired ? "" : `, optional${of.default === undefined ? "" : `, otherwise ${JSON.stringify(of.default)}`}`}</span></label>
       ${inputs[of.kind]()}
-      ${of.kind === "json" && of.example && html`<div><button type="button" class="plain small" onClick=${() => onChange(of.example)}>Put in an example</button></div>`}
+      ${of.kind === "json" && of.example && html`<div><button type="button" class="plain small" onClick=${() => onChange(of.example)}>Put in an example</button>
+        </div>`}
     </div>
   `;
 }
@@ -209,7 +223,10 @@ function Declaration({ of, declared }) {
       <details><summary>Its schema</summary><${Json} of=${resolved(of, result.schema)} label="The schema of the result" /></details>
       ${errors?.length > 0 && html`
         <details><summary>How it may refuse</summary>
-          <${Table} caption="Errors" rows=${errors} columns=${[{ title: "Code", cell: ({ code }) => code }, { title: "Message", cell: ({ message }) => html`<span class="break">${message}</span>` }]} />
+          <${Table} caption="Errors" rows=${errors} columns=${[
+            { title: "Code", cell: ({ code }) => code },
+            { title: "Message", cell: ({ message }) => html`<span class="break">${message}</span>` },
+          ]} />
         </details>`}
     </${Card}>
   `;

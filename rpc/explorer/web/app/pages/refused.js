@@ -25,7 +25,8 @@ function useRefused() {
 
 function OnlyLocal() {
   return html`
-    <p>Refused transactions are shown on the machine of the node only, and for chains that are made for tests: what somebody sent in vain is nobody else's business.</p>
+    <p>Refused transactions are shown on the machine of the node only, and for chains that are made for tests:
+      what somebody sent in vain is nobody else's business.</p>
     <p class="muted">A client that is refused gets the same explanation with the error, in <code>error.data.explain</code>.</p>
   `;
 }
@@ -54,7 +55,8 @@ function Filtered({ all, query }) {
     <form class="filters" onSubmit=${(event) => event.preventDefault()}>
       <${Choice} label="Rule" name="rule" chosen=${rule} options=${rules} />
       <${Choice} label="Operation" name="operation" chosen=${operation} options=${operations} />
-      <label>Account <input size="14" placeholder="any" value=${account} onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
+      <label>Account <input size="14" placeholder="any" value=${account}
+        onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
     </form>
     <${Card} title="Newest first" aside=${`${numberText(found.length)} of ${numberText(all.length)}`}>
       ${all.length && !found.length ? html`<p class="muted">None of them fits.</p>` : html`<${Refusals} of=${found.slice(0, SHOWN_MAX)} isLocal />`}
@@ -69,7 +71,8 @@ function Choice({ label, name, chosen, options }) {
     <label>${label}${" "}
       <select value=${chosen} onChange=${(event) => setQuery({ [name]: event.target.value })}>
         <option value="">any</option>
-        ${listed.map(([value, count]) => html`<option value=${value} selected=${value === chosen}>${value.replaceAll("_", " ")} (${numberText(count)})</option>`)}
+        ${listed.map(([value, count]) => html`<option value=${value} selected=${value === chosen}>
+          ${value.replaceAll("_", " ")} (${numberText(count)})</option>`)}
       </select>
     </label>
   `;
@@ -103,17 +106,21 @@ function One({ id }) {
   const answer = useRefused();
   return html`
     <${Page} title=${`Refused ${shortId(id)}`} heading=${html`Refused transaction <span class="mono">${shortId(id, 10)}</span>`}>
-      ${isLocal ? html`<${Answer} of=${answer}>${(all) => html`<${Found} all=${all.filter((refusal) => refusal.id === id)} id=${id} />`}</${Answer}>` : html`<${OnlyLocal} />`}
+      ${isLocal ? html`<${Answer} of=${answer}>${(all) => html`<${Found} all=${all.filter((refusal) => refusal.id === id)} id=${id} />`}
+        </${Answer}>` : html`<${OnlyLocal} />`}
     </${Page}>
   `;
 }
 
 function Found({ all, id }) {
-  if (!all.length) return html`<p>Among the last refused transactions is none with the id <span class="mono break">${id}</span>. <${Link} to="/refused">All refused ones</${Link}></p>`;
+  if (!all.length) return html`<p>Among the last refused transactions is none with the id <span class="mono break">${id}
+    </span>. <${Link} to="/refused">All refused ones</${Link}></p>`;
   const [newest, ...earlier] = all;
+  const before = earlier.slice(0, 10).map(({ time, explain }, i) => html`${i ? ", " : ""}<${Time} at=${time} isShort /> (${explain?.rule ?? "other"})`);
   return html`
     <${Why} of=${newest} />
-    ${earlier.length > 0 && html`<p class="muted">It was refused ${numberText(earlier.length)} time${earlier.length === 1 ? "" : "s"} before: ${earlier.slice(0, 10).map(({ time, explain }, i) => html`${i ? ", " : ""}<${Time} at=${time} isShort /> (${explain?.rule ?? "other"})`)}</p>`}
+    ${earlier.length > 0 && html`
+      <p class="muted">It was refused ${numberText(earlier.length)} time${earlier.length === 1 ? "" : "s"} before: ${before}</p>`}
     <${Content} of=${newest} />
   `;
 }
@@ -123,7 +130,8 @@ function Why({ of }) {
   const operations = operationsOf(of);
   return html`
     <${Card} title="What it says">
-      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sent} operation=${operation} /> <span class="badge">${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
+      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sent} operation=${operation} /> <span class="badge">
+        ${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
     </${Card}>
     <${Card} title="Why it was refused" aside=${explain?.rule && html`<span class="badge bad">${explain.rule}</span>`}>
       <div class="note bad">
@@ -134,7 +142,10 @@ function Why({ of }) {
         ["When", html`<${Time} at=${of.time} />`],
         ["Head then", html`<${BlockLink} number=${of.head_block_number} />`],
         ["Message", html`<code class="break">${message}</code>`],
-        ...Object.entries(explain?.values ?? {}).map(([name, value]) => [name.replaceAll("_", " "), typeof value === "object" && value !== null ? html`<${Json} of=${value} label=${name} />` : String(value)]),
+        ...Object.entries(explain?.values ?? {}).map(([name, value]) => [
+          name.replaceAll("_", " "),
+          typeof value === "object" && value !== null ? html`<${Json} of=${value} label=${name} />` : String(value),
+        ]),
       ]} />
     </${Card}>
   `;
@@ -148,7 +159,8 @@ function Content({ of }) {
   if (!trx) return null;
   return html`
     <${Answer} of=${answer}>${(now) => html`
-      <${Card} title="If it were sent now" aside=${now.rule ? html`<span class="badge bad">${now.rule}</span>` : html`<span class="badge good">accepted</span>`}>
+      <${Card} title="If it were sent now" aside=${now.rule ? html`<span class="badge bad">${now.rule}
+        </span>` : html`<span class="badge good">accepted</span>`}>
         <p>${now.rule ? now.why : "The chain would take it now."}</p>
       </${Card}>
       <${Card} title="Bytes" aside=${`${numberText(now.size)} bytes, by field`}>

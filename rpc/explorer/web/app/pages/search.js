@@ -42,7 +42,8 @@ function addressOf(hit) {
 function Hits({ of, isLeading }) {
   if (isLeading) return html`<p class="muted" role="status">Found.</p>`;
   if (!of.length) return html`<p class="note" role="status">Nothing on this chain is called so.</p><${Help} />`;
-  return html`<${Card} title="Found" aside=${numberText(of.length)}><ul class="list">${of.map((hit, i) => html`<li key=${i}><${Hit} of=${hit} /></li>`)}</ul></${Card}>`;
+  return html`<${Card} title="Found" aside=${numberText(of.length)}><ul class="list">${of.map((hit, i) => html`<li key=${i}><${Hit} of=${hit} /></li>`)}</ul>
+    </${Card}>`;
 }
 
 function Hit({ of }) {
@@ -78,7 +79,7 @@ function Help() {
     ["a block", "its number, with or without commas, or its id", html`<${Link} to=${`/search?q=${head}`}>${numberText(head)}</${Link}>`],
     ["a transaction", "its id: 40 hex digits", ""],
     ["an account", "its name, or the beginning of it", html`<code>@alice</code>, <code>ali</code>`],
-    ["a post", "author and permlink, or the address of a page of it", html`<code>alice/hello</code>, <code>https://…/@alice/hello</code>`],
+    ["a post", "author and permlink, or the address of a page of it", html`<code>alice/hello</code>, <code>example.com/@alice/hello</code>`],
     ["a public key", "leads to the accounts that have it", ""],
     ["a token", "its number or its letters", html`<code>@@000000021</code>`],
   ];

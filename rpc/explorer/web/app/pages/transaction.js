@@ -30,7 +30,8 @@ export default function Transaction({ id }) {
   if (answer.result) known.current = answer.result.found;
   return html`
     <${Page} title=${`Transaction ${shortId(wanted)}`} heading=${html`Transaction <span class="mono">${shortId(wanted, 10)}</span>`}>
-      <${Answer} of=${answer}>${({ found, refused }) => (found ? html`<${Shown} of=${found} />` : html`<${Missing} id=${wanted} refused=${refused} />`)}</${Answer}>
+      <${Answer} of=${answer}>${({ found, refused }) => (found ? html`<${Shown} of=${found} />` : html`<${Missing} id=${wanted} refused=${refused} />`)}
+        </${Answer}>
     </${Page}>
   `;
 }
@@ -56,7 +57,8 @@ function Missing({ id, refused }) {
     `;
   return html`
     <div class="note" role="status">
-      <p>This node knows no transaction <span class="mono break">${id}</span>: it is in no block that the node has${isLocal ? ", waits for none, and is none of those that were refused last" : ", and waits for none"}.</p>
+      <p>This node knows no transaction <span class="mono break">${id}
+        </span>: it is in no block that the node has${isLocal ? ", waits for none, and is none of those that were refused last" : ", and waits for none"}.</p>
       <p>This page looks again with every block, and shows it as soon as it is there.</p>
     </div>
   `;
@@ -65,7 +67,8 @@ function Missing({ id, refused }) {
 function Shown({ of }) {
   const { operations } = of.transaction;
   return html`
-    <${Card} title=${operations.length === 1 ? "What it says" : `What it says, in ${numberText(operations.length)} operations`} aside=${html`<${Status} of=${of} />`}>
+    <${Card} aside=${html`<${Status} of=${of} />`}
+      title=${operations.length === 1 ? "What it says" : `What it says, in ${numberText(operations.length)} operations`}>
       <ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sentence} operation=${operation} /></li>`)}</ul>
     </${Card}>
     <div class="grid">
@@ -88,7 +91,8 @@ function Status({ of }) {
   const { irreversible } = useChain();
   if (of.block_num === null) return html`<span class="badge warn" role="status">waits for a block</span>`;
   const isSettled = of.is_irreversible || of.block_num <= irreversible;
-  return html`<span role="status">in block <${BlockLink} number=${of.block_num} /> <span class=${`badge ${isSettled ? "good" : "warn"}`}>${isSettled ? "irreversible" : "can still be undone"}</span></span>`;
+  return html`<span role="status">in block <${BlockLink} number=${of.block_num} /> <span class=${`badge ${isSettled ? "good" : "warn"}`}>
+    ${isSettled ? "irreversible" : "can still be undone"}</span></span>`;
 }
 
 function About({ of }) {
@@ -102,7 +106,8 @@ function About({ of }) {
         ["Id", html`<span class="mono">${of.id}</span>`],
         ["Signed digest", html`<span class="mono">${of.digest}</span>`],
         ["Size", `${numberText(of.size)} bytes`],
-        ["Expiration", html`<${Time} at=${transaction.expiration} /> ${isPending && html`<${Ticking}>${() => milliseconds(transaction.expiration) < now() && html`<span class="badge bad">expired</span>`}</${Ticking}>`}`],
+        ["Expiration", html`<${Time} at=${transaction.expiration} /> ${isPending && html`<${Ticking}>
+          ${() => milliseconds(transaction.expiration) < now() && html`<span class="badge bad">expired</span>`}</${Ticking}>`}`],
         ["Reference block", html`<${Reference} of=${reference} isPending=${isPending} />`],
         ["Extensions", transaction.extensions.length ? html`<code>${JSON.stringify(transaction.extensions)}</code>` : null],
       ]} />
@@ -111,7 +116,10 @@ function About({ of }) {
 }
 
 function Reference({ of, isPending }) {
-  const named = of.block_num === null ? html`none that this node has (number … ${of.ref_block_num})` : html`<${BlockLink} number=${of.block_num} /> <span class="mono">${of.block_id}</span>`;
+  const named =
+    of.block_num === null
+      ? html`none that this node has (number … ${of.ref_block_num})`
+      : html`<${BlockLink} number=${of.block_num} /> <span class="mono">${of.block_id}</span>`;
   if (of.is_same) return html`${named} <span class="badge good">still that block</span>`;
   return html`${named} <span class="badge bad">not the block that it was signed on</span>${isPending && " It can't get into a block of this chain."}`;
 }
@@ -120,12 +128,14 @@ function Signed({ of }) {
   return html`
     <${Card} title="Signatures" aside="what they are worth now">
       ${of.is_impersonated && html`<p class="note">It was accepted without the signatures that it needs: this node impersonates accounts.</p>`}
-      ${of.signed_by.length ? html`<ul class="keys">${of.signed_by.map((signer) => html`<${Signer} of=${signer} />`)}</ul>` : html`<p class="muted">It has none.</p>`}
+      ${of.signed_by.length ? html`<ul class="keys">${of.signed_by.map((signer) => html`<${Signer} of=${signer} />`)}
+        </ul>` : html`<p class="muted">It has none.</p>`}
       <h3>What it needs</h3>
       <${Table} caption="Authorities that the transaction needs" nothing="Nothing." rows=${of.required} columns=${[
         { title: "Authority", cell: ({ account, role }) => (account ? html`${role} of <${Account} name=${account} />` : "one that the operation gives") },
         { title: "Weight reached", isNumber: true, cell: ({ reached, threshold }) => `${numberText(reached)} of ${numberText(threshold)}` },
-        { title: "Now", cell: ({ met_by, role }) => (met_by ? html`<span class="badge good">${met_by === role ? "satisfied" : `satisfied by ${met_by}`}</span>` : html`<span class="badge bad">no longer satisfied</span>`) },
+        { title: "Now", cell: ({ met_by, role }) => (met_by ? html`<span class="badge good">${met_by === role ? "satisfied" : `satisfied by ${met_by}`}
+          </span>` : html`<span class="badge bad">no longer satisfied</span>`) },
       ]} />
     </${Card}>
   `;
@@ -137,7 +147,9 @@ function Signer({ of }) {
   return html`
     <li>
       <span class="mono break">${of.key}</span><br />
-      ${of.belongs_to.length ? places(of.belongs_to) : of.belonged_to ? html`no longer anybody's; it was ${places(of.belonged_to)}` : html`<span class="muted">belongs to nobody who is known here now</span>`}
+      ${of.belongs_to.length > 0 && places(of.belongs_to)}
+      ${of.belonged_to && html`no longer anybody's; it was ${places(of.belonged_to)}`}
+      ${!of.belongs_to.length && !of.belonged_to && html`<span class="muted">belongs to nobody who is known here now</span>`}
     </li>
   `;
 }
@@ -145,7 +157,8 @@ function Signer({ of }) {
 function Credits({ of }) {
   return html`
     <${Card} title="Resource credits" aside="what it would cost now">
-      <p><b>${numberText(of.cost)}</b> credits, paid by ${of.payer ? html`<${Account} name=${of.payer} />` : "nobody"}. What it did cost depended on the prices of then, which are not kept.</p>
+      <p><b>${numberText(of.cost)}</b> credits, paid by ${of.payer ? html`<${Account} name=${of.payer} />` : "nobody"}.
+        ${" "}What it did cost depended on the prices of then, which are not kept.</p>
       <${Table} caption="Resource credits by kind" rows=${of.resources} columns=${[
         { title: "Resource", cell: ({ resource }) => RESOURCES[resource] ?? resource },
         { title: "Used", isNumber: true, cell: ({ used }) => numberText(used) },

@@ -22,7 +22,8 @@ export function Bytes({ hex, fields, leftOut = false }) {
       aria-activedescendant=${shown ? `field-${active}` : null} onKeyDown=${move} onMouseLeave=${() => setActive(-1)}>
       ${fields.map((field, i) => html`
         <span key=${i} id=${`field-${i}`} role="option" aria-selected=${i === active} aria-label=${words(field)} title=${words(field)}
-          class=${`${i % 2 ? "odd" : ""} ${i === active ? "active" : ""}`} onMouseEnter=${() => setActive(i)} onClick=${() => setActive(i)}>${pairs(field.hex)}</span>${" "}
+          class=${`${i % 2 ? "odd" : ""} ${i === active ? "active" : ""}`} onMouseEnter=${() => setActive(i)} onClick=${() => setActive(i)}>${pairs(field.hex)}
+            </span>${" "}
       `)}
       ${rest && html`<span class="muted">${pairs(rest)}</span>`}
     </div>
@@ -30,7 +31,8 @@ export function Bytes({ hex, fields, leftOut = false }) {
     <div class="scroll bytes-table" tabindex="0" role="region" aria-label="The fields">
       <table>
         <caption class="hidden">The fields in the order of the bytes</caption>
-        <thead><tr><th scope="col">Field</th><th scope="col" class="number">At byte</th><th scope="col" class="number">Bytes</th><th scope="col">Value</th><th scope="col">Hex</th></tr></thead>
+        <thead><tr><th scope="col">Field</th><th scope="col" class="number">At byte</th><th scope="col" class="number">Bytes</th><th scope="col">Value</th>
+          <th scope="col">Hex</th></tr></thead>
         <tbody onMouseLeave=${() => setActive(-1)}>
           ${fields.map((field, i) => html`
             <tr key=${i} class=${i === active ? "active" : ""} onMouseEnter=${() => setActive(i)}>

@@ -39,10 +39,11 @@ function Tables({ of }) {
   const tables = new Map();
   for (const row of of.rows) tables.set(row.table, [...(tables.get(row.table) ?? []), row]);
   const count = of.rows.length + of.rows_left_out;
+  const left = of.rows_left_out ? `, of which the first ${numberText(of.rows.length)} are shown` : "";
   const listed = [...tables].sort(([some], [other]) => BOOKKEEPING.has(some) - BOOKKEEPING.has(other));
   return html`
     <div class="changes">
-      <p>${numberText(count)} row${count === 1 ? "" : "s"} in ${numberText(tables.size)} table${tables.size === 1 ? "" : "s"}${of.rows_left_out ? `, of which the first ${numberText(of.rows.length)} are shown` : ""}.</p>
+      <p>${`${numberText(count)} row${count === 1 ? "" : "s"} in ${numberText(tables.size)} table${tables.size === 1 ? "" : "s"}${left}.`}</p>
       ${listed.map(([table, rows]) => html`
         <details open=${!BOOKKEEPING.has(table) && rows.length <= ROWS_OPEN}>
           <summary><b>${words(table)}</b> <span class="muted">${numberText(rows.length)}</span></summary>

@@ -17,7 +17,10 @@ function Refusal({ of }) {
   return html`
     <li>
       <div class="row">
-        <div>${operations.length ? operations.map((operation, i) => html`<div key=${i}><${Sent} operation=${operation} /></div>`) : html`<span class="muted">something that can't be read, or was too large to be kept</span>`}</div>
+        <div>
+          ${operations.map((operation, i) => html`<div key=${i}><${Sent} operation=${operation} /></div>`)}
+          ${!operations.length && html`<span class="muted">something that can't be read, or was too large to be kept</span>`}
+        </div>
         <div class="end"><${Time} at=${time} isShort /></div>
       </div>
       <div class="note bad small">
@@ -32,7 +35,8 @@ function Refusal({ of }) {
 // The operations of what was refused. What couldn't be read may have any form, and what was too large isn't there.
 export function operationsOf({ transaction }) {
   const listed = Array.isArray(transaction?.operations) ? transaction.operations : [];
-  return listed.filter((one) => (Array.isArray(one) ? typeof one[0] === "string" && isObject(one[1]) : isObject(one) && typeof one.type === "string" && isObject(one.value)));
+  const isReadable = (name, value) => typeof name === "string" && isObject(value);
+  return listed.filter((one) => (Array.isArray(one) ? isReadable(one[0], one[1]) : isReadable(one?.type, one?.value)));
 }
 
 function isObject(value) {
