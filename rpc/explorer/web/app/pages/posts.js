@@ -71,7 +71,9 @@ function TagCloud({ order }) {
   if (!tags.length) return null;
   return html`
     <${Card} title="Tags" aside="by the trending scores of their posts">
-      <div class="cloud">${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>`)}</div>
+      <div class="cloud">
+        ${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>`)}
+      </div>
     </${Card}>
   `;
 }

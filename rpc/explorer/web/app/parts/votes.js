@@ -16,6 +16,7 @@ export function Votes({ post, isPaid }) {
   const sorted = useMemo(() => inOrder(votes, order), [votes, order]);
   const sum = votes.reduce((total, { rshares }) => total + BigInt(rshares), 0n);
   const weights = votes.reduce((total, { weight }) => total + BigInt(weight), 0n);
+  const isCurated = weights > 0n && post.allow_curation_rewards;
   const worth = isPaid ? units(post.total_payout_value) + units(post.curator_payout_value) : units(post.pending_payout_value);
   const last = Math.max(0, Math.ceil(votes.length / PART) - 1);
   const shown = Math.min(page, last);
@@ -28,7 +29,7 @@ export function Votes({ post, isPaid }) {
         { title: "Rshares", isNumber: true, cell: ({ rshares }) => decimalText(BigInt(rshares), 0) },
         { title: "Share of the payout", isNumber: true, cell: ({ rshares }) => (sum > 0n ? shareText(BigInt(rshares), sum) : "") },
         { title: `Worth, in ${symbols().sbd}`, isNumber: true, cell: ({ rshares }) => (sum > 0n ? decimalText((worth * BigInt(rshares)) / sum, 3) : "") },
-        { title: "Of the curators' part", isNumber: true, cell: ({ weight }) => (weights > 0n && post.allow_curation_rewards ? shareText(BigInt(weight), weights) : "") },
+        { title: "Of the curators' part", isNumber: true, cell: ({ weight }) => (isCurated ? shareText(BigInt(weight), weights) : "") },
         { title: "Time", cell: ({ time }) => html`<${Time} at=${time} isShort />` },
       ]} />
       ${last > 0 && html`
