@@ -13,6 +13,10 @@ export function Votes({ post, isPaid }) {
   const [order, setOrder] = useState("rshares");
   const [page, setPage] = useState(0);
   const votes = post.active_votes;
+  const choose = (value) => {
+    setOrder(value);
+    setPage(0);
+  };
   const sorted = useMemo(() => inOrder(votes, order), [votes, order]);
   const sum = votes.reduce((total, { rshares }) => total + BigInt(rshares), 0n);
   const weights = votes.reduce((total, { weight }) => total + BigInt(weight), 0n);
@@ -22,7 +26,7 @@ export function Votes({ post, isPaid }) {
   const shown = Math.min(page, last);
   return html`
     <${Card} title="Votes" aside=${`${votes.length === 1 ? "1 vote" : `${numberText(votes.length)} votes`}, ${decimalText(sum, 0)} rshares in all`}>
-      ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${setOrder} /></div>`}
+      ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${choose} /></div>`}
       <${Table} caption="Votes" rows=${sorted.slice(shown * PART, (shown + 1) * PART)} nothing="Nobody has voted yet." columns=${[
         { title: "Voter", cell: ({ voter }) => html`<${Account} name=${voter} />` },
         { title: "Weight", isNumber: true, cell: ({ percent }) => percentText(percent).replace("-", "−") },
