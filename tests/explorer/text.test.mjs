@@ -85,8 +85,11 @@ test("no attack makes an element, an attribute or a link of another kind", () =>
 });
 
 test("nor within other marks", () => {
-  const frames = ["> @", "- @", "1. @", "# @", "**@**", "*@*", "`@`", "[@](https://good.example)", "[x](@)", "![@](https://good.example/i)", "![x](@)", "<@>", "[x][@]\n\n[@]: @",
-    "[r]: @\n\n[r] ![r]", "|@|b|\n|-|-|\n|@|[x](@)|", '<a href="@">x</a>', '<a href="https://good.example/">@</a>', '<img src="@">', "```\n@\n```", "    @", "~~@~~", "\\@", "&#@;", "https://good.example/@"];
+  const frames = [
+    "> @", "- @", "1. @", "# @", "**@**", "*@*", "`@`", "[@](https://good.example)", "[x](@)", "![@](https://good.example/i)", "![x](@)", "<@>",
+    "[x][@]\n\n[@]: @",
+    "[r]: @\n\n[r] ![r]", "|@|b|\n|-|-|\n|@|[x](@)|", '<a href="@">x</a>', '<a href="https://good.example/">@</a>', '<img src="@">', "```\n@\n```",
+    "    @", "~~@~~", "\\@", "&#@;", "https://good.example/@"];
   for (const frame of frames) for (const attack of everything) check(frame.replaceAll("@", () => attack));
 });
 
@@ -95,7 +98,9 @@ test("nor pairs of attacks", () => {
 });
 
 test("nor random pieces", () => {
-  const pieces = ["[", "]", "(", ")", "![", "](", "*", "**", "_", "~~", "`", "```", "\n", "\n\n", "> ", "- ", "1. ", "# ", "|", "|-|", "<", ">", "<a href=", '"', "'", "javascript:", "data:", "https://good.example", "//", "\\", "&", "&#106;", "@alice",
+  const pieces = [
+    "[", "]", "(", ")", "![", "](", "*", "**", "_", "~~", "`", "```", "\n", "\n\n", "> ", "- ", "1. ", "# ", "|", "|-|", "<", ">", "<a href=",
+    '"', "'", "javascript:", "data:", "https://good.example", "//", "\\", "&", "&#106;", "@alice",
     "[r]: ", "[r]", "\u202e", "\u200b", "\u0000", "\ud800", "\udc00", "    ", "\t", "x", " ", "</a>", "<img src=", "<br>", "<script>"];
   let seed = 1;
   const next = (most) => (seed = (seed * 48_271) % 2_147_483_647) % most;
@@ -123,9 +128,13 @@ test("what is invisible in a name is written out", () => {
 });
 
 test("hostile texts of 64 kB are read in time", () => {
-  const repeated = ["[", "]", "*", "_", "`", "~", "|", "#", "<", ">", "&", "@", "!", "\\", "\n", "\t", "-", "=", "(", "h", "\u0000", "\u202e", "\ud800", "\ud83d\ude00",
-    "> ", "- ", "1. ", "* * ", "- a\n", "  - a\n", "> a\n", ">\n- >\n", "# a\n", "=\n", "-\n", "a\n\n", "*a\n", "    a\n", "```\n", "~~~\n", "|a", "|-", "a|b\n-|-\n", "[](", "![", "](", "[a](b \"", "[](a ", "[[a]](b)", "((",
-    "[a]", "[a]: b\n", "[a]: https://b.example\n[a]", "**a ", "*a _b ", "*_", "**", "a**b", "*a*", "~~a~~", "`a``b```c", "[x](https://a.b)", "<a", "<a href=\"https://x.y\">", "</a>", "<b>", "<!--", "<br>", "&#1;", "&amp;",
+  const repeated = [
+    "[", "]", "*", "_", "`", "~", "|", "#", "<", ">", "&", "@", "!", "\\", "\n", "\t", "-", "=", "(", "h", "\u0000", "\u202e", "\ud800",
+    "\ud83d\ude00",
+    "> ", "- ", "1. ", "* * ", "- a\n", "  - a\n", "> a\n", ">\n- >\n", "# a\n", "=\n", "-\n", "a\n\n", "*a\n", "    a\n", "```\n", "~~~\n", "|a",
+    "|-", "a|b\n-|-\n", "[](", "![", "](", "[a](b \"", "[](a ", "[[a]](b)", "((",
+    "[a]", "[a]: b\n", "[a]: https://b.example\n[a]", "**a ", "*a _b ", "*_", "**", "a**b", "*a*", "~~a~~", "`a``b```c", "[x](https://a.b)", "<a",
+    "<a href=\"https://x.y\">", "</a>", "<b>", "<!--", "<br>", "&#1;", "&amp;",
     "http://", "https://a ", "(https://", "@abc ", "[*a](https://b.c) ", "![a](https://b.c)", "\\[", "a\u0301"];
   const texts = repeated.map((piece) => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE));
   texts.push(

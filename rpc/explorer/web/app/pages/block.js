@@ -29,9 +29,9 @@ async function load(number) {
   const [{ block }, { ops }, before] = await Promise.all([
     call("block_api.get_block", { block_num: number }),
     call("account_history_api.get_ops_in_block", { block_num: number, only_virtual: true }).catch(() => ({ ops: null })),
-    number > 1 ? call("block_api.get_block_header", { block_num: number - 1 }) : { header: null },
+    number > 1 ? call("block_api.get_block_header", { block_num: number - 1 }) : null,
   ]);
-  return block && { block, virtual: ops, before: before.header };
+  return block && { block, virtual: ops, before };
 }
 
 function Missing({ number, head }) {

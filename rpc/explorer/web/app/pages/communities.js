@@ -31,7 +31,8 @@ export default function Communities({ query }) {
         </form>
         <${Answer} of=${found}>
           ${(rows) => html`
-            <${Table} caption="Communities" rows=${rows} nothing=${last ? "The list ends here." : words ? "None has all of these words." : "There are none yet."} columns=${columns()} />
+            <${Table} caption="Communities" rows=${rows} columns=${columns()}
+              nothing=${last ? "The list ends here." : words ? "None has all of these words." : "There are none yet."} />
             <div class="filters">
               ${last && html`<button type="button" onClick=${() => setQuery({ last: "" })}>First part</button>`}
               ${rows.length === PART && html`<button type="button" onClick=${() => setQuery({ last: rows[rows.length - 1].name })}>Next part</button>`}

@@ -20,8 +20,9 @@ export default function Community({ name, query }) {
   const { head } = useChain();
   const found = useCall("bridge.get_community", { name }, `${name} ${head}`);
   const title = found.result ? plainTitle(found.result.title || name) : plainTitle(name);
+  const heading = found.result?.title ? html`<${Title} of=${found.result.title} />` : html`<${Exact} of=${name} />`;
   return html`
-    <${Page} title=${title} heading=${html`${found.result?.title ? html`<${Title} of=${found.result.title} />` : html`<${Exact} of=${name} />`}`} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
+    <${Page} title=${title} heading=${heading} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
       <${Answer} of=${found}>${(community) => html`<${Shown} community=${community} query=${query} head=${head} />`}</${Answer}>
     </${Page}>
   `;
@@ -71,7 +72,7 @@ function Posts({ name, query, head }) {
       <div class="filters"><${Chips} label="Order" options=${SORTS} chosen=${sort} onChoose=${choose} /></div>
       <${Answer} of=${found}>
         ${({ posts, has_more }) => html`
-          <${PostTable} posts=${posts} isHere=${name} caption="Posts of the community" nothing=${start.start_author ? "The list ends here." : "There are none."} />
+          <${PostTable} posts=${posts} isHere=${name} caption="Posts of the community" nothing=${start.start_author ? "The list ends here." : undefined} />
           <${Parts} posts=${posts} hasMore=${has_more} here=${path.community(name)} query=${query} keep=${keep} />
         `}
       </${Answer}>

@@ -7,7 +7,7 @@ import { Paid, Pending } from "../parts/payouts.js";
 import { member, units } from "../parts/payout.js";
 import { Replies } from "../parts/replies.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
-import { Copy, Json, Ticking, Time } from "../parts/values.js";
+import { Copy, Json, Ticking, Time, TransactionLink } from "../parts/values.js";
 import { Votes } from "../parts/votes.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer, useCall } from "../rpc.js";
@@ -29,12 +29,18 @@ export default function Post({ author, permlink }) {
   const found = useAnswer(() => (small.result ? load(author, permlink) : null), `${name} ${state} ${isCrowded || !small.result ? "" : head}`, name);
   const title = found.result ? plainTitle(found.result.post.title) || plainTitle(name) : plainTitle(name);
   return html`
-    <${Page} title=${title} heading=${found.result?.post.title.trim() ? html`<${Title} of=${found.result.post.title} />` : html`<${Exact} of=${name} />`}>
-      <${Answer} of=${small.error ? small : found}>
-        ${(known) => (known.post.author ? html`<${Shown} ...${known} />` : html`<p>There is no post with this name. It may have been deleted, or it may be still to come.</p>`)}
-      </${Answer}>
+    <${Page} title=${title} heading=${html`<${Heading} title=${found.result?.post.title ?? ""} name=${name} />`}>
+      <${Answer} of=${small.error ? small : found}>${(known) => (known.post.author ? html`<${Shown} ...${known} />` : html`<${Missing} />`)}</${Answer}>
     </${Page}>
   `;
+}
+
+function Heading({ title, name }) {
+  return title.trim() ? html`<${Title} of=${title} />` : html`<${Exact} of=${name} />`;
+}
+
+function Missing() {
+  return html`<p>There is no post with this name. It may have been deleted, or it may be still to come.</p>`;
 }
 
 async function load(author, permlink) {
@@ -50,19 +56,23 @@ async function load(author, permlink) {
 function Shown({ post, fund, price, props }) {
   const isPaid = isNever(post.cashout_time);
   return html`
-    ${post.parent_author && html`<p class="muted">A reply to <${PostLink} author=${post.parent_author} permlink=${post.parent_permlink} />${" "}
-      ${post.depth > 1 && html`below <${PostLink} author=${post.root_author} permlink=${post.root_permlink} title=${post.root_title} />`}</p>`}
+    ${post.parent_author && html`<${Parents} post=${post} />`}
     <div class="grid wide-left">
       <${Card} title="Text" aside=${html`<${Byline} post=${post} />`}>
         <${Text} of=${post.body} />
-        <details class="small written"><summary class="muted">As it was written</summary><pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre></details>
+        <details class="small written">
+          <summary class="muted">As it was written</summary>
+          <pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre>
+        </details>
       </${Card}>
       <${About} post=${post} isPaid=${isPaid} />
     </div>
     ${isPaid ? html`<${Paid} post=${post} />` : html`<${Pending} post=${post} fund=${fund} price=${price} props=${props} />`}
     <${Votes} post=${post} isPaid=${isPaid} />
     <${Card} title="Replies" aside=${`${numberText(post.children)} in all`}>
-      ${post.children > 0 ? html`<${Replies} author=${post.author} permlink=${post.permlink} version=${`${post.children} ${post.active}`} />` : html`<p class="muted">There are none.</p>`}
+      ${post.children > 0
+        ? html`<${Replies} author=${post.author} permlink=${post.permlink} version=${`${post.children} ${post.active}`} />`
+        : html`<p class="muted">There are none.</p>`}
     </${Card}>
     <${Versions} post=${post} />
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(post, null, 2)} />`}>
@@ -71,8 +81,18 @@ function Shown({ post, fund, price, props }) {
   `;
 }
 
+function Parents({ post }) {
+  const top = html`<${PostLink} author=${post.root_author} permlink=${post.root_permlink} title=${post.root_title} />`;
+  return html`
+    <p class="muted">
+      A reply to ${" "}<${PostLink} author=${post.parent_author} permlink=${post.parent_permlink} />
+      ${post.depth > 1 && html`${" below "}${top}`}
+    </p>
+  `;
+}
+
 function PostLink({ author, permlink, title = "" }) {
-  return html`<${Link} class="post" to=${path.post(author, permlink)}>${title.trim() ? html`<${Title} of=${title} />` : html`<${Exact} of=${`${author}/${permlink}`} />`}</${Link}>`;
+  return html`<${Link} class="post" to=${path.post(author, permlink)}><${Heading} title=${title} name=${`${author}/${permlink}`} /></${Link}>`;
 }
 
 function Byline({ post }) {
@@ -89,21 +109,37 @@ function About({ post, isPaid }) {
       <${Facts} of=${[
         ["Author", html`<${Account} name=${post.author} />`],
         ["Permlink", html`<span class="mono"><${Exact} of=${post.permlink} /></span>`],
-        placed?.community
-          ? ["Community", html`<${Link} to=${path.community(placed.community)}><${Title} of=${placed.community_title} /></${Link}> ${placed.author_role !== "guest" && html`<span class="badge">${placed.author_role}</span>`} ${placed.author_title && html`<span class="badge"><${Title} of=${placed.author_title} /></span>`}`]
-          : ["Category", post.category && html`<${Link} to=${path.posts("trending", post.category)}><${Exact} of=${post.category} /></${Link}>`],
-        ["Tags", metadata.tags.length ? metadata.tags.map((tag, i) => html`${i ? ", " : ""}<${Link} to=${path.posts("trending", tag)}><${Exact} of=${tag} /></${Link}>`) : null],
+        placed?.community ? ["Community", html`<${Place} of=${placed} />`] : ["Category", post.category && html`<${Tag} of=${post.category} />`],
+        ["Tags", listed(metadata.tags.map((tag) => html`<${Tag} of=${tag} />`))],
         ["Published", html`<${Time} at=${post.created} />`],
         ["Edited", post.last_update !== post.created ? html`<${Time} at=${post.last_update} />` : null],
         ["Last active", post.active !== post.created ? html`<${Time} at=${post.active} />` : null],
         [isPaid ? "Paid" : "Payout", isPaid ? html`<${Time} at=${post.last_payout} />` : html`<${Countdown} at=${post.cashout_time} />`],
-        ["Accepts at most", most >= LIMIT_NONE ? null : most === 0n ? "nothing: payouts are declined" : amountText(post.max_accepted_payout)],
+        ["Accepts at most", most >= LIMIT_NONE ? null : most ? amountText(post.max_accepted_payout) : "nothing: payouts are declined"],
         ["Author's part", share === 10_000 ? null : `${percentText(share / 2)} of it liquid, the rest in VESTS`],
-        ["Beneficiaries", post.beneficiaries.length ? post.beneficiaries.map(({ account, weight }, i) => html`${i ? ", " : ""}<${Account} name=${account} /> ${percentText(weight)}`) : null],
+        ["Beneficiaries", listed(post.beneficiaries.map(({ account, weight }) => html`<${Account} name=${account} /> ${percentText(weight)}`))],
         ["Not allowed", notAllowed(post)],
         ["Written with", metadata.app && html`<${Exact} of=${metadata.app} />`],
       ]} />
     </${Card}>
+  `;
+}
+
+function listed(items) {
+  return items.length ? items.flatMap((item, i) => (i ? [", ", item] : [item])) : null;
+}
+
+function Tag({ of }) {
+  return html`<${Link} to=${path.posts("trending", of)}><${Exact} of=${of} /></${Link}>`;
+}
+
+// The community of a post, and what its author is there.
+function Place({ of }) {
+  const { community, community_title: title, author_role: role, author_title: name } = of;
+  return html`
+    <${Link} to=${path.community(community)}><${Title} of=${title} nothing=${community} /></${Link}>
+    ${role !== "guest" && html` <span class="badge">${role}</span>`}
+    ${name && html` <span class="badge"><${Title} of=${name} /></span>`}
   `;
 }
 
@@ -144,13 +180,24 @@ function Versions({ post }) {
         ? html`<${Answer} of=${found}>${(rows) => html`
             <${Table} caption="Versions" rows=${rows} nothing="None of them is among the last operations of the author." columns=${[
               { title: "Time", cell: ({ timestamp }) => html`<${Time} at=${timestamp} />` },
-              { title: "Transaction", cell: ({ trx_id }) => html`<${Link} class="mono" to=${path.transaction(trx_id)}>${trx_id.slice(0, 8)}…</${Link}>` },
-              { title: "What was sent", cell: ({ value }) => html`<div class="wide"><${Title} of=${value.title} /> <details><summary class="muted">${numberText(value.body.length)} characters</summary><pre>${value.body}</pre></details></div>` },
+              { title: "Transaction", cell: ({ trx_id }) => html`<${TransactionLink} id=${trx_id} />` },
+              { title: "What was sent", cell: ({ value }) => html`<${Version} title=${value.title} body=${value.body} />` },
             ]} />
-            <p class="muted small">Of the last ${numberText(HISTORY_READ)} operations of the author. A text that begins with <code>@@</code> is a change to the one before it.</p>
+            <p class="muted small">
+              Of the last ${numberText(HISTORY_READ)} operations of the author. A text that begins with <code>@@</code> is a change to the one before it.
+            </p>
           `}</${Answer}>`
         : html`<p><button type="button" onClick=${() => setAsked(true)}>Look for earlier versions</button></p>`}
     </${Card}>
+  `;
+}
+
+function Version({ title, body }) {
+  return html`
+    <div class="wide">
+      <${Title} of=${title} />
+      <details><summary class="muted">${numberText(body.length)} characters</summary><pre tabindex="0">${body}</pre></details>
+    </div>
   `;
 }
 
@@ -158,5 +205,6 @@ async function versionsOf(post) {
   const { history } = await call("account_history_api.get_account_history", { account: post.author, start: -1, limit: HISTORY_READ });
   return history
     .map(([, { op, timestamp, trx_id }]) => ({ name: op.type, value: op.value, timestamp, trx_id }))
-    .filter(({ name, value, timestamp }) => name === "comment_operation" && value.author === post.author && value.permlink === post.permlink && timestamp >= post.created);
+    .filter(({ name, value }) => name === "comment_operation" && value.author === post.author && value.permlink === post.permlink)
+    .filter(({ timestamp }) => timestamp >= post.created);
 }

@@ -41,6 +41,11 @@ export default function Posts({ order, tag = "", query }) {
         <${Answer} of=${found}>
           ${({ posts, has_more }) => html`
             <${PostTable} posts=${posts} caption=${title} nothing=${start.start_author ? "The list ends here." : "There are no such posts."} />
+            ${!posts.length && sort && html`
+              <p class="muted small">
+                Posts whose metadata is empty stand in no list but <${Link} to=${path.posts("updated")}>that of all posts</${Link}>;
+                those by score or payout have no paid ones.
+              </p>`}
             <${Parts} posts=${posts} hasMore=${has_more} here=${path.posts(name, tag)} query=${query} />
           `}
         </${Answer}>
@@ -71,7 +76,9 @@ function TagCloud({ order }) {
   if (!tags.length) return null;
   return html`
     <${Card} title="Tags" aside="by the trending scores of their posts">
-      <div class="cloud">${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>`)}</div>
+      <div class="cloud">
+        ${tags.map(({ name }) => html`<${Link} to=${path.posts(order === "updated" ? "created" : order, name)}><${Exact} of=${name} /></${Link}>`)}
+      </div>
     </${Card}>
   `;
 }

@@ -101,7 +101,14 @@ export function payoutNow({ post, fund, price, props }) {
   const author = tokens - beneficiaries.reduce((sum, { coin }) => sum + coin, 0n);
   const paid = curators.reduce((sum, { coin }) => sum + coin, 0n);
   return {
-    claims, claim, share, isDust, most, payout, curation, tokens, author,
+    claims,
+    share,
+    isDust,
+    most,
+    payout,
+    curation,
+    tokens,
+    author,
     kept: curation - paid,
     rows: [{ account: post.author, as: "author", coin: author, ...divided(author) }, ...beneficiaries, ...curators],
   };

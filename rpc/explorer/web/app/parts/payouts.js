@@ -13,47 +13,84 @@ const STEPS_MAX = 60;
 
 // The pending payout: what nodes show, and what the chain would pay if it did so now.
 export function Pending({ post, fund, price, props }) {
+  const title = "Pending payout";
+  const aside = html`<b>${amountText(post.pending_payout_value)}</b>`;
   if (!fund) {
-    return html`<${Card} title="Pending payout" aside=${amountText(post.pending_payout_value)}><p class="muted">Before hardfork 17 there is no fund of posts, by which this page could explain it.</p></${Card}>`;
+    return html`<${Card} title=${title} aside=${aside}><p class="muted">Before hardfork 17 there is no fund of posts to explain it by.</p></${Card}>`;
   }
   const shown = shownPending({ post, fund, price });
   const paid = payoutNow({ post, fund, price, props });
+  return html`
+    <${Card} title=${title} aside=${aside}>
+      <${Steps} caption="What nodes show as the pending payout" rows=${stepsOfPending(shown, fund, price)} />
+      <${Compared} post=${post} shown=${shown} />
+      <h3>If it was paid now</h3>
+      <p class="muted small">
+        The chain counts the claim itself among the claims, and divides as below. The fund grows, claims fade, and votes come until the payout.
+      </p>
+      <${Steps} caption="What the chain would pay now" rows=${stepsOfPayout(shown, paid, post, fund, props)} />
+      <${Receivers} rows=${paid.rows.filter((row) => row.coin > 0n)} title="Who would get what" hasShares />
+    </${Card}>
+  `;
+}
+
+function Compared({ post, shown }) {
+  if (!shown.claims) {
+    return html`
+      <p class="note">No post has been paid yet, so there are no claims to divide by: nodes show nothing. The first payouts share what is in the fund.</p>
+    `;
+  }
+  const isSame = units(post.pending_payout_value) === shown.pending;
+  const told = html`<code>pending_payout_value</code> of <code>condenser_api.get_content</code>: ${amountText(post.pending_payout_value)}.`;
+  return isSame
+    ? html`<p><span class="badge good">agrees</span> with ${told}</p>`
+    : html`<p><span class="badge warn">differs</span> from ${told} A block may have come between the calls.</p>`;
+}
+
+function whole(value) {
+  return decimalText(value, 0);
+}
+
+function money(value, symbol) {
+  return `${decimalText(value, 3)} ${symbol}`;
+}
+
+// Rows of [step, how, result].
+function stepsOfPending(shown, fund, price) {
   const { coin, sbd } = symbols();
   const worthSymbol = shown.hasPrice ? sbd : coin;
-  const told = units(post.pending_payout_value);
-  const whole = (value) => decimalText(value, 0);
-  const money = (value, symbol) => `${decimalText(value, 3)} ${symbol}`;
-  const steps = [
+  const curve = html`<code>${fund.author_reward_curve}</code>: ${FORMULAS[fund.author_reward_curve]}`;
+  const worth = shown.hasPrice
+    ? `${money(shown.balance, coin)}, at the median price of ${amountText(price.base)} for ${amountText(price.quote)}`
+    : "there is no median price, so it stays as it is";
+  return [
     ["Net rshares", "the sum of all votes, those against it too", whole(shown.rshares)],
-    ["Claim", html`<code>${fund.author_reward_curve}</code>: ${FORMULAS[fund.author_reward_curve]}, r = net rshares, s = ${whole(BigInt(fund.content_constant))}`, whole(shown.claim)],
-    ["Reward fund", shown.hasPrice ? `${money(shown.balance, coin)}, at the median price of ${amountText(price.base)} for ${amountText(price.quote)}` : "there is no median price, so it stays as it is", money(shown.worth, worthSymbol)],
+    ["Claim", html`${curve}, r = net rshares, s = ${whole(BigInt(fund.content_constant))}`, whole(shown.claim)],
+    ["Reward fund", worth, money(shown.worth, worthSymbol)],
     ["Recent claims", "of all posts that were paid; they fade over 15 days", whole(shown.claims)],
     ["Pending payout", "claim × reward fund ÷ recent claims", html`<b>${money(shown.pending, worthSymbol)}</b>`],
   ];
-  const now = [
+}
+
+function stepsOfPayout(shown, paid, post, fund, props) {
+  const { coin, sbd } = symbols();
+  const factor = post.reward_weight === 10_000 ? "" : ` × ${percentText(post.reward_weight)}`;
+  const curators = post.allow_curation_rewards
+    ? `${percentText(fund.percent_curation_rewards)}, by the weights of their votes`
+    : "nobody gets it: rewards for curators are off";
+  const given = post.beneficiaries.reduce((sum, { weight }) => sum + weight, 0);
+  const printed = props.sbd_print_rate === 10_000 ? "" : ` (${percentText(props.sbd_print_rate)} of that is printed, the others are ${coin})`;
+  const half = percentText(member(post, "percent_coin_dollars") / 2);
+  return [
     ["Claims then", "recent claims + claim", whole(paid.claims)],
-    ["Payout", `${money(shown.balance, coin)} × claim${post.reward_weight === 10_000 ? "" : ` × ${percentText(post.reward_weight)}`} ÷ claims then`, money(paid.share, coin)],
+    ["Payout", `${money(shown.balance, coin)} × claim${factor} ÷ claims then`, money(paid.share, coin)],
     paid.isDust && ["Too little", `payouts below 0.020 ${sbd} are not made`, money(0n, coin)],
     !paid.isDust && paid.share > paid.most && ["Limit", `at most ${amountText(post.max_accepted_payout)}`, money(paid.payout, coin)],
-    ["Curators' part", post.allow_curation_rewards ? `${percentText(fund.percent_curation_rewards)}, by the weights of their votes` : "nobody gets it: rewards for curators are off", money(paid.curation, coin)],
+    ["Curators' part", curators, money(paid.curation, coin)],
     paid.kept > 0n && ["Stays in the fund", "of the curators' part, what early votes and rounding leave", money(paid.kept, coin)],
-    ["Beneficiaries", post.beneficiaries.length ? `${percentText(post.beneficiaries.reduce((sum, { weight }) => sum + weight, 0))} of the rest` : "there are none", money(paid.tokens - paid.author, coin)],
-    ["Author", `the rest; ${percentText(member(post, "percent_coin_dollars") / 2)} of it in ${sbd}${props.sbd_print_rate === 10_000 ? "" : ` (of which ${percentText(props.sbd_print_rate)} are printed, the others are ${coin})`}, all else in VESTS`, html`<b>${money(paid.author, coin)}</b>`],
+    ["Beneficiaries", given ? `${percentText(given)} of the rest` : "there are none", money(paid.tokens - paid.author, coin)],
+    ["Author", `the rest; ${half} of it in ${sbd}${printed}, all else in VESTS`, html`<b>${money(paid.author, coin)}</b>`],
   ].filter(Boolean);
-  return html`
-    <${Card} title="Pending payout" aside=${html`<b>${amountText(post.pending_payout_value)}</b>`}>
-      <${Steps} caption="What nodes show as the pending payout" rows=${steps} />
-      ${shown.claims === 0n
-        ? html`<p class="note">No post has been paid yet, so there are no claims to divide by: nodes show nothing. The first payouts share what is in the fund.</p>`
-        : html`<p>${told === shown.pending
-            ? html`<span class="badge good">agrees</span> with <code>pending_payout_value</code> of <code>condenser_api.get_content</code>: ${amountText(post.pending_payout_value)}.`
-            : html`<span class="badge warn">differs</span> from <code>pending_payout_value</code> of <code>condenser_api.get_content</code>: ${amountText(post.pending_payout_value)}. A block may have come between the calls.`}</p>`}
-      <h3>If it was paid now</h3>
-      <p class="muted small">The chain counts the claim itself among the claims, and divides as below. The fund grows, claims fade, and votes come until the payout.</p>
-      <${Steps} caption="What the chain would pay now" rows=${now} />
-      <${Receivers} rows=${paid.rows.filter((row) => row.coin > 0n)} title="Who would get what" worth=${true} />
-    </${Card}>
-  `;
 }
 
 function Steps({ caption, rows }) {
@@ -64,7 +101,7 @@ function Steps({ caption, rows }) {
   ]} />`;
 }
 
-function Receivers({ rows, title, worth }) {
+function Receivers({ rows, title, hasShares = false }) {
   const [isWhole, setWhole] = useState(false);
   const { coin, sbd, vests } = symbols();
   if (!rows.length) return null;
@@ -74,7 +111,7 @@ function Receivers({ rows, title, worth }) {
     <${Table} caption=${title} rows=${isWhole ? rows : rows.slice(0, ROWS_SHOWN)} columns=${[
       { title: "Account", cell: ({ account }) => html`<${Account} name=${account} />` },
       { title: "As", cell: (row) => row.as },
-      ...(worth ? [{ title: `Share, in ${coin}`, isNumber: true, cell: (row) => decimalText(row.coin, 3) }] : []),
+      ...(hasShares ? [{ title: `Share, in ${coin}`, isNumber: true, cell: (row) => decimalText(row.coin, 3) }] : []),
       { title: sbd, isNumber: true, cell: (row) => decimalText(row.sbd, 3) },
       { title: coin, isNumber: true, cell: (row) => decimalText(row.liquid, 3) },
       { title: vests, isNumber: true, cell: (row) => decimalText(row.vests, places) },
@@ -93,17 +130,20 @@ export function Paid({ post }) {
         ["To curators", html`<${Money} of=${post.curator_payout_value} />`],
         ["Beneficiaries", post.beneficiaries.length ? "had their part beside these" : null],
       ]} />
-      <${Answer} of=${found}>
-        ${({ block, rows, total }) => !block
-          ? html`<p class="muted">This node doesn't have the block that paid it.</p>`
-          : rows === null
-            ? html`<p class="muted">Paid in block <${BlockLink} number=${block} />. To whom is not known here; start the node with <code>--enable account_history</code>.</p>`
-            : html`
-                <p>Paid in block <${BlockLink} number=${block} />${total ? html`: <${Money} of=${total} /> in all` : rows.length ? "" : ": it earned nothing"}.</p>
-                <${Receivers} rows=${rows} title="Who got what" />
-              `}
-      </${Answer}>
+      <${Answer} of=${found}>${(paid) => html`<${Payments} ...${paid} />`}</${Answer}>
     </${Card}>
+  `;
+}
+
+function Payments({ block, rows, total }) {
+  if (!block) return html`<p class="muted">This node doesn't have the block that paid it.</p>`;
+  const link = html`<${BlockLink} number=${block} />`;
+  if (rows === null) {
+    return html`<p class="muted">Paid in block ${link}. To whom is not known here; start the node with <code>--enable account_history</code>.</p>`;
+  }
+  return html`
+    <p>Paid in block ${link}${total ? html`: <${Money} of=${total} /> in all` : rows.length ? "" : ": it earned nothing"}.</p>
+    <${Receivers} rows=${rows} title="Who got what" />
   `;
 }
 

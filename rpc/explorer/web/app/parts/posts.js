@@ -8,11 +8,11 @@ import { Exact, Title } from "./text.js";
 import { Money, Time } from "./values.js";
 
 // `posts` are summaries of explorer_api; `isHere` is the community whose page it is, which needn't be named.
-export function PostTable({ posts, caption, isHere = "", nothing }) {
+export function PostTable({ posts, caption, isHere = null, nothing }) {
   return html`<${Table} caption=${caption} rows=${posts} nothing=${nothing} columns=${[
     { title: "Post", cell: (post) => html`<${PostCell} post=${post} isHere=${isHere} />` },
     { title: "Author", cell: (post) => html`<${Account} name=${post.author} />` },
-    { title: "Payout", isNumber: true, cell: (post) => html`<${Money} of=${post.payout} /><div class="muted small">${post.is_paid ? "paid" : html`<${Time} at=${post.cashout_time} isShort />`}</div>` },
+    { title: "Payout", isNumber: true, cell: (post) => html`<${Payout} post=${post} />` },
     { title: "Votes", isNumber: true, cell: (post) => numberText(post.net_votes).replace("-", "−") },
     { title: "Replies", isNumber: true, cell: (post) => numberText(post.children) },
     { title: "Published", cell: (post) => html`<${Time} at=${post.created} isShort />` },
@@ -27,11 +27,22 @@ function PostCell({ post, isHere }) {
       <div class="muted small">
         ${post.is_pinned && html`<span class="badge accent">pinned</span> `}
         ${post.depth > 0 && html`<span class="badge">reply</span> `}
-        ${post.community
-          ? post.community !== isHere && html`in <${Link} to=${path.community(post.community)}>${post.community_title ? html`<${Title} of=${post.community_title} />` : post.community}</${Link}>`
-          : post.category && html`in <${Link} to=${path.posts("trending", post.category)}><${Exact} of=${post.category} /></${Link}>`}
+        ${post.community !== isHere && html`<${Place} post=${post} />`}
       </div>
     </div>
+  `;
+}
+
+function Place({ post }) {
+  const { community, community_title: title, category } = post;
+  if (community) return html`in <${Link} to=${path.community(community)}><${Title} of=${title} nothing=${community} /></${Link}>`;
+  return category ? html`in <${Link} to=${path.posts("trending", category)}><${Exact} of=${category} /></${Link}>` : null;
+}
+
+function Payout({ post }) {
+  return html`
+    <${Money} of=${post.payout} />
+    <div class="muted small">${post.is_paid ? "paid" : html`<${Time} at=${post.cashout_time} isShort />`}</div>
   `;
 }
 

@@ -55,8 +55,14 @@ function Reply({ of, depth }) {
   return html`
     <li>
       <div class="row">
-        <div><${Account} name=${of.author} /> <span class="muted small"><${Time} at=${of.created} isShort />${of.last_update !== of.created ? ", edited" : ""}</span></div>
-        <div class="end">${isPaid && html`author got <${Money} of=${of.total_payout_value} /> · `}${numberText(of.net_votes).replace("-", "−")} votes · <${Link} to=${to}>this reply</${Link}></div>
+        <div>
+          <${Account} name=${of.author} />${" "}
+          <span class="muted small"><${Time} at=${of.created} isShort />${of.last_update !== of.created ? ", edited" : ""}</span>
+        </div>
+        <div class="end">
+          ${isPaid && html`author got <${Money} of=${of.total_payout_value} /> · `}
+          ${numberText(of.net_votes).replace("-", "−")} votes · <${Link} to=${to}>this reply</${Link}>
+        </div>
       </div>
       <${Text} of=${of.body} />
       ${of.children > 0 && (

@@ -26,7 +26,8 @@ export function Title({ of, nothing = "(without a title)" }) {
 
 // A name or an address: what is invisible in it is written out.
 export function Exact({ of }) {
-  return html`<bdi class="foreign">${exact(of).map(([text, isHidden]) => (isHidden ? html`<span class="badge warn" title="an invisible character">${text}</span>` : text))}</bdi>`;
+  const hidden = (text) => html`<span class="badge warn" title="an invisible character">${text}</span>`;
+  return html`<bdi class="foreign">${exact(of).map(([text, isHidden]) => (isHidden ? hidden(text) : text))}</bdi>`;
 }
 
 // The same title for the window, which knows no isolation.

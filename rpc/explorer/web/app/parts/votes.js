@@ -13,22 +13,27 @@ export function Votes({ post, isPaid }) {
   const [order, setOrder] = useState("rshares");
   const [page, setPage] = useState(0);
   const votes = post.active_votes;
+  const choose = (value) => {
+    setOrder(value);
+    setPage(0);
+  };
   const sorted = useMemo(() => inOrder(votes, order), [votes, order]);
   const sum = votes.reduce((total, { rshares }) => total + BigInt(rshares), 0n);
   const weights = votes.reduce((total, { weight }) => total + BigInt(weight), 0n);
+  const isCurated = weights > 0n && post.allow_curation_rewards;
   const worth = isPaid ? units(post.total_payout_value) + units(post.curator_payout_value) : units(post.pending_payout_value);
   const last = Math.max(0, Math.ceil(votes.length / PART) - 1);
   const shown = Math.min(page, last);
   return html`
     <${Card} title="Votes" aside=${`${votes.length === 1 ? "1 vote" : `${numberText(votes.length)} votes`}, ${decimalText(sum, 0)} rshares in all`}>
-      ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${setOrder} /></div>`}
+      ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${choose} /></div>`}
       <${Table} caption="Votes" rows=${sorted.slice(shown * PART, (shown + 1) * PART)} nothing="Nobody has voted yet." columns=${[
         { title: "Voter", cell: ({ voter }) => html`<${Account} name=${voter} />` },
         { title: "Weight", isNumber: true, cell: ({ percent }) => percentText(percent).replace("-", "−") },
         { title: "Rshares", isNumber: true, cell: ({ rshares }) => decimalText(BigInt(rshares), 0) },
         { title: "Share of the payout", isNumber: true, cell: ({ rshares }) => (sum > 0n ? shareText(BigInt(rshares), sum) : "") },
         { title: `Worth, in ${symbols().sbd}`, isNumber: true, cell: ({ rshares }) => (sum > 0n ? decimalText((worth * BigInt(rshares)) / sum, 3) : "") },
-        { title: "Of the curators' part", isNumber: true, cell: ({ weight }) => (weights > 0n && post.allow_curation_rewards ? shareText(BigInt(weight), weights) : "") },
+        { title: "Of the curators' part", isNumber: true, cell: ({ weight }) => (isCurated ? shareText(BigInt(weight), weights) : "") },
         { title: "Time", cell: ({ time }) => html`<${Time} at=${time} isShort />` },
       ]} />
       ${last > 0 && html`
