@@ -156,7 +156,7 @@ class View:
             # the orders in which something has changed.
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
-            for tag, _, _ in row.tags:
+            for tag in row.tags:
                 self._live[tag] = added(self._live.get(tag, NOTHING), counted)
                 self._notes.tags.add(tag)
         kept = self._by_comment.get(comment, ())
@@ -179,7 +179,7 @@ class View:
             "hot": hot(row.net_rshares, row.created),
             "trending": trending(row.net_rshares, row.created),
         }
-        return tuple([self._entry(place, old.get(place[1]), values) for place in row.tags])
+        return tuple([self._entry(place, old.get(place[1]), values) for place in row.places])
 
     def _entry(self, place: Place, old: TagEntry | None, values: dict[str, Any]) -> TagEntry:
         tag, number, promoted = place
