@@ -28,6 +28,7 @@ lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, a
 keys     Part, computed sort keys; how declarations become functions of a row
 lists    Lists: append-only histories per key
 journal  Journal: one flat list of writes for all of these; sessions are marks in it
+noted    Noted: the rows that have changed since something that is derived from them was read
 slices   Reads: whether a read does at once what has to be sorted first, or slice by slice
 deferred Deferred: tables that are filled after the start, or when somebody looks
 columns  values and rows as bytes, column by column
@@ -42,6 +43,7 @@ from state.store.journal import Journal, Session
 from state.store.keys import Part, Where
 from state.store.lazy import LazyOrder
 from state.store.lists import History, Lists
+from state.store.noted import Noted
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
 from state.store.table import Table
@@ -52,6 +54,7 @@ __all__ = [
     "Journal",
     "LazyOrder",
     "Lists",
+    "Noted",
     "Ordered",
     "OrderedIndex",
     "Part",

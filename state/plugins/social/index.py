@@ -20,6 +20,7 @@ from state.plugins.social.rows import (
 )
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
+from state.store import Noted
 from state.tables import State
 
 
@@ -43,7 +44,7 @@ class Social:
         self.notifications = Notifications(journal)
         self.sent_once = SentOnceTable(journal)
         self.last_reads = LastReads(journal)
-        self.changed = Changed(journal)
+        self.changed = Changed(journal, Noted(journal, lambda: state.comments.next_id))
         self.view = View(state, self.posts, self.changed)
         self.incoming: SignedBlock | None = None
         # The figures of all communities as communities/lists.py has counted them last, after what they were counted from.

@@ -34,6 +34,7 @@ from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
+from state.store import Noted
 from state.store.parts import Part, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
@@ -50,7 +51,7 @@ class Tags:
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
-        self.notes = Notes(journal)
+        self.notes = Notes(journal, Noted(journal, lambda: state.comments.next_id))
         self.view = View(self.tagged, self.rests, self.notes, journal.reads)
 
 

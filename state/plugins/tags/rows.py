@@ -13,7 +13,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import Journal, Row, Table, Unique
+from state.store import Journal, Noted, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 SETS_MAX = 10_000  # sets of tags that are remembered
@@ -114,20 +114,13 @@ class StaleRoots(Table[StaleRoot]):
 
 
 class Notes:
-    """The comments and tags whose rows have changed since the view was last read.
+    """The comments and tags whose rows have changed since the view was last read. Undoing a change is a change as well."""
 
-    Undoing a change is a change as well: the journal's undo record of a note enters the note again.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self.comments: set[int] = set()
+    def __init__(self, journal: Journal, comments: Noted) -> None:
+        self.comments = comments
         self.tags: set[str] = set()
+        self.comment = comments.note
         self._record = journal.record
-
-    def comment(self, comment: int) -> None:
-        """Note that a comment's row has changed."""
-        self.comments.add(comment)
-        self._record((again, self.comments, comment))
 
     def tag(self, tag: str) -> None:
         """Note that a tag's row has changed."""
