@@ -2,6 +2,8 @@
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
+from sys import intern
+
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_COMMENT_DEPTH,
@@ -210,7 +212,9 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
             root_comment=parent.root_comment,
         )
     else:
-        comment = Comment(parent_permlink=parent_permlink, category=parent_permlink, root_comment=comments.next_id)
+        # Many posts have the same category: they share its text.
+        category = intern(parent_permlink)
+        comment = Comment(parent_permlink=category, category=category, root_comment=comments.next_id)
         noted["last_root_post"] = now
     comment.author, comment.permlink, comment.reward_weight = author.name, permlink, FULL_WEIGHT
     comment.created = comment.last_update = comment.active = now

@@ -139,8 +139,9 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
         if not known or not kept.feeds.holds(follower, comment.id):
             kept.feeds.add(follower, comment.id)
     if not known:
-        kept.blogs.prune(operation.author)
-        kept.blogs.add(operation.author, comment.id)
+        kept.blogs.prune(comment.author)
+        # By the text and the id of the comment itself: those of the operation would take memory for this alone.
+        kept.blogs.add(comment.author, comment.id)
 
 
 def blog_followers(kept: FollowIndex, account: str) -> list[str]:
@@ -177,5 +178,5 @@ FOLLOW = Plugin(
     serves=("follow_api",),
     uses=(REPUTATION,),
     parts=parts,
-    passing=("reputations", "on_change", "feeds._comments"),
+    passing=("reputations", "on_change", "blogs._comments", "feeds._comments"),
 )
