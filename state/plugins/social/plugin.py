@@ -25,6 +25,7 @@ from state.plugins.social.notifications.writing import Type, notify
 from state.plugins.social.posts.lists import Scope, ranked_posts
 from state.plugins.social.posts.placement import (
     mark_deleted,
+    note_leaving,
     on_comment,
     on_hardfork,
     on_payout,
@@ -52,6 +53,7 @@ def install(state: State) -> Social:
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
     on(bound(on_work, kept), Pow, Pow2)
     on(bound(on_comment, kept), Comment)
+    on(bound(note_leaving, kept), DeleteComment, after=False)
     on(bound(mark_deleted, kept), DeleteComment)
     on(bound(on_vote, kept), Vote)
     on(bound(on_payout, kept), CommentPayoutUpdate)
@@ -130,7 +132,19 @@ COMMUNITIES = Plugin(
     serves=("bridge",),
     uses=(REPUTATION, FOLLOW),
     parts=parts,
-    passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted", "counting", "late_counts"),
+    passing=(
+        "facts",
+        "irredeemables",
+        "recommended",
+        "changed",
+        "view",
+        "_comments",
+        "leaving",
+        "incoming",
+        "counted",
+        "counting",
+        "late_counts",
+    ),
     restored=restored,
     ahead=ahead,
 )
