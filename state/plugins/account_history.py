@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from state.chain.blocks import NO_TRANSACTION
+from state.plugins.places import Places, PlacesPart
 from state.plugins.plugin import Plugin
 from state.plugins.recorded import INDEX, NO_BLOCK, AccountEntries, EntriesPart, OperationRecord, Recorded, RecordedPart
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.virtual import ProposalPay, SpsFund
-from state.store.parts import DictPart, Part
+from state.store.parts import Part
 from state.tables import State
 
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
@@ -38,7 +39,7 @@ class AccountHistory:
     def __init__(self, state: State) -> None:
         self.recorded = Recorded(state)
         self.accounts = AccountEntries()
-        self.transactions: dict[bytes, int] = {}
+        self.transactions = Places()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
@@ -107,11 +108,11 @@ class AccountHistory:
         here = state.here
         if here.trx_in_block != NO_TRANSACTION and here.block > state.props.head_block_number:
             self.recorded.left -= trx.size
-            self.transactions[trx.id] = here.block << BLOCK_SHIFT | here.trx_in_block
+            self.transactions.add(trx.id, here.block << BLOCK_SHIFT | here.trx_in_block)
             self._record((self._forget_transaction, trx.id, None))
 
     def _unrecord_transaction(self, trx_id: bytes, _: Any) -> None:
-        del self.transactions[trx_id]
+        self.transactions.drop_last(trx_id)
 
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, OperationRecord]]:
@@ -196,7 +197,7 @@ def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
     return {
         "recorded": RecordedPart(state, kept.recorded),
         "accounts": EntriesPart(kept.accounts, kept.recorded, state.journal.reads),
-        "transactions": DictPart(kept.transactions, bytes, int),
+        "transactions": PlacesPart(kept.transactions),
     }
 
 
