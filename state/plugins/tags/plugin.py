@@ -27,7 +27,6 @@ from state.plugins.tags.rows import (
     added,
     contribution_of,
     fields_of,
-    shared,
 )
 from state.plugins.tags.uses import Uses, UsesPart
 from state.plugins.tags.view import View
@@ -36,6 +35,7 @@ from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
 from state.store import Noted
 from state.store.parts import Part, tables
+from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 

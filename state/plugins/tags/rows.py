@@ -6,7 +6,6 @@ Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import log10
 from typing import Any
 
@@ -16,7 +15,6 @@ from state.protocol.values.integers import WORD32
 from state.store import Journal, Noted, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
-SETS_MAX = 10_000  # sets of tags that are remembered
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
 
 Place = tuple[str, int, int]
@@ -59,12 +57,6 @@ def fields_of(places: Sequence[Place]) -> dict[str, Any]:
     is_plain = all(number == following and not paid for following, (_, number, paid) in enumerate(places, first))
     numbered = () if is_plain else tuple([(number, paid) for _, number, paid in places])
     return {"tags": tuple([tag for tag, _, _ in places]), "first": first, "numbered": numbered}
-
-
-@lru_cache(SETS_MAX)
-def shared(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return an equal tuple that other comments have too: many have the same tags, and a tuple of three takes 64 bytes."""
-    return tags
 
 
 class TaggedComments(Table[Tagged]):

@@ -17,6 +17,7 @@ from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
 from state.store import Journal, LazyOrder, Noted
+from state.store.rows import shared
 from state.store.slices import SLICE, take_some
 from state.tables import State
 from state.tables.content import Comment
@@ -276,7 +277,7 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
         content = state.comment_contents.by_comment.get(comment.id)
         tags = post_tags(comment.category, "" if content is None else content.json_metadata)
     scopes += [tag for tag in tags if COMMUNITIES not in tag]
-    return tuple(dict.fromkeys(scopes))
+    return shared(tuple(dict.fromkeys(scopes)))
 
 
 # ------------------------------------------------------------------ orders
