@@ -72,8 +72,7 @@ class TransactionStatus:
         if block.transactions:
             ids = [trx.id for trx in block.transactions]
             self.by_block[number] = b"".join(ids)
-            for trx_id in ids:
-                self.block_of.add(trx_id, number)
+            self.block_of.add_all(ids, number)
             self._record((self._undo_place, number, None))
         dropped = self.by_block.pop(number - self.depth, None)
         if dropped is not None:
