@@ -12,6 +12,7 @@ from typing import Protocol
 import trio
 from msgspec import Struct
 
+from rpc.service.beginning import Done, begin
 from rpc.service.envelope import Reply, Service
 from rpc.service.transport.connection import Connection
 from rpc.service.transport.guests import Guest, Guests
@@ -126,11 +127,15 @@ class CallLane:
         finally:
             guest.working -= 1
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
-            connection.note_idle(False)
-            with self._guests.working(guest, size), self._departures.watch(connection) as watched:
-                reply = await reply
-            if watched.cancelled_caught:
-                return None
+            begun = begin(reply)
+            if isinstance(begun, Done):
+                reply = begun.value
+            else:
+                connection.note_idle(False)
+                with self._guests.working(guest, size), self._departures.watch(connection) as watched:
+                    reply = await begun
+                if watched.cancelled_caught:
+                    return None
         if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not self._guests.has_room(guest, size + len(reply)):
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
