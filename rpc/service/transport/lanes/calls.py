@@ -118,7 +118,8 @@ class CallLane:
         size = call.head.size
         if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
-        if not (self._service.is_free and self._guests.has_room(guest, size)):
+        # Room for the reply as well, as long as it is small: nobody else takes any until a reply that doesn't wait is sent.
+        if not (self._service.is_free and self._guests.has_room(guest, size + SMALL_SIZE_MAX)):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
         guest.working += 1
         connection.begin_answer()
@@ -126,6 +127,7 @@ class CallLane:
             reply = await self._service.answer_in_turn(data[:size], not call.why_not_local, call.why_not_local)
         finally:
             guest.working -= 1
+        has_room = True
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
             begun = begin(reply)
             if isinstance(begun, Done):
@@ -136,7 +138,8 @@ class CallLane:
                     reply = await begun
                 if watched.cancelled_caught:
                     return None
-        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not self._guests.has_room(guest, size + len(reply)):
+                has_room = self._guests.has_room(guest, size + len(reply))
+        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not has_room:
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
         if rest:
