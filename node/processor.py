@@ -1,11 +1,12 @@
 """The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
 
 Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
-an await, and between two jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
+an await, and after a slice of jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -36,7 +37,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 QUEUE_SIZE_MAX = 8192  # jobs
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
-SLICE_SECONDS = 0.01  # how long clients' jobs are done at once, one after another, before others have their turn
+SLICE_SECONDS = 0.01  # how long jobs are done one after another, before others have their turn
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
@@ -126,10 +127,9 @@ class Processor:
                 nursery.start_soon(self._syncer.run)
             self._is_running = True
             try:
-                # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each.
+                # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each slice.
                 async for job in self._jobs_out:
-                    self._undone -= 1
-                    self._perform(job)
+                    self._perform_slice(job)
             finally:
                 self._is_running = False
                 self._foreseen.close()
@@ -292,7 +292,7 @@ class Processor:
     async def _do_at_once(self, work: Callable[[], Any]) -> None:
         """Do a job that no other one comes before, in its caller's task: two switches of tasks take a fifth of a transfer's time.
 
-        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue, which does one in a turn.
+        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue.
         """
         job = _Job(work)
         start = self._stopwatch()
@@ -337,6 +337,20 @@ class Processor:
         if self._syncer is not None:
             await self._syncer.synced()
             self._require_log()
+
+    def _perform_slice(self, job: _Job) -> None:
+        """Do a job, and those that wait after it as long as the slice lasts.
+
+        With one in a turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        """
+        start = self._stopwatch() - self._seconds_at_once
+        with suppress(trio.WouldBlock):
+            while True:
+                self._undone -= 1
+                self._perform(job)
+                if self._stopwatch() - start >= SLICE_SECONDS:
+                    return
+                job = self._jobs_out.receive_nowait()
 
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
