@@ -346,7 +346,7 @@ def happening() -> list[dict[str, Work]]:
             "reading ahead, after that": ahead,
         },
         {"saving a snapshot": partial(saved, folder=folder)},
-        {f"{PREPARED} 1,000 posts": in_turn(partial(put_off, count=1000)), "1,000 posts are paid out": in_turn(paid)},
+        {f"{PREPARED} 1,000 posts": in_turn(partial(put_off, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
         {"all posts are paid out": in_turn(paid)},
         {f"{PREPARED} two branches": in_turn(fork), "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch)},
         {"400 subscribers get a block": partial(told, count=400)},
@@ -371,17 +371,20 @@ def called(name: str, params: dict[str, Any]) -> Work:
     return ask_for(request(f"dev_api.{name}", params))
 
 
-def paid(node: Node) -> None:
-    """Make a block in which the posts of a week are paid out at once, as after a leap in time."""
-    node.driver.set_next_block_time(node.site.state.head_time + WEEK)
+def paid(node: Node, seconds: int = WEEK) -> None:
+    """Make a block in which all that is due so much later is done at once, as after a leap in time: of a week, all posts are paid out."""
+    node.driver.set_next_block_time(node.site.state.head_time + seconds)
     node.driver.make_block()
 
 
 def put_off(node: Node, count: int) -> None:
-    """Put the payouts of all posts off by a week, but of so many."""
+    """Put the payouts of all posts off by a week, but of so many, and leap to where these are due, so that all else has been done."""
     state = node.site.state
-    for row in list(state.comments)[count:]:
-        state.comments.modify(row, cashout_time=row.cashout_time + WEEK)
+    due = state.head_time + WEEK
+    for i, row in enumerate(state.comments):
+        state.comments.modify(row, cashout_time=due if i < count else due + WEEK)
+    node.driver.set_next_block_time(due - 60)
+    node.driver.make_block()
 
 
 async def saved(node: Node, folder: Path) -> None:

@@ -349,15 +349,21 @@ class Service:
         return reply
 
     async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
-        """Return the answer of a method that waits for something."""
+        """Return the answer of a method that waits for something.
+
+        It may have waited for nothing, as a broadcast that is refused at once, and explained that for 30 ms: so its time counts, lest a
+        batch of such calls runs through.
+        """
         start = self._stopwatch()
         try:
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
+            # In the same run as the refusal, since it is explained by the state of that.
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
+        await self._turns.count(self._stopwatch() - start)
         return reply
 
     # -------------------------------------------------------------- errors
