@@ -1,6 +1,6 @@
 """Measures how long one client waits for a small reply while something large happens in the node, on a chain of many posts.
 
-Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS]
+Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
 Each line is made in a forked copy of one chain, so that every call is a first call. While it happens, one client asks for a small reply
 every 5 ms, in the node's own loop, without sockets. Times are of the processor: what passes on the clock says little on a busy machine.
 
@@ -489,11 +489,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("posts", nargs="?", type=int, default=POSTS)
     parser.add_argument("--only", default="", help="measure only what has these words in its name")
+    parser.add_argument("--ahead", action="store_true", help="read ahead before, as a node does after its start")
     options = parser.parse_args()
     tune_collector()
     logging.getLogger(ROOT).setLevel(logging.WARNING)
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
+    if options.ahead:
+        trio.run(read_ahead, node.site.state)
     keep_what_is_loaded()
     fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
     return 0 if all(fine) else 1

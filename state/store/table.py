@@ -1,6 +1,6 @@
 """`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
@@ -89,6 +89,11 @@ class Table(Deferrable, Generic[RowT]):
             return self._rows[row_id]
         except KeyError:
             raise UnknownKey from None
+
+    @property
+    def lazy_orders(self) -> Sequence[OrderedIndex[RowT]]:
+        """The orders that are sorted when they are read."""
+        return self._lazy
 
     @property
     def index_count(self) -> int:

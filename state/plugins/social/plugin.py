@@ -120,7 +120,13 @@ def ahead(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    return *pages, partial(figures, state, kept)
+    return *pages, partial(first_figures, state, kept)
+
+
+def first_figures(state: State, kept: Social) -> None:
+    """Have the figures of communities counted, if they never were: each block changes them, and counting takes long."""
+    if kept.counted is None:
+        figures(state, kept)
 
 
 COMMUNITIES = Plugin(
