@@ -244,7 +244,10 @@ class Service:
             requests[place] = None
             reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):
+                # It may wait for nothing, as a broadcast that is refused at once, and explained for 30 ms: so its time counts.
+                start = self._stopwatch()
                 reply = await reply
+                await self._turns.count(self._stopwatch() - start)
             replies.append(reply)
             size += len(reply)
             if size > BATCH_REPLY_SIZE_MAX:
@@ -349,21 +352,15 @@ class Service:
         return reply
 
     async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
-        """Return the answer of a method that waits for something.
-
-        It may have waited for nothing, as a broadcast that is refused at once, and explained that for 30 ms: so its time counts, lest a
-        batch of such calls runs through.
-        """
+        """Return the answer of a method that waits for something."""
         start = self._stopwatch()
         try:
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
-            # In the same run as the refusal, since it is explained by the state of that.
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
-        await self._turns.count(self._stopwatch() - start)
         return reply
 
     # -------------------------------------------------------------- errors

@@ -40,7 +40,7 @@ from state.tables import State
 
 # What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
 AHEAD_POSTS_MAX = 200_000
-AHEAD_SORTS = ("trending", "hot", "created")
+AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
