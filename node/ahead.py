@@ -1,22 +1,32 @@
-"""Makes the reads that clients begin with, after the start and after each return to an earlier moment, so that these needn't wait.
+"""Makes the reads that clients begin with before they ask, so that these needn't wait: after the start, after each return to an earlier
+moment, and now and then, since what has changed meanwhile has to be sorted in.
 
 What they read is sorted by then. It knows no rule.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
+from node.watch.metrics import tables
 from state.plugins.registry import PLUGINS
+from state.store import Table
 from state.tables import State
+
+# About once a block. Where nothing has changed, all of it takes two milliseconds; where much has, a small part of the time, as nobody
+# may ask for it.
+LOOK_SECONDS, LOOK_SECONDS_MAX = 3, 60
+PAUSE_PARTS = 20
+# The orders of a table take some 150 bytes of a row each. Beyond so many rows only those are sorted that somebody reads.
+ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
 
 
 async def keep_ahead(state: State) -> None:
-    """Read ahead, and again whenever the state has been put back to an earlier one, until cancelled: lazy orders are empty after that."""
+    """Read ahead now and then, and whenever the state has been put back to an earlier one, until cancelled."""
     is_back = trio.Event()
 
     def note() -> None:
@@ -26,18 +36,30 @@ async def keep_ahead(state: State) -> None:
     try:
         while True:
             is_back = trio.Event()
+            begun = trio.current_time()
             await read_ahead(state)
-            await is_back.wait()
+            pause = PAUSE_PARTS * (trio.current_time() - begun)
+            with trio.move_on_after(min(max(pause, LOOK_SECONDS), LOOK_SECONDS_MAX)):
+                await is_back.wait()
     finally:
         state.on_put_back.remove(note)
 
 
 async def read_ahead(state: State) -> None:
-    """Make the reads that the plugins of a state declare, in slices between other tasks."""
+    """Make the reads that the plugins of a state declare, and sort what is sorted when it is read, in slices between other tasks."""
     for plugin in PLUGINS.values():
         if plugin.is_on(state):
             for read in await in_slices(state, partial(plugin.ahead, state, plugin.of(state))):
                 await in_slices(state, read)
+    for _, _, table in tables(state):
+        if isinstance(table, Table):
+            for read in await in_slices(state, partial(reads_of, table)):
+                await in_slices(state, read)
+
+
+def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
+    """Return the reads that sort a table's lazy orders, unless they take much memory."""
+    return [order.first for order in table.lazy_orders] if len(table) <= ROWS_MAX else []
 
 
 async def in_slices(state: State, read: Callable[[], Value]) -> Value:

@@ -5,8 +5,7 @@ an await, and after a slice of jobs others get their turn. Queries read the chai
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -48,12 +47,16 @@ _log = Log("processor")
 
 
 class _Job(Struct, eq=False):
-    """A function that changes the chain, and the event that its caller waits for; none where it is done at once."""
+    """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
+
+    Where it is `in_steps`, the function returns steps, between which others read, and no other job is done.
+    """
 
     work: Callable[[], Any]
     done: trio.Event | None = None
     result: Any = None
     error: Exception | None = None
+    in_steps: bool = False
 
 
 class _Waiter(Struct, eq=False):
@@ -129,7 +132,11 @@ class Processor:
             try:
                 # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each slice.
                 async for job in self._jobs_out:
-                    self._perform_slice(job)
+                    following: _Job | None = job
+                    while following is not None:
+                        if following.in_steps:
+                            await self._perform_steps(following)
+                        following = self._perform_slice(following)
             finally:
                 self._is_running = False
                 self._foreseen.close()
@@ -250,6 +257,14 @@ class Processor:
         await self._synced()
         return result
 
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing of the chain when it is its turn, in steps; returns its result. Raises what it raises.
+
+        Others read between the steps, and no other job is done until the last one: so the chain stands still.
+        """
+        result: Result = await self._in_turn(work, in_steps=True)
+        return result
+
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
         """Make a block by a function and return it. Raises ChainError.
 
@@ -306,9 +321,9 @@ class Processor:
         if job.error is not None:
             raise job.error
 
-    async def _in_turn(self, work: Callable[[], Any]) -> Any:
+    async def _in_turn(self, work: Callable[[], Any], *, in_steps: bool = False) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""
-        job = _Job(work, trio.Event())
+        job = _Job(work, trio.Event(), in_steps=in_steps)
         self._undone += 1
         try:
             await self._jobs_in.send(job)
@@ -338,19 +353,37 @@ class Processor:
             await self._syncer.synced()
             self._require_log()
 
-    def _perform_slice(self, job: _Job) -> None:
-        """Do a job, and those that wait after it as long as the slice lasts.
+    def _perform_slice(self, job: _Job) -> _Job | None:
+        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is taken in steps.
 
         With one in a turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
         """
         start = self._stopwatch() - self._seconds_at_once
-        with suppress(trio.WouldBlock):
-            while True:
-                self._undone -= 1
-                self._perform(job)
-                if self._stopwatch() - start >= SLICE_SECONDS:
-                    return
+        while True:
+            self._undone -= 1
+            self._perform(job)
+            if self._stopwatch() - start >= SLICE_SECONDS:
+                return None
+            try:
                 job = self._jobs_out.receive_nowait()
+            except trio.WouldBlock:
+                return None
+            if job.in_steps:
+                return job
+
+    async def _perform_steps(self, job: _Job) -> None:
+        """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
+        steps = job.work()
+        try:
+            self._require_log()
+            while True:
+                next(steps)
+                await trio.lowlevel.checkpoint()
+        except StopIteration as end:
+            value = end.value
+            job.work = lambda: value
+        except Exception as error:  # the caller gets it
+            job.work = partial(_raise, error)
 
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
@@ -410,3 +443,7 @@ class Processor:
 
     def _require_log(self) -> None:
         require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -20,7 +20,7 @@ from state.protocol.transaction import ID_BYTES, ZERO_ID
 from state.store.columns import Unreadable
 from state.store.deferred import Deferrable, Deferred
 from state.store.parts import Install
-from state.store.rows import PutBack
+from state.store.rows import KEPT_SLICE, Keeping
 from state.store.slices import Reads
 from state.tables import State
 
@@ -233,10 +233,11 @@ class RecordedPart:
 
         return install
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         recorded = self._recorded
         rows, virtual, held = bytes(recorded.rows), bytes(recorded.virtual), recorded.held.copy()
+        yield
 
         def put_back() -> None:
             recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
@@ -326,10 +327,14 @@ class EntriesPart:
                     firsts[name] = first
             yield
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         entries = self._entries
-        firsts, kept = entries.firsts.copy(), {name: each[:] for name, each in entries.by_name.items()}
+        firsts, kept = entries.firsts.copy(), entries.by_name.copy()
+        for place, (name, each) in enumerate(kept.items(), 1):
+            kept[name] = each[:]
+            if place % KEPT_SLICE == 0:
+                yield
 
         def put_back() -> None:
             entries.abandon()

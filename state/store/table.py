@@ -1,6 +1,6 @@
 """`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
@@ -10,7 +10,7 @@ from state.store.deferred import Deferrable
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
-from state.store.rows import SHARED, SHARED_MAX, PutBack, Row, kept_values, more_shared
+from state.store.rows import SHARED, SHARED_MAX, Keeping, Row, keeping_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -89,6 +89,11 @@ class Table(Deferrable, Generic[RowT]):
             return self._rows[row_id]
         except KeyError:
             raise UnknownKey from None
+
+    @property
+    def lazy_orders(self) -> Sequence[OrderedIndex[RowT]]:
+        """The orders that are sorted when they are read."""
+        return self._lazy
 
     @property
     def index_count(self) -> int:
@@ -187,17 +192,23 @@ class Table(Deferrable, Generic[RowT]):
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
 
-    def keep(self) -> PutBack:
-        """Return a function that puts all rows and indices back as they are now; the rows are the same objects then.
+    def keeping(self) -> Keeping:
+        """Return, after some steps, a function that puts all rows and indices back as they are now; the rows are the same objects then.
 
         Nothing of it is in the journal, which has to be put back with the tables. Rows that have been removed, and that only the journal
-        still knows, are left to whoever keeps that (`kept_values`). A table that is deferred is filled first.
+        still knows, are left to whoever keeps that (`keeping_values`). A table that is deferred is filled first.
         """
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
-        values = kept_values(list(rows.values()))
-        keys = [(index.by_key, index.by_key.copy()) for index in self._keys]
-        orders = [order.keep() for order in self._orders]
+        yield
+        values = yield from keeping_values(list(rows.values()))
+        keys, orders = [], []
+        for index in self._keys:
+            keys.append((index.by_key, index.by_key.copy()))
+            yield
+        for order in self._orders:
+            orders.append(order.keep())
+            yield
 
         def put_back() -> None:
             self.abandon()

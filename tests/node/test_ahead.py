@@ -6,6 +6,8 @@ import trio.testing
 
 from bench.waits import Node, filled
 from node import ahead
+from state.operations.content import Vote
+from state.plugins.tags.plugin import TAGS
 from state.tables import State
 
 
@@ -34,3 +36,19 @@ async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pyt
         assert len(read) == 2
         nursery.cancel_scope.cancel()
     assert node.site.state.on_put_back == listeners
+
+
+async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, autojump_clock: trio.testing.MockClock) -> None:
+    state = node.site.state
+    view = TAGS.of(state).view
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ahead.keep_ahead, state)
+        await trio.sleep(1)
+        assert not any(order.changed for order in view._entries.lazy_orders)
+        assert not any(order.changed for order in state.accounts.lazy_orders)
+        node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
+        assert TAGS.of(state).notes.comments
+        await trio.sleep(ahead.LOOK_SECONDS + 1)
+        assert not TAGS.of(state).notes.comments
+        assert not any(order.changed for order in view._entries.lazy_orders)
+        nursery.cancel_scope.cancel()

@@ -1,6 +1,7 @@
 """The processor: order, bounds, answers, and what it keeps on disk; and how the chain's own file follows its forks."""
 
 import os
+from collections.abc import Generator
 from itertools import pairwise
 from pathlib import Path
 
@@ -178,6 +179,47 @@ async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: tri
     assert sum(len(block.transactions) for number in range(22) if (block := chain.block_by_number(number))) == 1
     with pytest.raises(Refused, match="unable to parse private key"):
         await processor.take_steps(generate_blocks(chain, "no key", 1))
+
+
+async def test_nothing_is_changed_between_the_steps_of_what_reads_in_steps(nursery: trio.Nursery) -> None:
+    chain, processor = await running(nursery, 0.0)
+    seen: list[object] = []
+
+    def steps() -> Generator[None, None, str]:
+        for _ in range(5):
+            seen.append(len(chain.pending))
+            yield
+        return "done"
+
+    def failing() -> Generator[None, None, str]:
+        yield
+        raise Refused("no", condition="yes")
+
+    async def read() -> None:
+        seen.append(await processor.in_steps(steps))
+
+    async def push(i: int) -> None:
+        await processor.push_transaction(transfer(chain, str(i)))
+        seen.append("pushed")
+
+    async def other() -> None:
+        await trio.lowlevel.checkpoint()
+        seen.append("other")
+
+    async with trio.open_nursery() as asking:
+        asking.start_soon(read)
+        while not seen:
+            await trio.lowlevel.checkpoint()
+        asking.start_soon(push, 1)
+        asking.start_soon(other)
+    begun = len(chain.pending) - 1
+    assert [each for each in seen if isinstance(each, int)] == [begun] * 5
+    assert seen.index("other") < seen.index("done"), "others have their turn"
+    assert seen.count("pushed") == 1
+    with pytest.raises(Refused):
+        await processor.in_steps(failing)
+    await push(2)
+    assert len(chain.pending) == begun + 2
 
 
 async def test_a_transaction_is_no_larger_than_any_block(nursery: trio.Nursery) -> None:

@@ -41,7 +41,7 @@ from state.tables import State
 
 # What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
 AHEAD_POSTS_MAX = 200_000
-AHEAD_SORTS = ("trending", "hot", "created")
+AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
@@ -122,7 +122,13 @@ def ahead(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    return *pages, partial(figures, state, kept)
+    return *pages, partial(first_figures, state, kept)
+
+
+def first_figures(state: State, kept: Social) -> None:
+    """Have the figures of communities counted, if they never were: each block changes them, and counting takes long."""
+    if kept.counted is None:
+        figures(state, kept)
 
 
 COMMUNITIES = Plugin(

@@ -5,7 +5,8 @@ comment may have changed; `get_discussions_by_*` of the reference shows the old 
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from state.effects.comments import find_comment
@@ -33,11 +34,14 @@ from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
-from state.store import Noted
+from state.store import Noted, Table
 from state.store.parts import Part, tables
 from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment as CommentRow
+
+# All orders take some 5,000 bytes of a comment with three entries; they are made ahead for so many comments.
+AHEAD_COMMENTS_MAX = 100_000
 
 
 class Tags:
@@ -335,4 +339,17 @@ def restored(kept: Tags) -> None:
     kept.view.note_all()
 
 
-TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored)
+def ahead(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
+    """Return the reads that make the view and sort all its orders, unless that takes much memory."""
+    if len(kept.tagged) > AHEAD_COMMENTS_MAX:
+        return ()
+    tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]
+    return [partial(first_of, table, place) for table in tables for place in range(len(table().lazy_orders))]
+
+
+def first_of(table: Callable[[], Table[Any]], place: int) -> object:
+    """Return the first row in one of the lazy orders of a table of the view."""
+    return table().lazy_orders[place].first()
+
+
+TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored, ahead=ahead)
