@@ -13,7 +13,7 @@ from msgspec import msgpack
 from state.protocol.transaction import ID_BYTES
 from state.store.columns import Unreadable
 from state.store.parts import Install, decoded
-from state.store.rows import PutBack
+from state.store.rows import Keeping
 
 RECORD, PLACE = Layout(f"<{ID_BYTES}sQ"), Layout("<Q")
 RECORD_BYTES = RECORD.size
@@ -109,9 +109,10 @@ class PlacesPart:
             raise Unreadable("places of transactions are missing, or too many")
         return lambda: self._put(pieces)
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         kept = list(map(bytes, self._places.pieces))
+        yield
         return lambda: self._put(kept)
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:

@@ -7,6 +7,7 @@ from msgspec import msgpack
 
 from state.plugins.places import PIECES, RECORD_BYTES, Places, PlacesPart
 from state.store.columns import Unreadable
+from state.store.rows import at_once
 
 
 def test_they_are_found_taken_back_and_dropped_as_in_a_dictionary() -> None:
@@ -56,7 +57,7 @@ def test_a_snapshot_holds_them_and_others_are_refused() -> None:
     for number in range(100):
         places.add(bytes([number]) * 20, number)
     part = PlacesPart(other)
-    put_back = part.keep()
+    put_back = at_once(part.keeping())
     part.read(PlacesPart(places).dump())()
     assert list(other) == list(places)
     assert dict(part.entries())[bytes(20)] == {"value": "0"}
