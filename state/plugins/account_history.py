@@ -43,20 +43,18 @@ class AccountHistory:
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
-    def record(self, state: State, operation: Operation) -> None:
-        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
-        accounts = operation.impacted()
-        if accounts:
-            self._enter(operation, accounts)
-
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
         """Before an operation that impacts the treasury: record it under the name that the treasury has on this chain."""
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
-        self._enter(operation, accounts)
+        self.record(state, operation, accounts)
 
-    def _enter(self, operation: Operation, accounts: set[str]) -> None:
+    def record(self, state: State, operation: Operation, impacted: set[str] | None = None) -> None:
+        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
+        accounts = operation.impacted() if impacted is None else impacted
+        if not accounts:
+            return
         index = self.recorded.enter(operation)
         by_name, full = self.accounts.by_name, None
         for account in accounts:
