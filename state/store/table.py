@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
+from state.store.due import Due, DueIndex
+from state.store.grouped import Grouped, GroupedIndex
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
@@ -18,6 +20,8 @@ INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
 RowT = TypeVar("RowT", bound=Row)
+Declared = Unique | Ordered | Due | Grouped
+Loose = DueIndex[RowT] | GroupedIndex[RowT]  # Always up to date, without an order of all rows.
 Changes = dict[str, Any]
 Move = tuple[Any, Any, Any]  # An index, the entry that a row has there, the one that it gets; None is out of the index.
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, that read a field.
@@ -59,7 +63,7 @@ class Table(Deferrable, Generic[RowT]):
         self._in_order = True
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
-        self._orders: list[OrderedIndex[RowT]] = []
+        self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in _declarations(type(self)):
@@ -253,14 +257,19 @@ class Table(Deferrable, Generic[RowT]):
         for order in (*self._orders, *self._lazy):
             order.check(self._rows)
 
-    def _bind(self, declared: Unique | Ordered) -> UniqueIndex[RowT] | OrderedIndex[RowT]:
+    def _bind(self, declared: Declared) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
         """Make the index of a declaration, and note which fields it reads."""
-        index: UniqueIndex[RowT] | OrderedIndex[RowT]
+        index: UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]
         keys: UniqueIndex[RowT] | None
         readers: Readers
         if isinstance(declared, Unique):
             index = keys = UniqueIndex(declared.fields)
             readers = (keys,), ()
+        elif isinstance(declared, Due | Grouped):
+            loose: Loose[RowT] = DueIndex(declared) if isinstance(declared, Due) else GroupedIndex(declared)
+            index, keys = loose, None
+            self._orders.append(loose)
+            readers = (loose,), ()
         else:
             index = order = OrderedIndex(declared, self._rows, self.journal.reads, lambda: self.next_id)
             keys = order.keys
@@ -412,11 +421,11 @@ def _copied(method: Any) -> FunctionType:
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 
-def _declarations(table: type) -> Iterator[tuple[str, Unique | Ordered]]:
+def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
     """The indices that a table class declares, in their order."""
     for base in reversed(table.__mro__):
         for name, declared in vars(base).items():
-            if isinstance(declared, Unique | Ordered):
+            if isinstance(declared, Declared):
                 yield name, declared
 
 

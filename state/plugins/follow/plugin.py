@@ -11,7 +11,7 @@ from state.plugins.follow.rows import BLOG, IGNORE, WORDS, BlogAuthor, Follow, F
 from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.reputation import install as install_reputations
-from state.protocol.errors import ChainError, require
+from state.protocol.errors import ChainError, Refused, require
 from state.store.parts import ListsPart, Part, TablePart, tables
 from state.tables import State
 
@@ -72,11 +72,8 @@ def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) ->
     what = 0
     for word in operation.what:
         what |= WORDS.get(word, 0)
-    require(
-        what != BLOG | IGNORE,
-        "Cannot follow blog and ignore author at the same time",
-        condition="!( what & ( 1 << blog ) )",
-    )
+    if what == BLOG | IGNORE:
+        raise Refused("Cannot follow blog and ignore author at the same time", condition="!( what & ( 1 << blog ) )")
 
     row = kept.follows.by_pair.get(operation.follower, operation.following)
     before = 0 if row is None else row.what
