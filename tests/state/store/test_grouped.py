@@ -4,6 +4,7 @@ import pytest
 
 from state.protocol.errors import NotUnique
 from state.store import Grouped, Journal, Row, Table, Unique
+from state.store.rows import at_once
 
 
 class Task(Row):
@@ -67,7 +68,7 @@ def test_a_refused_row_is_in_no_index() -> None:
 
 def test_what_is_kept_is_put_back() -> None:
     tasks = filled(Journal())
-    put_back = tasks.keep()
+    put_back = at_once(tasks.keeping())
     rows = list(tasks)
     for task in rows[:3]:
         tasks.remove(task)
