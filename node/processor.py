@@ -354,10 +354,11 @@ class Processor:
             self._require_log()
 
     def _perform_slice(self, job: _Job) -> _Job | None:
-        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is taken in steps.
+        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
 
-        With one in a turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
         """
+        # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
             self._undone -= 1
