@@ -11,22 +11,25 @@ from typing import Any, TypeVar
 import trio
 
 from node.watch.metrics import tables
+from rpc.log import Log
 from state.plugins.registry import PLUGINS
 from state.store import Table
 from state.tables import State
 
-# About once a block. Where nothing has changed, all of it takes two milliseconds; where much has, a small part of the time, as nobody
-# may ask for it.
-LOOK_SECONDS, LOOK_SECONDS_MAX = 3, 60
-PAUSE_PARTS = 20
+# The pause between two looks is so many times as long as the last one took, so that reading ahead takes a small part of the time: it may
+# be for nobody. It is no shorter than about a block; where nothing has changed, a look takes two milliseconds.
+PAUSE_TIMES = 20
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
 # The orders of a table take some 150 bytes of a row each. Beyond so many rows only those are sorted that somebody reads.
 ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
 
+_log = Log("ahead")
+
 
 async def keep_ahead(state: State) -> None:
-    """Read ahead now and then, and whenever the state has been put back to an earlier one, until cancelled."""
+    """Read ahead now and then, and whenever the state has been put back to an earlier one, until cancelled or until a read fails."""
     is_back = trio.Event()
 
     def note() -> None:
@@ -38,9 +41,12 @@ async def keep_ahead(state: State) -> None:
             is_back = trio.Event()
             begun = trio.current_time()
             await read_ahead(state)
-            pause = PAUSE_PARTS * (trio.current_time() - begun)
-            with trio.move_on_after(min(max(pause, LOOK_SECONDS), LOOK_SECONDS_MAX)):
+            pause = PAUSE_TIMES * (trio.current_time() - begun)
+            with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
                 await is_back.wait()
+    except Exception:
+        # Who makes that read will get the error; nobody else has to, as the node could do without this.
+        _log.exception("reading ahead failed, and has ended")
     finally:
         state.on_put_back.remove(note)
 
@@ -51,7 +57,8 @@ async def read_ahead(state: State) -> None:
         if plugin.is_on(state):
             for read in await in_slices(state, partial(plugin.ahead, state, plugin.of(state))):
                 await in_slices(state, read)
-    for _, _, table in tables(state):
+    # As a list, since attributes may come and go in between.
+    for _, _, table in list(tables(state)):
         if isinstance(table, Table):
             for read in await in_slices(state, partial(reads_of, table)):
                 await in_slices(state, read)

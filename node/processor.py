@@ -49,14 +49,14 @@ _log = Log("processor")
 class _Job(Struct, eq=False):
     """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
 
-    Where it is `in_steps`, the function returns steps, between which others read, and no other job is done.
+    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done.
     """
 
     work: Callable[[], Any]
     done: trio.Event | None = None
     result: Any = None
     error: Exception | None = None
-    in_steps: bool = False
+    is_in_steps: bool = False
 
 
 class _Waiter(Struct, eq=False):
@@ -134,7 +134,7 @@ class Processor:
                 async for job in self._jobs_out:
                     following: _Job | None = job
                     while following is not None:
-                        if following.in_steps:
+                        if following.is_in_steps:
                             await self._perform_steps(following)
                         following = self._perform_slice(following)
             finally:
@@ -262,7 +262,7 @@ class Processor:
 
         Others read between the steps, and no other job is done until the last one: so the chain stands still.
         """
-        result: Result = await self._in_turn(work, in_steps=True)
+        result: Result = await self._in_turn(work, is_in_steps=True)
         return result
 
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
@@ -321,9 +321,9 @@ class Processor:
         if job.error is not None:
             raise job.error
 
-    async def _in_turn(self, work: Callable[[], Any], *, in_steps: bool = False) -> Any:
+    async def _in_turn(self, work: Callable[[], Any], *, is_in_steps: bool = False) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""
-        job = _Job(work, trio.Event(), in_steps=in_steps)
+        job = _Job(work, trio.Event(), is_in_steps=is_in_steps)
         self._undone += 1
         try:
             await self._jobs_in.send(job)
@@ -354,10 +354,11 @@ class Processor:
             self._require_log()
 
     def _perform_slice(self, job: _Job) -> _Job | None:
-        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is taken in steps.
+        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
 
-        With one in a turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
         """
+        # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
             self._undone -= 1
@@ -368,14 +369,14 @@ class Processor:
                 job = self._jobs_out.receive_nowait()
             except trio.WouldBlock:
                 return None
-            if job.in_steps:
+            if job.is_in_steps:
                 return job
 
     async def _perform_steps(self, job: _Job) -> None:
         """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
-        steps = job.work()
         try:
             self._require_log()
+            steps = job.work()
             while True:
                 next(steps)
                 await trio.lowlevel.checkpoint()

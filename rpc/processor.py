@@ -54,6 +54,6 @@ class Processor(Protocol):
         """
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that changes nothing of the chain, and that nothing may be changed for meanwhile: in steps, between which others
-        read. Return its result; an exception is passed on.
+        """Do something that reads the chain, and during which nothing may change it, when it is its turn: in steps, between which other
+        calls read. Return its result; an exception is passed on.
         """

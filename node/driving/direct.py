@@ -83,7 +83,7 @@ class DirectProcessor:
         return self._own(work)
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that the chain must stand still for, and return its result."""
+        """Take all steps of something during which nothing may change the chain, and return its result."""
         return at_once(work())
 
     def _own(self, work: Callable[[], Result]) -> Result:

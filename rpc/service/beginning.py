@@ -19,6 +19,9 @@ def begin(work: Awaitable[Value]) -> Done[Value] | Awaitable[Value]:
     """Do work up to where it first waits: return its result, or what goes on with it, which must be the next thing that this task awaits.
 
     So what only work that waits needs, as noticing that its client has left, isn't prepared for all.
+
+    Work may not be inside of a cancel scope or nursery of its own when it first waits: scopes that its caller enters after that would lie
+    inside of its own one, and trio demands that scopes are left in the reverse order.
     """
     steps = work.__await__()
     try:
@@ -30,11 +33,11 @@ def begin(work: Awaitable[Value]) -> Done[Value] | Awaitable[Value]:
 
 @coroutine
 def _go_on(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
-    """Pass on what work waits for, and to the work what trio sends for that; trio sends errors as well, and throws none."""
+    """Pass to trio what work waits for, and to the work the outcomes that trio sends; errors are outcomes too, and none is thrown."""
     while True:
-        came = yield waited_for
+        outcome = yield waited_for
         try:
-            waited_for = steps.send(came)
+            waited_for = steps.send(outcome)
         except StopIteration as end:
             value: Value = end.value
             return value

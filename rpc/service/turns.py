@@ -42,7 +42,7 @@ class Turns:
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
-                # Nobody else runs up to here, so that the lock is taken only now: it takes as long as the rest of this function.
+                # Nobody else runs up to here, so that the lock is taken only now: that costs as much time as the rest of this function.
                 if not is_held:
                     self._lock.acquire_nowait()
                     is_held = True

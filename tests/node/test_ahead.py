@@ -1,5 +1,8 @@
 """What clients ask for first is read ahead: after the start, and after each return to an earlier moment of the chain."""
 
+import logging
+from typing import Any, NoReturn
+
 import pytest
 import trio
 import trio.testing
@@ -9,6 +12,7 @@ from node import ahead
 from state.operations.content import Vote
 from state.plugins.tags.plugin import TAGS
 from state.tables import State
+from tests.helpers.logs import log_caught
 
 
 @pytest.fixture
@@ -48,7 +52,23 @@ async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, a
         assert not any(order.changed for order in state.accounts.lazy_orders)
         node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
         assert TAGS.of(state).notes.comments
-        await trio.sleep(ahead.LOOK_SECONDS + 1)
+        await trio.sleep(ahead.PAUSE_SECONDS_MIN + 1)
         assert not TAGS.of(state).notes.comments
         assert not any(order.changed for order in view._entries.lazy_orders)
         nursery.cancel_scope.cancel()
+
+
+async def test_a_read_that_fails_ends_reading_ahead_and_nothing_else(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, lines = node.site.state, list[dict[str, Any]]()
+
+    def fail(table: object) -> NoReturn:
+        raise TypeError("rows that can't be compared")
+
+    monkeypatch.setattr(ahead, "reads_of", fail)
+    listeners = list(state.on_put_back)
+    with log_caught(lines.append, logging.ERROR):
+        await ahead.keep_ahead(state)
+    assert [(line["event"], str(line["exc_info"])) for line in lines] == [
+        ("reading ahead failed, and has ended", "rows that can't be compared")
+    ]
+    assert state.on_put_back == listeners

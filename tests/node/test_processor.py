@@ -195,6 +195,9 @@ async def test_nothing_is_changed_between_the_steps_of_what_reads_in_steps(nurse
         yield
         raise Refused("no", condition="yes")
 
+    def failing_at_once() -> Generator[None, None, str]:
+        raise Refused("no", condition="yes")
+
     async def read() -> None:
         seen.append(await processor.in_steps(steps))
 
@@ -218,8 +221,39 @@ async def test_nothing_is_changed_between_the_steps_of_what_reads_in_steps(nurse
     assert seen.count("pushed") == 1
     with pytest.raises(Refused):
         await processor.in_steps(failing)
+    with pytest.raises(Refused):
+        await processor.in_steps(failing_at_once)
     await push(2)
     assert len(chain.pending) == begun + 2
+
+
+async def test_steps_go_on_when_their_caller_has_left_and_end_with_the_processor() -> None:
+    processor = processor_of(dev_chain())
+    ended: list[str] = []
+
+    def steps(count: int, name: str) -> Generator[None, None, None]:
+        try:
+            for _ in range(count):
+                yield
+        finally:
+            ended.append(name)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(processor.run)
+        async with trio.open_nursery() as leaving:
+            leaving.start_soon(processor.in_steps, lambda: steps(10, "short"))
+            for _ in range(4):
+                await trio.lowlevel.checkpoint()
+            leaving.cancel_scope.cancel()
+        assert ended == []
+        await trio.testing.wait_all_tasks_blocked()
+        assert ended == ["short"]
+        nursery.start_soon(processor.in_steps, lambda: steps(1_000_000, "long"))
+        for _ in range(10):
+            await trio.lowlevel.checkpoint()
+        assert ended == ["short"]
+        nursery.cancel_scope.cancel()
+    assert ended == ["short", "long"]
 
 
 async def test_a_transaction_is_no_larger_than_any_block(nursery: trio.Nursery) -> None:

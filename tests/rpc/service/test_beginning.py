@@ -57,3 +57,14 @@ async def test_an_error_after_a_wait_is_raised_where_it_is_awaited() -> None:
     assert not isinstance(begun, Done)
     with pytest.raises(ValueError, match="refused"):
         await begun
+
+
+async def test_work_that_waits_is_cancelled_with_the_task_that_has_begun_it() -> None:
+    with trio.CancelScope() as outer:
+        outer.cancel()
+        begun = begin(trio.to_thread.run_sync(str, abandon_on_cancel=True))
+        assert not isinstance(begun, Done)
+        with trio.CancelScope() as inner:
+            await begun
+    assert outer.cancelled_caught
+    assert not inner.cancelled_caught

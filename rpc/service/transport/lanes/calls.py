@@ -118,7 +118,7 @@ class CallLane:
         size = call.head.size
         if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
-        # Room for the reply as well, as long as it is small: nobody else takes any until a reply that doesn't wait is sent.
+        # With room for a small reply, so that it needn't be asked for again: such a reply is sent at once, and held by nobody.
         if not (self._service.is_free and self._guests.has_room(guest, size + SMALL_SIZE_MAX)):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
         guest.working += 1
