@@ -29,6 +29,12 @@ def sight(chain: Chain) -> dict[str, Any]:
     for number in range(1, state.props.head_block_number + 1):
         block = chain.block_by_number(number)
         found[f"block {number}"] = None if block is None else state.wire.pack_block(block)
+    return found | replies(chain)
+
+
+def replies(chain: Chain) -> dict[str, bytes]:
+    """What the chain answers to all questions, by these."""
+    state, found = chain.state, dict[str, bytes]()
     service = Service(
         METHODS.values(),
         wire=state.wire,
