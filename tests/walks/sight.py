@@ -32,9 +32,9 @@ def sight(chain: Chain) -> dict[str, Any]:
     return found | replies(chain)
 
 
-def replies(chain: Chain) -> dict[str, bytes]:
+def replies(chain: Chain) -> dict[str, Any]:
     """What the chain answers to all questions, by these."""
-    state, found = chain.state, dict[str, bytes]()
+    state, found = chain.state, dict[str, Any]()
     service = Service(
         METHODS.values(),
         wire=state.wire,
