@@ -9,6 +9,8 @@ from state.store.rows import PutBack, Row, Rows
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
+# So many times without rows are kept, and as many more as there are times with rows. Transactions expire within an hour: 3,600 times.
+EMPTY_TIMES_MAX = 10_000
 
 
 class Due:
@@ -35,9 +37,11 @@ class DueIndex(Generic[RowT]):
 
     def __init__(self, declared: Due) -> None:
         self.entry: Callable[[RowT], int] = attrgetter(*declared.fields)
-        # The rows of each time by their ids, and these times in ascending order. Times without rows stay until they are the earliest.
+        # The rows of each time by their ids, and these times in ascending order. Times without rows stay until they are the earliest, or
+        # too many.
         self._rows_at: dict[int, dict[int, RowT]] = {}
         self._times: list[int] = []
+        self._times_max = EMPTY_TIMES_MAX
 
     def __iter__(self) -> Iterator[RowT]:
         """All rows, by their times, those of one time by id."""
@@ -58,16 +62,16 @@ class DueIndex(Generic[RowT]):
         try:
             self._rows_at[time][row.id] = row
         except KeyError:
-            insort(self._times, time)
-            self._rows_at[time] = {row.id: row}
+            self._new_time(time)[row.id] = row
 
     def leave(self, row: RowT) -> None:
         """Take a row out that `enter` has taken in. Only the table calls this."""
         del self._rows_at[self.entry(row)][row.id]
 
     def move(self, old: int, new: int, row: RowT) -> None:
-        """Exchange the time of a row, which it has by now. Only the table calls this."""
-        self.enter(row)
+        """Exchange the time of a row. Only the table calls this, and once more the other way round when another index refuses the row."""
+        rows = self._rows_at.get(new)
+        (self._new_time(new) if rows is None else rows)[row.id] = row
         del self._rows_at[old][row.id]
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
@@ -94,3 +98,17 @@ class DueIndex(Generic[RowT]):
         assert len(held) == sum(map(len, self._rows_at.values())), "a row is there twice"
         assert held == {row_id: (self.entry(row), row) for row_id, row in rows.items()}, "rows are missing, too many, or under another time"
         assert self._times == sorted(self._rows_at), "a time is missing, there twice, or out of order"
+
+    def _new_time(self, time: int) -> dict[int, RowT]:
+        """Return the rows of a time that isn't known: none."""
+        if len(self._times) >= self._times_max:
+            self._forget_empty()
+        insort(self._times, time)
+        rows = self._rows_at[time] = {}
+        return rows
+
+    def _forget_empty(self) -> None:
+        """Forget the times without rows: rows that are refused, and taken back, could leave one for each second that there is."""
+        self._rows_at = {time: rows for time, rows in self._rows_at.items() if rows}
+        self._times = sorted(self._rows_at)
+        self._times_max = max(EMPTY_TIMES_MAX, 2 * len(self._times))

@@ -47,19 +47,15 @@ class GroupedIndex(Generic[RowT]):
 
     def enter(self, row: RowT) -> None:
         """Take a row in. Only the table calls this."""
-        value = self.entry(row)
-        try:
-            self._groups[value].append(row)
-        except KeyError:
-            self._groups[value] = [row]
+        self._put(self.entry(row), row)
 
     def leave(self, row: RowT) -> None:
         """Take a row out that `enter` has taken in. Only the table calls this."""
         self._leave(self.entry(row), row)
 
     def move(self, old: Any, new: Any, row: RowT) -> None:
-        """Exchange the value of a row, which it has by now. Only the table calls this."""
-        self.enter(row)
+        """Exchange the value of a row. Only the table calls this, and once more the other way round when another index refuses the row."""
+        self._put(new, row)
         self._leave(old, row)
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
@@ -86,6 +82,12 @@ class GroupedIndex(Generic[RowT]):
         )
         assert all(rows[row.id] is row for _, row in held), "another row than that of the table"
         assert all(self._groups.values()), "a value without rows"
+
+    def _put(self, value: Any, row: RowT) -> None:
+        try:
+            self._groups[value].append(row)
+        except KeyError:
+            self._groups[value] = [row]
 
     def _leave(self, value: Any, row: RowT) -> None:
         group = self._groups[value]

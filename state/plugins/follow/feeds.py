@@ -119,12 +119,13 @@ class Blogs:
         """Return the entry of a post in the blog of its author; None for the post of another.
 
         Entries came in the order of time, those of own posts when these were written. So the search from the newest one on ends at the
-        first that is older than the post: a new post, the common case, takes one step.
+        first that is older than the post: a new post, the common case, takes one step. Each own post was within FEED_SIZE_MAX of the oldest
+        entry when it came, since the blog was pruned then; so it never takes more, however many reblogs have followed.
         """
-        post = self._comments.get(comment)
-        if post is None or post.author != account:
+        post, span = self._comments.get(comment), self.spans.by_account.get(account)
+        if post is None or post.author != account or span is None:
             return None
-        for entry in self.newest_first(account):
+        for entry in self.newest_first(account, span.oldest + FEED_SIZE_MAX):
             if entry.reblogged_on:
                 if entry.reblogged_on < post.created:
                     return None

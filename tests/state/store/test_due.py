@@ -3,7 +3,8 @@
 import pytest
 
 from state.protocol.errors import NotUnique
-from state.store import Due, Journal, Row, Table, Unique
+from state.store import Due, Journal, Ordered, Row, Table, Unique
+from state.store.due import EMPTY_TIMES_MAX
 from state.store.rows import at_once
 
 
@@ -82,4 +83,40 @@ def test_what_is_kept_is_put_back() -> None:
     tasks.check()
     tasks.restore(rows[2:], 5)
     assert due(tasks, 100) == ["d"]
+    tasks.check()
+
+
+class Ranked(Table[Task]):
+    """Two indices of a field each, of which the second one refuses what it can't compare."""
+
+    by_time = Due("time")
+    by_rank = Ordered("name")
+
+
+def test_a_row_that_another_index_refuses_stays_where_it_is() -> None:
+    tasks = Ranked(Journal())
+    first, _ = tasks.insert(Task(name="a", time=5)), tasks.insert(Task(name="b", time=9))
+    with pytest.raises(TypeError):
+        tasks.modify(first, time=9, name=None)
+    assert tasks.by_time.earliest_before(100) == [first]
+    tasks.check()
+    with pytest.raises(TypeError):
+        tasks.modify(first, time=7, name=None)
+    assert tasks.by_time.earliest_before(100) == [first]
+    tasks.check()
+
+
+def test_times_of_rows_that_were_taken_back_do_not_pile_up() -> None:
+    journal = Journal()
+    tasks = filled(journal)
+    mark = journal.mark()
+    for time in range(100, 100 + 3 * EMPTY_TIMES_MAX):
+        tasks.insert(Task(name="f", time=time))
+        journal.undo(mark)
+        assert len(tasks.by_time._times) <= EMPTY_TIMES_MAX
+    tasks.check()
+    assert [task.time for task in tasks.by_time] == [3, 3, 5, 5, 9]
+    for n in range(EMPTY_TIMES_MAX + 10):
+        tasks.insert(Task(name=f"row {n}", time=1000 + n))
+    assert due(tasks, 1000) == ["b", "d"]
     tasks.check()

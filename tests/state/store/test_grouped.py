@@ -3,7 +3,7 @@
 import pytest
 
 from state.protocol.errors import NotUnique
-from state.store import Grouped, Journal, Row, Table, Unique
+from state.store import Grouped, Journal, Ordered, Row, Table, Unique
 from state.store.rows import at_once
 
 
@@ -77,4 +77,22 @@ def test_what_is_kept_is_put_back() -> None:
     tasks.check()
     tasks.restore(rows[1:], 4)
     assert names(tasks, "bob") == ["c", "d"]
+    tasks.check()
+
+
+class Ranked(Table[Task]):
+    """Two indices of a field each, of which the second one refuses what it can't compare."""
+
+    of_owner = Grouped("owner")
+    by_rank = Ordered("name")
+
+
+def test_a_row_that_another_index_refuses_stays_where_it_is() -> None:
+    tasks = Ranked(Journal())
+    first, _ = tasks.insert(Task(name="a", owner="bob")), tasks.insert(Task(name="b", owner="bob"))
+    for owner in ("alice", "bob"):
+        with pytest.raises(TypeError):
+            tasks.modify(first, owner=owner, name=None)
+    assert sorted(task.name for task in tasks.of_owner.of("bob")) == ["a", "b"]
+    assert tasks.of_owner.of("alice") == []
     tasks.check()
