@@ -1,6 +1,6 @@
 """Measures how long one client waits for a small reply while something large happens in the node, on a chain of many posts.
 
-Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS]
+Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
 Each line is made in a forked copy of one chain, so that every call is a first call. While it happens, one client asks for a small reply
 every 5 ms, in the node's own loop, without sockets. Times are of the processor: what passes on the clock says little on a busy machine.
 
@@ -12,8 +12,11 @@ import argparse
 import json
 import logging
 import multiprocessing
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -27,11 +30,24 @@ from node.driving.driver import Driver
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.service import new_service
+from node.snapshots.child import Child
+from node.snapshots.folder import save
+from node.storage.disk import SystemDisk
+from node.watch.counters import Counters
+from node.watch.health import Parts
 from node.watch.loop import LoopTurns
+from node.watch.metrics import Metrics
 from rpc.log import ROOT
+from rpc.push.hub import Hub
+from rpc.push.session import Kind
 from rpc.service.envelope import Service
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Vote
+from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.values.asset import COIN, Asset
 
 POSTS = 100_000
 ASKED_EVERY_SECONDS = 0.005
@@ -51,6 +67,7 @@ class Node(Struct, eq=False):
     processor: Processor
     driver: Driver
     service: Service
+    coming: SignedBlock | None = None  # a block that is to be pushed
 
     async def ask(self, body: bytes) -> bytes:
         """Return the answer to a request of a program with local rights."""
@@ -200,11 +217,21 @@ def filled(posts: int) -> Node:
     for i in range(0, posts, 10):
         site.apply(Vote(f"user-{(i + 1) % posts:06d}", f"user-{i:06d}", "post", 10_000))
     site.produce()
-    site.state.journal.cut(site.state.journal.mark())
+    settle(site)
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
     clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
     processor, driver = Processor(site.chain, clock=clock), Driver(site.chain, clock, [site.secret])
     return Node(site, processor, driver, new_service(site.chain, processor, driver, tuple(PLUGINS)))
+
+
+def settle(site: Site) -> None:
+    """Let nothing be undone any more of what has been put into the state, which no block holds."""
+    chain, pack = site.chain, site.state.wire.pack_block
+    blocks = {number: chain.block_by_number(number) for number in range(1, site.state.props.head_block_number + 1)}
+    packed = {number: pack(block) for number, block in blocks.items() if block is not None}
+    chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
+    site.state.set_props(last_irreversible_block_num=site.state.props.head_block_number)
+    site.state.journal.cut(site.state.journal.mark())
 
 
 # ------------------------------------------------------------------ measuring
@@ -288,37 +315,165 @@ def events(node: Node, words: str) -> bool:
     for works in happening():
         if words in f"event: {', '.join(works)}":
             for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
-                fine &= show(f"event: {what}", [figure])
+                if not what.startswith(PREPARED):
+                    fine &= show(f"event: {what}", [figure])
     return fine
 
 
 def happening() -> list[dict[str, Work]]:
     """Return works by their names; those that stand together are done one after the other on the same copy of the node.
 
-    The first that touches all of the state pays for the pages that the copy shares with the node: so a checkpoint is kept twice.
+    The first that touches all of the state pays for the pages that the copy shares with the node: so a checkpoint is kept twice. What
+    begins with PREPARED only prepares the work after it.
     """
-
-    def in_turn(do: Callable[[Node], Any]) -> Work:
-        return lambda copy: copy.processor.in_turn(lambda: do(copy))
-
     ahead: Work = lambda copy: read_ahead(copy.site.state)  # noqa: E731
+    folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
+    folder.mkdir(exist_ok=True)
+    dumped = str(folder / "dump")
     return [
         {"an empty block": in_turn(lambda copy: copy.site.produce())},
         {"reading ahead": ahead, "giving back what is not read": in_turn(lambda copy: copy.site.state.let_go(1000))},
         {
-            "a checkpoint": in_turn(lambda copy: copy.driver.snapshot()),
-            "a checkpoint, again": in_turn(lambda copy: copy.driver.snapshot()),
-            "a return to it": in_turn(lambda copy: copy.driver.revert(copy.driver.snapshots[0])),
+            "a checkpoint": called("snapshot", {}),
+            "a checkpoint, again": called("snapshot", {}),
+            f"{PREPARED} a block": in_turn(lambda copy: copy.site.produce()),
+            "a return to it": called("revert", {"id": 1}),
             "reading ahead, after that": ahead,
         },
+        {
+            "a dump": called("dump", {"path": dumped}),
+            "loading it": called("load", {"path": dumped}),
+            "reading ahead, after that": ahead,
+        },
+        {"saving a snapshot": partial(saved, folder=folder)},
+        {f"{PREPARED} 1,000 posts": in_turn(partial(put_off, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
         {"all posts are paid out": in_turn(paid)},
+        {f"{PREPARED} two branches": in_turn(fork), "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch)},
+        {"400 subscribers get a block": partial(told, count=400)},
+        {"a scrape of /metrics": scraped, "a scrape of /metrics, again": scraped},
+        {"2,000 refusals in a batch, with explanations": lambda copy: copy.ask(refused_batch(copy))},
+        {"an explanation of a transaction of 60,000 bytes": lambda copy: copy.ask(large_refusal(copy))},
     ]
 
 
-def paid(node: Node) -> None:
-    """Make a block in which the posts of a week are paid out at once, as after a leap in time."""
-    node.driver.set_next_block_time(node.site.state.head_time + WEEK)
+PREPARED = "(prepared:"
+BRANCH, TRANSFERS = 20, 20
+UNCHECKED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHECK
+
+
+def in_turn(do: Callable[[Node], Any]) -> Work:
+    """Return the work of a job of the processor."""
+    return lambda copy: copy.processor.in_turn(lambda: do(copy))
+
+
+def called(name: str, params: dict[str, Any]) -> Work:
+    """Return the work of a call that drives the chain."""
+    return ask_for(request(f"dev_api.{name}", params))
+
+
+def paid(node: Node, seconds: int = WEEK) -> None:
+    """Make a block in which all that is due so much later is done at once, as after a leap in time: of a week, all posts are paid out."""
+    node.driver.set_next_block_time(node.site.state.head_time + seconds)
     node.driver.make_block()
+
+
+def put_off(node: Node, count: int) -> None:
+    """Put the payouts of all posts off by a week, but of so many, and leap to where these are due, so that all else has been done."""
+    state = node.site.state
+    due = state.head_time + WEEK
+    for i, row in enumerate(state.comments):
+        state.comments.modify(row, cashout_time=due if i < count else due + WEEK)
+    node.driver.set_next_block_time(due - 60)
+    node.driver.make_block()
+
+
+async def saved(node: Node, folder: Path) -> None:
+    """Save a snapshot, as a node does now and then."""
+    await Child(lambda: save(node.site.chain, folder, SystemDisk())).wait()
+
+
+def transfer(node: Node, i: int, size: int = 1) -> SignedTransaction:
+    """Return a transaction of so many transfers, without a signature."""
+    operations = [Transfer(f"user-{i:06d}", f"user-{i + 1:06d}", Asset(1, COIN), f"{i} {n}") for n in range(size)]
+    trx = SignedTransaction(expiration=node.site.state.head_time + 600, operations=tuple(operations))
+    return node.site.state.wire.seal(trx)
+
+
+def fork(node: Node) -> None:
+    """Let the chain have two branches from the same block on, and know all blocks but the last one of the longer branch."""
+    chain, state = node.site.chain, node.site.state
+
+    def grow(blocks: int, slot: int) -> list[SignedBlock]:
+        made = []
+        for number in range(blocks):
+            for i in range(TRANSFERS):
+                chain.push_transaction(transfer(node, (number * TRANSFERS + i) * 2), UNCHECKED)
+            made.append(chain.generate_block(slot_time(state, slot), scheduled_witness(state, slot), node.site.secret, UNCHECKED))
+            slot = 1
+        return made
+
+    for _ in range(BRANCH + 3):
+        node.site.produce()
+    longer = grow(BRANCH + 1, 2)
+    chain.pop_blocks(BRANCH + 1)
+    chain.clear_pending()
+    grow(BRANCH, 1)
+    for block in longer[:-1]:
+        chain.push_block(block, UNCHECKED)
+    node.coming = longer[-1]
+
+
+def switch(node: Node) -> None:
+    """Push the block that makes the other branch the main one."""
+    assert node.coming is not None, "fork has made it"
+    switched = node.site.chain.push_block(node.coming, UNCHECKED)
+    assert switched, "the other branch is longer"
+
+
+async def told(node: Node, count: int) -> None:
+    """Make a block of 100 transfers, of which so many subscribers are told."""
+    hub = Hub(node.site.chain, node.driver.clock)
+    sessions = [hub.session(lambda: True, lambda: None) for _ in range(count)]
+    for session in sessions:
+        session.subscribe(Kind.blocks)
+        session.subscribe(Kind.operations)
+    for i in range(100):
+        node.site.chain.push_transaction(transfer(node, i), UNCHECKED)
+
+    async def take(number: int) -> None:
+        while True:
+            await sessions[number].next()
+
+    async with trio.open_nursery() as nursery:
+        for number in range(count):
+            nursery.start_soon(take, number)
+        await node.processor.in_turn(node.site.produce)
+        while hub.held_size:
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+
+
+async def scraped(node: Node) -> bytes:
+    """Return the page /metrics."""
+    counters = Counters(node.site.chain, node.driver.clock)
+    page = Metrics(Parts(chain=node.site.chain, clock=node.driver.clock, counters=counters, processor=node.processor, ending=str))()
+    return page.body
+
+
+def refused_batch(node: Node) -> bytes:
+    """Return a batch of transactions with signatures of nobody, each of which is refused and explained."""
+    calls = []
+    for i in range(2000):
+        given = node.site.state.wire.transaction_to_json(transfer(node, i)) | {"signatures": ["1f" + f"{i:04x}" * 32]}
+        params = {"trx": given}
+        calls.append({"jsonrpc": "2.0", "id": i, "method": "network_broadcast_api.broadcast_transaction", "params": params})
+    return json.dumps(calls).encode()
+
+
+def large_refusal(node: Node) -> bytes:
+    """Return a call that explains a large transaction with a signature of nobody."""
+    given = node.site.state.wire.transaction_to_json(transfer(node, 1, 1300)) | {"signatures": ["1f" + "ab" * 64]}
+    return request("dev_api.explain_transaction", {"trx": given})
 
 
 def show(what: str, figures: list[Figure]) -> bool:
@@ -334,11 +489,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("posts", nargs="?", type=int, default=POSTS)
     parser.add_argument("--only", default="", help="measure only what has these words in its name")
+    parser.add_argument("--ahead", action="store_true", help="read ahead before, as a node does after its start")
     options = parser.parse_args()
     tune_collector()
     logging.getLogger(ROOT).setLevel(logging.WARNING)
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
+    if options.ahead:
+        trio.run(read_ahead, node.site.state)
     keep_what_is_loaded()
     fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
     return 0 if all(fine) else 1

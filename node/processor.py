@@ -1,11 +1,11 @@
 """The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
 
 Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
-an await, and between two jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
+an await, and after a slice of jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -36,7 +36,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 QUEUE_SIZE_MAX = 8192  # jobs
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
-SLICE_SECONDS = 0.01  # how long clients' jobs are done at once, one after another, before others have their turn
+SLICE_SECONDS = 0.01  # how long jobs are done one after another, before others have their turn
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
@@ -47,12 +47,16 @@ _log = Log("processor")
 
 
 class _Job(Struct, eq=False):
-    """A function that changes the chain, and the event that its caller waits for; none where it is done at once."""
+    """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
+
+    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done.
+    """
 
     work: Callable[[], Any]
     done: trio.Event | None = None
     result: Any = None
     error: Exception | None = None
+    is_in_steps: bool = False
 
 
 class _Waiter(Struct, eq=False):
@@ -126,10 +130,13 @@ class Processor:
                 nursery.start_soon(self._syncer.run)
             self._is_running = True
             try:
-                # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each.
+                # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each slice.
                 async for job in self._jobs_out:
-                    self._undone -= 1
-                    self._perform(job)
+                    following: _Job | None = job
+                    while following is not None:
+                        if following.is_in_steps:
+                            await self._perform_steps(following)
+                        following = self._perform_slice(following)
             finally:
                 self._is_running = False
                 self._foreseen.close()
@@ -250,6 +257,14 @@ class Processor:
         await self._synced()
         return result
 
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing of the chain when it is its turn, in steps; returns its result. Raises what it raises.
+
+        Others read between the steps, and no other job is done until the last one: so the chain stands still.
+        """
+        result: Result = await self._in_turn(work, is_in_steps=True)
+        return result
+
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
         """Make a block by a function and return it. Raises ChainError.
 
@@ -292,7 +307,7 @@ class Processor:
     async def _do_at_once(self, work: Callable[[], Any]) -> None:
         """Do a job that no other one comes before, in its caller's task: two switches of tasks take a fifth of a transfer's time.
 
-        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue, which does one in a turn.
+        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue.
         """
         job = _Job(work)
         start = self._stopwatch()
@@ -306,9 +321,9 @@ class Processor:
         if job.error is not None:
             raise job.error
 
-    async def _in_turn(self, work: Callable[[], Any]) -> Any:
+    async def _in_turn(self, work: Callable[[], Any], *, is_in_steps: bool = False) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""
-        job = _Job(work, trio.Event())
+        job = _Job(work, trio.Event(), is_in_steps=is_in_steps)
         self._undone += 1
         try:
             await self._jobs_in.send(job)
@@ -337,6 +352,39 @@ class Processor:
         if self._syncer is not None:
             await self._syncer.synced()
             self._require_log()
+
+    def _perform_slice(self, job: _Job) -> _Job | None:
+        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
+
+        With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        """
+        # What has been done at once belongs to the same slice.
+        start = self._stopwatch() - self._seconds_at_once
+        while True:
+            self._undone -= 1
+            self._perform(job)
+            if self._stopwatch() - start >= SLICE_SECONDS:
+                return None
+            try:
+                job = self._jobs_out.receive_nowait()
+            except trio.WouldBlock:
+                return None
+            if job.is_in_steps:
+                return job
+
+    async def _perform_steps(self, job: _Job) -> None:
+        """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
+        try:
+            self._require_log()
+            steps = job.work()
+            while True:
+                next(steps)
+                await trio.lowlevel.checkpoint()
+        except StopIteration as end:
+            value = end.value
+            job.work = lambda: value
+        except Exception as error:  # the caller gets it
+            job.work = partial(_raise, error)
 
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
@@ -396,3 +444,7 @@ class Processor:
 
     def _require_log(self) -> None:
         require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -1,6 +1,6 @@
 """The interface of the node's driver, which moves a chain that is made for tests: what the methods of dev_api ask of it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Protocol
 
 
@@ -46,8 +46,8 @@ class Driver(Protocol):
     def set_next_block_time(self, time: int) -> int:
         """Set the time of the next block, in seconds since 1970, rounded up to a slot; return it."""
 
-    def snapshot(self) -> int:
-        """Keep this moment of the chain, and return its id."""
+    def snapshot_in_steps(self) -> Generator[None, None, int]:
+        """Keep this moment of the chain, and return its id; between the steps nothing may move it (`Processor.in_steps`)."""
 
     def revert(self, moment_id: int) -> None:
         """Return to a moment, which stays; later ones are dropped."""

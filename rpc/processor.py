@@ -1,6 +1,6 @@
 """The interface of the node's processor, which owns the chain: what methods that change the chain ask of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -51,4 +51,9 @@ class Processor(Protocol):
         """Do something that changes the chain when it is its turn, and return its result; an exception is passed on.
 
         Callers that wait for a transaction which it has taken away are refused.
+        """
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that reads the chain, and during which nothing may change it, when it is its turn: in steps, between which other
+        calls read. Return its result; an exception is passed on.
         """

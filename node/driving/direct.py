@@ -1,6 +1,6 @@
 """A processor without a queue, for a chain in the caller's own process: what it is asked for is done at once, and nothing is awaited."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.store.rows import at_once
 
 Result = TypeVar("Result")
 
@@ -80,6 +81,10 @@ class DirectProcessor:
     async def in_turn(self, work: Callable[[], Result]) -> Result:
         """Do something that changes the chain, and return its result."""
         return self._own(work)
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Take all steps of something during which nothing may change the chain, and return its result."""
+        return at_once(work())
 
     def _own(self, work: Callable[[], Result]) -> Result:
         """Do work that may make blocks: the clock goes along with them."""

@@ -3,7 +3,7 @@
 It is synchronous, and knows no task.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from state.protocol.errors import ChainError, Refused, require
 from state.protocol.keys.keys import public_key
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.text import time_text
+from state.store.rows import at_once
 
 SYSTEM = SystemDisk()
 LEAPS = ("missed", "produced")
@@ -210,9 +211,14 @@ class Driver:
 
     def snapshot(self) -> int:
         """Keep this moment, and return its id. Raises Refused."""
+        return at_once(self.snapshot_in_steps())
+
+    def snapshot_in_steps(self) -> Generator[None, None, int]:
+        """Keep this moment, and return its id, after steps between which the chain isn't moved. Raises Refused."""
         self.moments.require_room()
-        size = 0 if self.edit_log is None else self.edit_log.size
-        return self.moments.keep(Moment(self.chain.checkpoint(), self._settled(), size))
+        settled, size = self._settled(), 0 if self.edit_log is None else self.edit_log.size
+        checkpoint = yield from self.chain.checkpoint_in_steps()
+        return self.moments.keep(Moment(checkpoint, settled, size))
 
     def revert(self, moment_id: int) -> None:
         """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.

@@ -1,7 +1,6 @@
 """rewards_api: payouts by another reward curve; for experiments, never in production. Source: rpc-api.md §3.13."""
 
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Annotated
 
 from rpc.records.plugins import PayoutRecord, SimulationRecord
@@ -10,7 +9,6 @@ from rpc.service.show import Json, Of, Show
 from rpc.service.switches import REWARDS_API
 from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
-from state.protocol.constants import TIME_MAX
 from state.protocol.errors import require
 from state.protocol.values.integers import INT64_MAX
 from state.tables import State
@@ -52,5 +50,4 @@ def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
 
 def pending_comments(state: State) -> Iterator[Comment]:
     """Return the comments that will be paid, by the time of their payout."""
-    waiting = takewhile(lambda comment: comment.cashout_time < TIME_MAX, state.comments.by_cashout_time)
-    return (comment for comment in waiting if comment.net_rshares > 0)
+    return (comment for comment in state.comments.by_due_payout if comment.net_rshares > 0)

@@ -7,7 +7,7 @@ from state.operations.escrow import EscrowTransfer
 from state.operations.market import LimitOrderCreate, LimitOrderCreate2
 from state.operations.transfers import TransferFromSavings
 from state.plugins.account_history import ACCOUNT_HISTORY, locate_transaction
-from state.plugins.transaction_status import TRANSACTION_STATUS, WAITING
+from state.plugins.transaction_status import TRANSACTION_STATUS
 
 BLOCKS_SEARCHED_MAX = 100  # where no plugin knows the block of a transaction, that many are looked through, from the head back
 TRANSACTIONS_FOR_A_TRY = 4
@@ -35,7 +35,7 @@ def block_of(case: Case, trx_id: bytes) -> int | None:
     """Return the number of the block that a transaction is in."""
     status = TRANSACTION_STATUS.find(case.state)
     number = status.block_of.get(trx_id) if status is not None else None
-    if number is not None and number != WAITING:
+    if number is not None:
         return number
     place = locate_transaction(case.state, trx_id) if ACCOUNT_HISTORY.is_on(case.state) else None
     if place is not None:

@@ -3,7 +3,6 @@ Source: rpc-api.md §2.2, §4.4.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
@@ -45,8 +44,8 @@ class AccountView(Struct):
     @property
     def witness_votes(self) -> list[str]:
         """The witnesses that the account votes for, by name."""
-        votes = self.state.witness_votes.by_account_witness.equal(self.row.name)
-        return [vote.witness for vote in islice(votes, COIN_MAX_ACCOUNT_WITNESS_VOTES)]
+        votes = self.state.witness_votes.of_account.of(self.row.name)
+        return sorted([vote.witness for vote in votes])[:COIN_MAX_ACCOUNT_WITNESS_VOTES]
 
     @property
     def reputation(self) -> int:

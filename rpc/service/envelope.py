@@ -244,7 +244,10 @@ class Service:
             requests[place] = None
             reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
             if not isinstance(reply, bytes):
+                # It may wait for nothing, as a broadcast that is refused at once, and explained for 30 ms: so its time counts.
+                start = self._stopwatch()
                 reply = await reply
+                await self._turns.count(self._stopwatch() - start)
             replies.append(reply)
             size += len(reply)
             if size > BATCH_REPLY_SIZE_MAX:

@@ -93,6 +93,11 @@ def _as_text(body: bytes, start: int) -> Generator[None, None, str]:
     return "".join(pieces)
 
 
+def _bytes_of(text: str) -> bytes:
+    """Return the bytes of what `_as_text` has made, or of a part of it."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 def _after_blanks(text: str, place: int) -> int:
     """Return the next place that holds no white space."""
     found = _blanks(text, place)
@@ -118,7 +123,7 @@ class _Reader:
             place = self._member(0)
             while self._open or self._long is not None:
                 yield
-                place = self._run(place) if self._long is None else self._read_long(*self._long)
+                place = self._run(place) if self._long is None else (yield from self._read_long(*self._long))
         except ValueError as error:  # of the scanner: what stands there is no JSON, or a number of too many digits
             raise Unreadable(str(error)) from None
         yield
@@ -195,10 +200,16 @@ class _Reader:
         self._take(at, end)
         return self._after(end)
 
-    def _read_long(self, at: int, end: int) -> int:
-        """Decode a long member; returns where the next one begins."""
+    def _read_long(self, at: int, end: int) -> Generator[None, None, int]:
+        """Decode a long member; returns where the next one begins. To make its bytes takes longer than to decode them."""
         self._long = None
-        self._take(at, end)
+        pieces = []
+        for begin in range(at, end, SLICE_SIZE):
+            pieces.append(_bytes_of(self._text[begin : min(begin + SLICE_SIZE, end)]))
+            yield
+        packed = b"".join(pieces)
+        yield
+        self._take(at, end, packed)
         return self._after(end)
 
     def _enter(self, at: int, start: int) -> int:
@@ -236,23 +247,24 @@ class _Reader:
 
     # -------------------------------------------------------------- values and refusals
 
-    def _take(self, begin: int, end: int) -> None:
-        """Decode members of what is open, or the whole value."""
+    def _take(self, begin: int, end: int, packed: bytes | None = None) -> None:
+        """Decode members of what is open, or the whole value; `packed` are its bytes, if they have been made."""
         if not self._open:
-            self._root = self._decoded(begin, end, "", "")
+            self._root = self._decoded(begin, end, "", "", packed)
             return
         inner = self._open[-1]
-        found = self._decoded(begin, end, inner.brackets[0], inner.brackets[1])
+        found = self._decoded(begin, end, inner.brackets[0], inner.brackets[1], packed)
         if type(found) is list:
             inner.value.extend(found)
         elif found is not None:
             inner.value.update(found)
 
-    def _decoded(self, begin: int, end: int, opening: str, closing: str) -> Json:
+    def _decoded(self, begin: int, end: int, opening: str, closing: str, packed: bytes | None = None) -> Json:
         """Return the value of a stretch of the text between two brackets; None once something can't be decoded."""
         if self._failed is None:
             try:
-                return _decode((opening + self._text[begin:end] + closing).encode("utf-8", "surrogateescape"))
+                packed = _bytes_of(self._text[begin:end]) if packed is None else packed
+                return _decode(b"".join((opening.encode(), packed, closing.encode())))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 *outer, number = [len(one.value) if type(one.value) is list else -1 for one in self._open] or [-1]
                 path = "".join([f"[{count - 1}]" if count > 0 else "[...]" for count in outer])

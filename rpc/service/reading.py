@@ -36,7 +36,9 @@ WALKED_SLICE = 20_000
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-_LONG_NUMBER = re.compile(rb"\d{%d}" % LONG_DIGITS)
+# Every digit is made a zero, and zeros in a row are looked for: a pattern takes eight times as long to find digits in a row.
+_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
+_LONG_NUMBER = b"0" * LONG_DIGITS
 _FIRST_VALUE = json.JSONDecoder()
 _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__
@@ -53,7 +55,7 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = _first_value(body)
-    error = _unreadable_integer(value) if _LONG_NUMBER.search(body) else None
+    error = _unreadable_integer(value) if _may_hold_long_number(body) else None
     if error is not None:
         raise error
     return value
@@ -81,7 +83,7 @@ def read_in_slices(body: bytes, is_local: bool = True) -> Generator[None, None, 
     except Unreadable as error:
         raise ParseError("${reason}", reason=error.reason) if error.is_utf8 else ParseError(NO_UTF8) from None
     for begin in range(0, len(body), SLICE_SIZE):
-        if _LONG_NUMBER.search(body, begin, begin + SLICE_SIZE + LONG_DIGITS - 1):
+        if _may_hold_long_number(body[begin : begin + SLICE_SIZE + LONG_DIGITS - 1]):
             found = yield from _unreadable_in_slices(value)
             if found is not None:
                 raise found
@@ -166,6 +168,11 @@ def _malformed(error: Exception) -> ChainError:
     if isinstance(error, UnicodeError):
         return ParseError(NO_UTF8)
     return ParseError("${reason}", reason=str(error))
+
+
+def _may_hold_long_number(body: bytes) -> bool:
+    """Whether so many digits stand in a row, in a text or not, that an integer of them may be too large."""
+    return _LONG_NUMBER in body.translate(_DIGITS_AS_ZEROS)
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:

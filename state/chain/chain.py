@@ -7,7 +7,7 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
@@ -24,6 +24,7 @@ from state.chain.transactions import apply_transaction, impersonate, require_roo
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Operation
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
+from state.store.rows import at_once
 from state.tables import State
 
 PENDING_MAX = 100_000
@@ -73,7 +74,7 @@ class Chain:
         """The head block; None at genesis."""
         return self.forks.get(self.state.props.head_block_id)
 
-    # -------------------------------------------------------------- snapshots
+    # -------------------------------------------------------------- snapshots, checkpoints
 
     def rewind(self) -> int:
         """Undo everything that can be undone, for good, and return the number of the head then: the last irreversible block.
@@ -108,12 +109,14 @@ class Chain:
         """The number of the last block that can't be undone; 0 at genesis."""
         return len(self.settled)
 
-    # -------------------------------------------------------------- checkpoints
-
     def checkpoint(self) -> Checkpoint:
         """Keep everything as it is now, pending transactions included. This takes time in proportion to the whole state."""
+        return at_once(self.checkpoint_in_steps())
+
+    def checkpoint_in_steps(self) -> Generator[None, None, Checkpoint]:
+        """Return what `checkpoint` returns, after steps between which the chain is read and isn't moved."""
         return Checkpoint(
-            state=StateKept(self.state),
+            state=(yield from StateKept(self.state).filled()),
             branch=self.branch(),
             pending=tuple(self.pending),
             popped=tuple(self._popped),

@@ -4,7 +4,7 @@ The journal can't lead back across blocks that are irreversible, and undoing tak
 has happened. They are made by functions in C, a row at a time, and are small as long as the chain is.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import overload
 
 from msgspec import Struct, structs
@@ -13,23 +13,30 @@ from state.chain.edits import Edit
 from state.chain.forks import ForkTree
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.store import Row
-from state.store.rows import PutBack, kept_values
+from state.store.rows import PutBack, keeping_values
 from state.tables import State
 
 
 class StateKept:
-    """The whole state as it is when this is made: tables, the journal, what plugins hold, and what the state keeps beside tables."""
+    """The whole state as it is while this is filled: tables, the journal, what plugins hold, and what the state keeps beside tables."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._parts: list[PutBack] = [table.keep() for _, table in state.tables()]
-        self._parts += [keep() for keep in state.keepers]
+        self._parts: list[PutBack] = []
+        self._gone: Callable[[], object] = list
+        self._here = structs.astuple(state.here)
+        self._hardfork_times = state.hardfork_times.copy()
+
+    def filled(self) -> Generator[None, None, "StateKept"]:
+        """Keep the state and return this, in steps of a few ten milliseconds. In between it is read, but nothing may change it for good."""
+        state = self._state
+        for keeping in (*[table.keeping for _, table in state.tables()], *state.keepers):
+            self._parts.append((yield from keeping()))
         self._parts.append(state.journal.keep())
         # Rows that have been removed are in no table; undoing brings them back.
         gone = {id(row): row for row in state.journal.subjects() if isinstance(row, Row)}
-        self._gone = kept_values(list(gone.values()))
-        self._here = structs.astuple(state.here)
-        self._hardfork_times = state.hardfork_times.copy()
+        self._gone = yield from keeping_values(list(gone.values()))
+        return self
 
     def put_back(self) -> None:
         """Put everything back as it was."""

@@ -177,7 +177,7 @@ def recount_witness_votes(state: State) -> None:
     for account in list(state.accounts):
         if account.proxy:
             continue
-        for vote in list(state.witness_votes.by_account_witness.equal(account.name)):
+        for vote in state.witness_votes.of_account.of(account.name):
             adjust_witness_vote(state, state.witness(vote.witness), account.witness_vote_weight)
 
 
@@ -186,7 +186,7 @@ def recount_voted(state: State, only_with_proxy: bool) -> None:
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
-            count = len(list(state.witness_votes.by_account_witness.equal(account.name))) % WORD16
+            count = len(state.witness_votes.of_account.of(account.name)) % WORD16
         state.accounts.modify(account, witnesses_voted_for=count)
 
 

@@ -41,7 +41,7 @@ def install_soft_rules(state: State) -> None:
     """Add the rules to the state's listeners."""
     counts = CustomCounts(state.journal)
     # Pending transactions of a checkpoint have records of it in the journal, which are undone before the next block.
-    state.keepers.append(counts.keep)
+    state.keepers.append(counts.keeping)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
         if state.is_pushing:

@@ -234,18 +234,16 @@ def apply_operations(state: State, trx: SignedTransaction) -> None:
 
 def apply_operation(state: State, operation: Operation) -> None:
     """Apply one operation between the calls of its listeners, unless the acting account is locked."""
-    if operation.PROTECTED:
-        require_not_locked(state, getattr(operation, operation.PROTECTED))
+    if operation.PROTECTED and (name := getattr(operation, operation.PROTECTED)) in state.spec.lockable_accounts:
+        require_not_locked(state, name)
     notify(state, operation, after=False)
     operation.apply(state)
     notify(state, operation, after=True)
 
 
 def require_not_locked(state: State, name: str) -> None:
-    """Refuse an account that may not act from a point of time on; that is a rule of times, not of hardforks."""
+    """Refuse a lockable account from its point of time on; that is a rule of times, not of hardforks."""
     spec = state.spec
-    if name != HIVE_TREASURY_ACCOUNT and name not in spec.protected_accounts:
-        return
     now = state.head_time
     locked = (now >= COIN_PROTECTION_HARDFORK_TIME231 and name == HIVE_TREASURY_ACCOUNT) or (
         now >= spec.constants.COIN_PROTECTION_HARDFORK_TIME and name in spec.protected_accounts

@@ -71,7 +71,8 @@ def coin_to_reward_vests(state: State, coin: int) -> int:
     props = state.props
     shares = share(props.total_vesting_shares + props.pending_rewarded_vesting_shares)
     fund = share(props.total_vesting_fund_coin + props.pending_rewarded_vesting_coin)
-    require(shares > 0 and fund > 0, condition="base.amount > share_type(0)")
+    if shares <= 0 or fund <= 0:
+        raise Refused("", condition="base.amount > share_type(0)")
     return ratio(coin, shares, fund)
 
 
@@ -224,7 +225,8 @@ def savings_interest(state: State, account: Account) -> dict[str, int]:
 
 def adjust_reward_balance(state: State, account: Account, value: int, symbol: int, vests: int = 0) -> None:
     """Change rewards that wait to be claimed: COIN or SBD, or VESTS together with the COIN that they stand for."""
-    require(not is_vesting(symbol), condition="value_delta.symbol.is_vesting() == false && share_delta.symbol.is_vesting()")
+    if is_vesting(symbol):
+        raise Refused("", condition="value_delta.symbol.is_vesting() == false && share_delta.symbol.is_vesting()")
     if symbol == COIN and vests == 0:
         balance = share(account.reward_coin_balance + value)
         if balance < 0:
@@ -236,7 +238,8 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
             require_funds(state, "Insufficient reward VESTS funds")
         state.accounts.modify(account, reward_vesting_coin=share(account.reward_vesting_coin + value), reward_vesting_balance=balance)
     elif symbol == SBD:
-        require(vests == 0, condition="share_delta.amount.value == 0")
+        if vests != 0:
+            raise Refused("", condition="share_delta.amount.value == 0")
         balance = share(account.reward_sbd_balance + value)
         if balance < 0:
             require_funds(state, "Insufficient reward SBD funds")

@@ -2,6 +2,8 @@
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
+from sys import intern
+
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MAX_COMMENT_DEPTH,
@@ -15,7 +17,7 @@ from state.protocol.constants import (
     COIN_POST_WEIGHT_CONSTANT,
     TIME_MAX,
 )
-from state.protocol.errors import UnknownKey, require
+from state.protocol.errors import Refused, UnknownKey, require
 from state.protocol.values import text
 from state.tables import State
 from state.tables.accounts import Account
@@ -106,43 +108,31 @@ def require_pause(state: State, author: Account, parent: Comment | None) -> None
     """
     now, hardfork = state.head_time, state.hardfork
     if hardfork < 6:
-        require(
-            now - author.last_post > EARLY_INTERVAL,
-            "You may only post once per minute.",
-            condition="(now - auth.last_post) > fc::seconds(60)",
-        )
+        if now - author.last_post <= EARLY_INTERVAL:
+            raise Refused("You may only post once per minute.", condition="(now - auth.last_post) > fc::seconds(60)")
     elif parent is None:
         last, field = (author.last_root_post, "last_root_post") if hardfork >= 12 else (author.last_post, "last_post")
-        require(
-            now - last > COIN_MIN_ROOT_COMMENT_INTERVAL,
-            "You may only post once every 5 minutes.",
-            condition=f"( now - auth.{field} ) > COIN_MIN_ROOT_COMMENT_INTERVAL",
-        )
+        if now - last <= COIN_MIN_ROOT_COMMENT_INTERVAL:
+            raise Refused("You may only post once every 5 minutes.", condition=f"( now - auth.{field} ) > COIN_MIN_ROOT_COMMENT_INTERVAL")
     elif hardfork >= 20:
-        require(
-            now - author.last_post >= COIN_MIN_REPLY_INTERVAL_HF20,
-            "You may only comment once every 3 seconds.",
-            condition="(now - auth.last_post) >= COIN_MIN_REPLY_INTERVAL_HF20",
-        )
+        if now - author.last_post < COIN_MIN_REPLY_INTERVAL_HF20:
+            raise Refused("You may only comment once every 3 seconds.", condition="(now - auth.last_post) >= COIN_MIN_REPLY_INTERVAL_HF20")
     else:
         # Before hardfork 20 replies were 20 seconds apart.
-        require(
-            now - author.last_post > COIN_MIN_REPLY_INTERVAL,
-            "You may only comment once every 20 seconds.",
-            condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL",
-        )
+        if now - author.last_post <= COIN_MIN_REPLY_INTERVAL:
+            raise Refused("You may only comment once every 20 seconds.", condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL")
 
 
 def require_new_permlink(permlink: str) -> None:
     """Refuse a permlink that no new comment can have: empty, too long, or with another character than a-z, 0-9 and hyphen."""
-    require(
-        0 < text.size(permlink) < COIN_MAX_PERMLINK_LENGTH,
-        "Permlink is not a valid size.",
-        condition="permlink.size() > COIN_MIN_PERMLINK_LENGTH && permlink.size() < COIN_MAX_PERMLINK_LENGTH",
-    )
+    if not 0 < text.size(permlink) < COIN_MAX_PERMLINK_LENGTH:
+        raise Refused(
+            "Permlink is not a valid size.",
+            condition="permlink.size() > COIN_MIN_PERMLINK_LENGTH && permlink.size() < COIN_MAX_PERMLINK_LENGTH",
+        )
     bad = text.bad_permlink_character(permlink)
     if bad:
-        require(False, "Invalid permlink character: ${s}", condition="false", s=bad)
+        raise Refused("Invalid permlink character: ${s}", condition="false", s=bad)
 
 
 # ------------------------------------------------------------------ conditions of editing
@@ -210,7 +200,9 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
             root_comment=parent.root_comment,
         )
     else:
-        comment = Comment(parent_permlink=parent_permlink, category=parent_permlink, root_comment=comments.next_id)
+        # Many posts have the same category: they share its text.
+        category = intern(parent_permlink)
+        comment = Comment(parent_permlink=category, category=category, root_comment=comments.next_id)
         noted["last_root_post"] = now
     comment.author, comment.permlink, comment.reward_weight = author.name, permlink, FULL_WEIGHT
     comment.created = comment.last_update = comment.active = now

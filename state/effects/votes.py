@@ -51,8 +51,8 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:
-    """Return the witnesses that an account votes for, in the order of their names."""
-    return [state.witness(vote.witness) for vote in state.witness_votes.by_account_witness.equal(account.name)]
+    """Return the witnesses that an account votes for, in no order that means anything: what is done to them is done to each by itself."""
+    return [state.witness(vote.witness) for vote in state.witness_votes.of_account.of(account.name)]
 
 
 def propagate(state: State, account: Account, delta: int) -> None:
@@ -101,7 +101,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
 
 def clear_witness_votes(state: State, account: Account) -> None:
     """Remove all witness votes of an account; the caller has taken their weight from the witnesses."""
-    for vote in list(state.witness_votes.by_account_witness.equal(account.name)):
+    for vote in state.witness_votes.of_account.of(account.name):
         state.witness_votes.remove(vote)
     if state.hardfork >= 6:
         # Before hardfork 6 the counter went on counting votes that were gone; hardforks 6 and 8 counted anew.

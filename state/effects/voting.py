@@ -17,7 +17,7 @@ from state.protocol.constants import (
     DAY_SECONDS,
     TIME_MAX,
 )
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.values.asset import Asset, convert
 from state.protocol.values.integers import HALF64, WORD64, WORD128
 from state.tables import State
@@ -38,31 +38,28 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
         note_late_vote(state, voter, comment, weight)
         return
     now = state.props.time
-    require(
-        now < comment.cashout_time,
-        "Comment is actively being rewarded. Cannot vote on comment.",
-        condition="_db.head_block_time() < comment.cashout_time",
-    )
+    if now >= comment.cashout_time:
+        raise Refused(
+            "Comment is actively being rewarded. Cannot vote on comment.", condition="_db.head_block_time() < comment.cashout_time"
+        )
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
-    require(vote is None or vote.num_changes != LEFT_OVER, "Cannot vote again on a comment after payout.", condition="false")
-    require(
-        now - voter.last_vote_time >= COIN_MIN_VOTE_INTERVAL_SEC,
-        "Can only vote once every 3 seconds.",
-        condition="( now - voter.last_vote_time ).to_seconds() >= COIN_MIN_VOTE_INTERVAL_SEC",
-    )
+    if vote is not None and vote.num_changes == LEFT_OVER:
+        raise Refused("Cannot vote again on a comment after payout.", condition="false")
+    if now - voter.last_vote_time < COIN_MIN_VOTE_INTERVAL_SEC:
+        raise Refused(
+            "Can only vote once every 3 seconds.", condition="( now - voter.last_vote_time ).to_seconds() >= COIN_MIN_VOTE_INTERVAL_SEC"
+        )
     cost, mana = spend_mana(state, voter, weight)
     rshares = rshares_of(state, comment, cost)
     if weight < 0:
         rshares = -rshares
     if vote is None:
-        require(weight != 0, "Vote weight cannot be 0.", condition="o.weight != 0")
+        if weight == 0:
+            raise Refused("Vote weight cannot be 0.", condition="o.weight != 0")
     else:
         require_changeable(vote)
-        require(
-            vote.vote_percent != weight,
-            "Your current vote on this comment is identical to this vote.",
-            condition="itr->vote_percent != o.weight",
-        )
+        if vote.vote_percent == weight:
+            raise Refused("Your current vote on this comment is identical to this vote.", condition="itr->vote_percent != o.weight")
 
     state.accounts.modify(voter, last_vote_time=now, **mana)
     if vote is None:
@@ -107,15 +104,18 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
     if hardfork < 21:
         # Hardfork 20 refused a voter whose bar was empty; since hardfork 21 that may still vote with nothing.
         voting, downvote = voting_now(state, voter), 0
-        require(voting > 0, NO_MANA, condition="voter.voting_manabar.current_mana > 0")
+        if voting <= 0:
+            raise Refused(NO_MANA, condition="voter.voting_manabar.current_mana > 0")
         changes = {"voting_mana": voting, "voting_mana_time": now}
     else:
         voting, downvote = both_now(state, voter)
-        require(voting >= 0, NO_MANA, condition="voter.voting_manabar.current_mana >= 0")
+        if voting < 0:
+            raise Refused(NO_MANA, condition="voter.voting_manabar.current_mana >= 0")
         changes = {"voting_mana": voting, "voting_mana_time": now, "downvote_mana": downvote, "downvote_mana_time": now}
     if weight >= 0 or hardfork < 21 or percent == 0:
         cost = mana_cost(voting, abs(weight), props.vote_power_reserve_rate)
-        require(voting >= cost, NO_MANA, condition="voter.voting_manabar.has_mana( used_mana.to_int64() )")
+        if voting < cost:
+            raise Refused(NO_MANA, condition="voter.voting_manabar.has_mana( used_mana.to_int64() )")
         changes["voting_mana"] = voting - cost
         return cost, changes
     # What the voting bar would hold if it were as full as the downvote bar is.
@@ -126,14 +126,14 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
         # one by sign extension.
         pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
-    require(
-        wrapped(voting + downvote) > cost,
-        "Account does not have enough mana to downvote. voting_mana: ${v} downvote_mana: ${d} required_mana: ${r}",
-        condition="voter.voting_manabar.current_mana + voter.downvote_manabar.current_mana > used_mana.to_int64()",
-        v=voting,
-        d=downvote,
-        r=cost,
-    )
+    if wrapped(voting + downvote) <= cost:
+        raise Refused(
+            "Account does not have enough mana to downvote. voting_mana: ${v} downvote_mana: ${d} required_mana: ${r}",
+            condition="voter.voting_manabar.current_mana + voter.downvote_manabar.current_mana > used_mana.to_int64()",
+            v=voting,
+            d=downvote,
+            r=cost,
+        )
     # The downvote bar is emptied first, the voting bar pays the rest.
     changes["downvote_mana"] = max(downvote - cost, 0)
     changes["voting_mana"] = max(voting - max(cost - downvote, 0), 0)
@@ -148,7 +148,8 @@ def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
     """
     divisor = reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
     cost = (base * weight * DAY_SECONDS % WORD128 // COIN_100_PERCENT + divisor - 1) // divisor
-    require(cost < HALF64, condition="used_mana.to_int64()")
+    if cost >= HALF64:
+        raise Refused("", condition="used_mana.to_int64()")
     return cost
 
 

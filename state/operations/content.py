@@ -30,7 +30,7 @@ from state.protocol.constants import (
     SMT_MAX_VOTABLE_ASSETS,
     TIME_MAX,
 )
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values import text
 from state.protocol.values.asset import COIN, SBD, Asset
@@ -64,9 +64,10 @@ class Vote(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         comment, voter = comment_of(state, self.author, self.permlink), state.account(self.voter)
-        require(voter.can_vote, "Voter has declined their voting rights.", condition="voter.can_vote")
-        if self.weight > 0:
-            require(comment.allow_votes, "Votes are not allowed on the comment.", condition="comment.allow_votes")
+        if not voter.can_vote:
+            raise Refused("Voter has declined their voting rights.", condition="voter.can_vote")
+        if self.weight > 0 and not comment.allow_votes:
+            raise Refused("Votes are not allowed on the comment.", condition="comment.allow_votes")
 
         if state.hardfork >= 20:
             cast_vote(state, voter, comment, self.weight)

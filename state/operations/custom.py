@@ -8,7 +8,7 @@ from state.effects.interpreters import interpret
 from state.operations import checks
 from state.protocol.codec.kinds import Codecs, CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values import text
@@ -113,13 +113,13 @@ def require_id(name: str) -> None:
 
 def require_members(state: State, n: int, what: str) -> None:
     """Refuse more than 40 signing accounts; before hardfork 20 only in transactions that enter this node."""
-    require(
-        n <= COIN_MAX_AUTHORITY_MEMBERSHIP or (state.hardfork < 20 and not state.is_pushing),
-        "Authority membership exceeded. Max: ${max} Current: ${n}",
-        condition=f"{what} <= COIN_MAX_AUTHORITY_MEMBERSHIP",
-        max=COIN_MAX_AUTHORITY_MEMBERSHIP,
-        n=n,
-    )
+    if n > COIN_MAX_AUTHORITY_MEMBERSHIP and (state.hardfork >= 20 or state.is_pushing):
+        raise Refused(
+            "Authority membership exceeded. Max: ${max} Current: ${n}",
+            condition=f"{what} <= COIN_MAX_AUTHORITY_MEMBERSHIP",
+            max=COIN_MAX_AUTHORITY_MEMBERSHIP,
+            n=n,
+        )
 
 
 def require_short_data(state: State, data: bytes) -> None:
@@ -130,6 +130,5 @@ def require_short_data(state: State, data: bytes) -> None:
 
 def require_short(state: State, size: int, message: str, condition: str) -> None:
     """Refuse a long payload in a transaction that enters this node; a block may hold longer ones."""
-    require(
-        not state.is_pushing or size <= COIN_CUSTOM_OP_DATA_MAX_LENGTH, message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH
-    )
+    if state.is_pushing and size > COIN_CUSTOM_OP_DATA_MAX_LENGTH:
+        raise Refused(message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH)

@@ -17,7 +17,7 @@ from state.protocol.constants import (
     HARDFORK_TIMES,
     TIME_MAX,
 )
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert, is_smt
 from state.tables import State
@@ -132,13 +132,14 @@ class Convert(Operation, frozen=True):
 def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, price: Price, early_expiration_max: int) -> None:
     """Check when an order ends, take what it sells, enter it and let it trade."""
     now, expiration = state.head_time, operation.expiration
-    require(expiration > now, "Limit order has to expire after head block time.", condition="o.expiration > _db.head_block_time()")
+    if expiration <= now:
+        raise Refused("Limit order has to expire after head block time.", condition="o.expiration > _db.head_block_time()")
     if state.hardfork >= 20:
-        require(
-            expiration <= now + COIN_MAX_LIMIT_ORDER_EXPIRATION,
-            "Limit Order Expiration must not be more than 28 days in the future",
-            condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",
-        )
+        if expiration > now + COIN_MAX_LIMIT_ORDER_EXPIRATION:
+            raise Refused(
+                "Limit Order Expiration must not be more than 28 days in the future",
+                condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",
+            )
     else:
         # Before hardfork 20 an order could name any end, and got one soon after that hardfork at the latest.
         expiration = min(expiration, early_expiration_max)
@@ -156,7 +157,8 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
         )
     )
     gone = apply_order(state, order)
-    require(gone or not operation.fill_or_kill, "Cancelling order because it was not filled.", condition="filled")
+    if not gone and operation.fill_or_kill:
+        raise Refused("Cancelling order because it was not filled.", condition="filled")
 
 
 # ------------------------------------------------------------------ checks

@@ -31,7 +31,7 @@ from state.protocol.constants import (
     COIN_NULL_ACCOUNT,
     COIN_SOFT_MAX_BLOCK_SIZE,
 )
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
@@ -187,28 +187,28 @@ class AccountWitnessVote(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         voter = state.account(self.account)
-        require(
-            not voter.proxy,
-            "A proxy is currently set, please clear the proxy before voting for a witness.",
-            condition="voter.proxy.size() == 0",
-        )
-        if self.approve:
-            require(voter.can_vote, "Account has declined its voting rights.", condition="voter.can_vote")
+        if voter.proxy:
+            raise Refused(
+                "A proxy is currently set, please clear the proxy before voting for a witness.", condition="voter.proxy.size() == 0"
+            )
+        if self.approve and not voter.can_vote:
+            raise Refused("Account has declined its voting rights.", condition="voter.can_vote")
         witness = state.witness(self.witness)
         vote = state.witness_votes.by_account_witness.get(self.account, self.witness)
         if vote is None:
-            require(self.approve, "Vote doesn't exist, user must indicate a desire to approve witness.", condition="o.approve")
+            if not self.approve:
+                raise Refused("Vote doesn't exist, user must indicate a desire to approve witness.", condition="o.approve")
             # Since hardfork 2 there is a limit.
-            require(
-                voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES or state.hardfork < 2,
-                "Account has voted for too many witnesses.",
-                condition="voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES",
-            )
+            if voter.witnesses_voted_for >= COIN_MAX_ACCOUNT_WITNESS_VOTES and state.hardfork >= 2:
+                raise Refused(
+                    "Account has voted for too many witnesses.", condition="voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES"
+                )
             state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
             move_weight(state, voter, witness, voter.witness_vote_weight)
             state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for + 1) % WORD16)
             return
-        require(not self.approve, "Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
+        if self.approve:
+            raise Refused("Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
         move_weight(state, voter, witness, -voter.witness_vote_weight)
         # Between hardforks 6 and 8 accounts with votes can have a count of 0, which the reference's 16 bits wrap to 65535.
         state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for - 1) % WORD16)

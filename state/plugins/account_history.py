@@ -5,16 +5,16 @@ Source: block-processing.md §7.1, §7.2 (the in-memory variant); rpc-api.md §6
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import Any
 
 from state.chain.blocks import NO_TRANSACTION
+from state.plugins.places import Places, PlacesPart
 from state.plugins.plugin import Plugin
 from state.plugins.recorded import INDEX, NO_BLOCK, AccountEntries, EntriesPart, OperationRecord, Recorded, RecordedPart
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
-from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay, SpsFund
-from state.store.parts import DictPart, Part
+from state.store.parts import Part
 from state.tables import State
 
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
@@ -38,26 +38,24 @@ class AccountHistory:
     def __init__(self, state: State) -> None:
         self.recorded = Recorded(state)
         self.accounts = AccountEntries()
-        self.transactions: dict[bytes, int] = {}
+        self.transactions = Places()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
-        self._take_back, self._put_back, self._forget_transaction = self._unenter, self._undrop, self._unrecord_transaction
-
-    def record(self, state: State, operation: Operation) -> None:
-        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
-        accounts = operation.impacted()
-        if accounts:
-            self._enter(operation, accounts)
+        self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
         """Before an operation that impacts the treasury: record it under the name that the treasury has on this chain."""
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
-        self._enter(operation, accounts)
+        self.record(state, operation, accounts)
 
-    def _enter(self, operation: Operation, accounts: set[str]) -> None:
+    def record(self, state: State, operation: Operation, impacted: set[str] | None = None) -> None:
+        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
+        accounts = operation.impacted() if impacted is None else impacted
+        if not accounts:
+            return
         index = self.recorded.enter(operation)
         by_name, full = self.accounts.by_name, None
         for account in accounts:
@@ -95,23 +93,23 @@ class AccountHistory:
         self.accounts.put_front(account, entries)
 
     def begin_block(self, state: State, block: SignedBlock) -> None:
-        """Before a block: note how many bytes its transactions have."""
-        self.recorded.block, self.recorded.left = block.number, sum([trx.size for trx in block.transactions])
+        """Before a block: note where its transactions stand."""
+        self.recorded.begin_block(block)
 
     def end_block(self, state: State, block: SignedBlock) -> None:
-        """After a block: operations are in none from now on."""
+        """After a block: note the places of its transactions together, which a refused block doesn't come to."""
         self.recorded.block = NO_BLOCK
+        if block.transactions:
+            first = block.number << BLOCK_SHIFT
+            ids = tuple([trx.id for trx in block.transactions])
+            add = self.transactions.add
+            for place, trx_id in enumerate(ids, first):
+                add(trx_id, place)
+            self._record((self._forget, ids, None))
 
-    def record_transaction(self, state: State, trx: SignedTransaction) -> None:
-        """After a transaction: note its block and its place there, unless it waits for a block."""
-        here = state.here
-        if here.trx_in_block != NO_TRANSACTION and here.block > state.props.head_block_number:
-            self.recorded.left -= trx.size
-            self.transactions[trx.id] = here.block << BLOCK_SHIFT | here.trx_in_block
-            self._record((self._forget_transaction, trx.id, None))
-
-    def _unrecord_transaction(self, trx_id: bytes, _: Any) -> None:
-        del self.transactions[trx_id]
+    def _forget_transactions(self, ids: tuple[bytes, ...], _: None) -> None:
+        for trx_id in reversed(ids):
+            self.transactions.drop_last(trx_id)
 
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, OperationRecord]]:
@@ -164,7 +162,6 @@ def install(state: State) -> AccountHistory:
     state.listeners.on_operation(kept.record, *others, after=False)
     state.listeners.on_operation(kept.record_of_treasury, *OF_TREASURY, after=False)
     state.listeners.before_block.append(kept.begin_block)
-    state.listeners.after_transaction.append(kept.record_transaction)
     state.listeners.after_block.append(kept.end_block)
     return kept
 
@@ -196,7 +193,7 @@ def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
     return {
         "recorded": RecordedPart(state, kept.recorded),
         "accounts": EntriesPart(kept.accounts, kept.recorded, state.journal.reads),
-        "transactions": DictPart(kept.transactions, bytes, int),
+        "transactions": PlacesPart(kept.transactions),
     }
 
 
@@ -206,5 +203,5 @@ ACCOUNT_HISTORY = Plugin(
     install,
     serves=("account_history_api",),
     parts=parts,
-    passing=("_names", "_record", "_take_back", "_put_back", "_forget_transaction"),
+    passing=("_names", "_record", "_take_back", "_put_back", "_forget"),
 )

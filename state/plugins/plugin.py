@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from state.store.parts import Part
-from state.store.rows import PutBack
+from state.store.rows import Keeping
 from state.tables import State
 
 Kept = TypeVar("Kept")
@@ -69,11 +69,13 @@ class Plugin(Struct, Generic[Kept], frozen=True):
         state.plugins[self.name] = kept
         parts: list[Part] = []
 
-        def keep() -> PutBack:
+        def keeping() -> Keeping:
             # Made once, as they read declarations; not at once, since few chains need them.
             if not parts:
                 parts.extend(self.parts(state, kept).values())
-            put_back = [part.keep() for part in parts]
+            put_back = []
+            for part in parts:
+                put_back.append((yield from part.keeping()))
 
             def all_back() -> None:
                 for each in put_back:
@@ -81,7 +83,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
 
             return all_back
 
-        state.keepers.append(keep)
+        state.keepers.append(keeping)
         state.on_put_back.append(lambda: self.restored(kept))
 
     def is_on(self, state: State) -> bool:

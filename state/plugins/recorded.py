@@ -7,6 +7,7 @@ no block, and kept as on the wire. So a record takes 27 bytes, and a virtual ope
 import sys
 from array import array
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from struct import Struct as Layout
 from typing import Any
 
@@ -16,11 +17,11 @@ from state.chain.blocks import NO_TRANSACTION
 from state.chain.settled import missing
 from state.protocol.errors import ChainError
 from state.protocol.operation import Operation, OperationKind
-from state.protocol.transaction import ID_BYTES, ZERO_ID
+from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
 from state.store.columns import Unreadable
 from state.store.deferred import Deferrable, Deferred
 from state.store.parts import Install
-from state.store.rows import PutBack
+from state.store.rows import KEPT_SLICE, Keeping
 from state.store.slices import Reads
 from state.tables import State
 
@@ -55,20 +56,26 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class Recorded:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks, and `left` how many of its bytes are left, from the
-    beginning of the transaction on that is being applied.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks, and `left` how many of its bytes are left from the
+    beginning of each of its transactions on.
     """
 
     def __init__(self, state: State) -> None:
         self.rows = bytearray()
         self.virtual = bytearray()
         self.held: list[tuple[bytes, Operation]] = []
-        self.block, self.left = NO_BLOCK, 0
+        self.block, self.left = NO_BLOCK, list[int]()
         self._state, self._here = state, state.here
         self._pack = state.wire.codecs.packer(OPERATION)
 
     def __len__(self) -> int:
         return len(self.rows) // ROW_BYTES
+
+    def begin_block(self, block: SignedBlock) -> None:
+        """Before a block is applied: note where its transactions stand."""
+        self.block = block.number
+        self.left = list(accumulate([trx.size for trx in reversed(block.transactions)]))
+        self.left.reverse()
 
     def enter(self, operation: Operation) -> int:
         """Record an operation that is about to be applied, and return the index of its record."""
@@ -86,7 +93,7 @@ class Recorded:
             virtual += SIZE_OF(len(packed))
             virtual += packed
         elif trx_in_block != NO_TRANSACTION and here.block == self.block:
-            kind, place = IN_BLOCK, self.left
+            kind, place = IN_BLOCK, self.left[trx_in_block]
         else:
             kind, place = HELD, len(self.held)
             self.held.append((here.trx_id, operation))
@@ -233,10 +240,11 @@ class RecordedPart:
 
         return install
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         recorded = self._recorded
         rows, virtual, held = bytes(recorded.rows), bytes(recorded.virtual), recorded.held.copy()
+        yield
 
         def put_back() -> None:
             recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
@@ -326,10 +334,14 @@ class EntriesPart:
                     firsts[name] = first
             yield
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         entries = self._entries
-        firsts, kept = entries.firsts.copy(), {name: each[:] for name, each in entries.by_name.items()}
+        firsts, kept = entries.firsts.copy(), entries.by_name.copy()
+        for place, (name, each) in enumerate(kept.items(), 1):
+            kept[name] = each[:]
+            if place % KEPT_SLICE == 0:
+                yield
 
         def put_back() -> None:
             entries.abandon()

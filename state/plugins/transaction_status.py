@@ -7,9 +7,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+from state.plugins.places import Places, PlacesPart
 from state.plugins.plugin import Plugin
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_TIME_UNTIL_EXPIRATION
-from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.transaction import ID_BYTES, SignedBlock, SignedTransaction
 from state.store.parts import DictPart, Part
 from state.tables import State
 
@@ -17,7 +18,6 @@ BLOCK_DEPTH = 64_000
 # A transaction can be in any block until it expires. So an hour of blocks is kept beyond the depth: of a transaction that expires
 # within the depth, which is not found, it is then certain that no block has it.
 MARGIN = COIN_MAX_TIME_UNTIL_EXPIRATION // COIN_BLOCK_INTERVAL
-WAITING = 0
 
 
 class Status(StrEnum):
@@ -33,15 +33,17 @@ class Status(StrEnum):
 
 
 class TransactionStatus:
-    """The plugin's data: the block number of each transaction of the last `depth` blocks, WAITING of pending ones, and the ids by block.
+    """The plugin's data: the block number of each transaction of the last `depth` blocks, and their ids by block, one after another; and
+    the ids of pending ones.
 
-    Dictionaries with undo records of their own: a row for each transaction would cost several times the memory.
+    They have undo records of their own: a row for each transaction would cost several times the memory.
     """
 
     def __init__(self, state: State) -> None:
         self.depth = BLOCK_DEPTH + MARGIN
-        self.block_of: dict[bytes, int] = {}
-        self.by_block: dict[int, tuple[bytes, ...]] = {}
+        self.block_of = Places()
+        self.by_block: dict[int, bytes] = {}
+        self.waiting: dict[bytes, bool] = {}
         self._is_in_block = False
         self._record = state.journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
@@ -60,7 +62,7 @@ class TransactionStatus:
     def enter(self, state: State, trx: SignedTransaction) -> None:
         """After a transaction that isn't in a block: enter it as waiting."""
         if not self._is_in_block:
-            self.block_of[trx.id] = WAITING
+            self.waiting[trx.id] = True
             self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
@@ -68,28 +70,35 @@ class TransactionStatus:
         self._is_in_block = False
         number = block.number
         if block.transactions:
-            ids = self.by_block[number] = tuple([trx.id for trx in block.transactions])
-            self.block_of.update(dict.fromkeys(ids, number))
+            ids = [trx.id for trx in block.transactions]
+            self.by_block[number] = b"".join(ids)
+            self.block_of.add_all(ids, number)
             self._record((self._undo_place, number, None))
         dropped = self.by_block.pop(number - self.depth, None)
         if dropped is not None:
-            for trx_id in dropped:
-                del self.block_of[trx_id]
+            for trx_id in ids_in(dropped):
+                self.block_of.drop_first(trx_id)
             self._record((self._undo_drop, number - self.depth, dropped))
 
     def _unenter(self, trx_id: bytes, _: Any) -> None:
-        del self.block_of[trx_id]
+        del self.waiting[trx_id]
 
     def _unbegin(self, _: None, __: None) -> None:
         self._is_in_block = False
 
     def _unplace(self, number: int, _: Any) -> None:
-        for trx_id in self.by_block.pop(number):
-            del self.block_of[trx_id]
+        for trx_id in reversed(ids_in(self.by_block.pop(number))):
+            self.block_of.drop_last(trx_id)
 
-    def _undrop(self, number: int, dropped: tuple[bytes, ...]) -> None:
+    def _undrop(self, number: int, dropped: bytes) -> None:
         self.by_block[number] = dropped
-        self.block_of.update(dict.fromkeys(dropped, number))
+        for trx_id in reversed(ids_in(dropped)):
+            self.block_of.put_first(trx_id, number)
+
+
+def ids_in(joined: bytes) -> list[bytes]:
+    """Return ids that follow each other."""
+    return [joined[begin : begin + ID_BYTES] for begin in range(0, len(joined), ID_BYTES)]
 
 
 def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_of_block: Callable[[int], int]) -> tuple[Status, int | None]:
@@ -102,9 +111,9 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
     earliest, irreversible = kept.earliest(state), state.props.last_irreversible_block_num
     if state.props.head_block_number < earliest:
         return Status.UNKNOWN, None
-    number = kept.block_of.get(trx_id)
-    if number == WAITING:
+    if trx_id in kept.waiting:
         return Status.WITHIN_MEMPOOL, None
+    number = kept.block_of.get(trx_id)
     if number is not None:
         return Status.WITHIN_IRREVERSIBLE_BLOCK if number <= irreversible else Status.WITHIN_REVERSIBLE_BLOCK, number
     if expiration is None:
@@ -128,8 +137,9 @@ def install(state: State) -> TransactionStatus:
 def parts(state: State, kept: TransactionStatus) -> dict[str, Part]:
     """Return what a snapshot holds of the data."""
     return {
-        "block_of": DictPart(kept.block_of, bytes, int),
-        "by_block": DictPart(kept.by_block, int, tuple[bytes, ...]),
+        "block_of": PlacesPart(kept.block_of),
+        "by_block": DictPart(kept.by_block, int, bytes),
+        "waiting": DictPart(kept.waiting, bytes, bool),
     }
 
 

@@ -236,6 +236,11 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         return frozenset(branded(constants.PROTECTED_ACCOUNTS, self.brand))
 
     @cached_property
+    def lockable_accounts(self) -> frozenset[str]:
+        """Accounts that can't act from some time on: the protected ones, and the first name of the treasury."""
+        return self.protected_accounts | {constants.HIVE_TREASURY_ACCOUNT}
+
+    @cached_property
     def hardfork_times(self) -> tuple[int, ...]:
         """Time of each hardfork by its number; 0 is genesis."""
         return self.constants.COIN_GENESIS_TIME, *self.constants.HARDFORK_TIMES

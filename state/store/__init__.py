@@ -23,35 +23,44 @@ rows     Row, the base of rows: a mutable Struct with an id
 table    Table: insert, modify, remove; the only way to write
 unique   Unique: find a row by its key
 ordered  Ordered: read rows in an order, from a prefix on; partial and lazy indices
+due      Due: find the rows that are due first
+grouped  Grouped: find all rows with a value
 entries  Entries: a SortedList with short cuts at both ends, for indices that are always sorted
 lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, and for lists that are made from tables
 keys     Part, computed sort keys; how declarations become functions of a row
 lists    Lists: append-only histories per key
 journal  Journal: one flat list of writes for all of these; sessions are marks in it
+noted    Noted: the rows that have changed since something that is derived from them was read
 slices   Reads: whether a read does at once what has to be sorted first, or slice by slice
 deferred Deferred: tables that are filled after the start, or when somebody looks
 columns  values and rows as bytes, column by column
 parts    TablePart, ListsPart, DictPart: the parts of a snapshot, each of which dumps and restores one of these
 
-An index is declared as `Unique` or `Ordered` on the class of a table, and read as `UniqueIndex` or `OrderedIndex` on the table
-itself. A declaration is checked against the row type when the class is made. `Table.check()` verifies every relation between rows
-and indices; the tests call it after each step of random walks.
+An index is declared as `Unique`, `Ordered`, `Due` or `Grouped` on the class of a table, and read as the index of that name on the
+table itself. A declaration is checked against the row type when the class is made. `Table.check()` verifies every relation
+between rows and indices; the tests call it after each step of random walks.
 """
 
+from state.store.due import Due
+from state.store.grouped import Grouped
 from state.store.journal import Journal, Session
 from state.store.keys import Part, Where
 from state.store.lazy import LazyOrder
 from state.store.lists import History, Lists
+from state.store.noted import Noted
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
 from state.store.table import Table
 from state.store.unique import Unique, UniqueIndex
 
 __all__ = [
+    "Due",
+    "Grouped",
     "History",
     "Journal",
     "LazyOrder",
     "Lists",
+    "Noted",
     "Ordered",
     "OrderedIndex",
     "Part",

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar, overload
 
 from state.store.deferred import Deferrable
 from state.store.journal import Journal
-from state.store.rows import PutBack
+from state.store.rows import KEPT_SLICE, Keeping
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -112,10 +112,15 @@ class Lists(Deferrable, Generic[K, V]):
             history.first, history._values = first, values
             kept[key] = history
 
-    def keep(self) -> PutBack:
-        """Return a function that puts all histories back as they are now, as the same objects; the journal has to be put back as well."""
-        histories = self._histories
-        kept = [(key, history, history.first, history._spent, history._values.copy()) for key, history in histories.items()]
+    def keeping(self) -> Keeping:
+        """Return, after some steps, a function that puts all histories back as they are now, as the same objects; the journal has to be put
+        back as well.
+        """
+        histories, kept = self._histories, []
+        for place, (key, history) in enumerate(list(histories.items()), 1):
+            kept.append((key, history, history.first, history._spent, history._values.copy()))
+            if place % KEPT_SLICE == 0:
+                yield
 
         def put_back() -> None:
             self.abandon()

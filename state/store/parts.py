@@ -15,7 +15,7 @@ from msgspec import MsgspecError, msgpack
 from state.store.columns import Column, Special, Structs, Unreadable, schema
 from state.store.deferred import Deferred
 from state.store.lists import Lists
-from state.store.rows import PutBack
+from state.store.rows import Keeping
 from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
@@ -38,8 +38,8 @@ class Part(Protocol):
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Return the function that replaces what it holds by what was dumped. Raises Unreadable."""
 
-    def keep(self) -> PutBack:
-        """Return a function that puts it back as it is now, in memory and in place, any number of times."""
+    def keeping(self) -> Keeping:
+        """Return, after some steps, a function that puts it back as it is now, in memory and in place, any number of times."""
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """Yield what it holds in words: a key, and the fields of what stands under it."""
@@ -105,9 +105,9 @@ class TablePart:
         if total != count:
             raise Unreadable(f"{total} rows in place of {count}")
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
-        return self._table.keep()
+        return self._table.keeping()
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
@@ -138,9 +138,9 @@ class ListsPart:
         found = read_lists(chunks, self._keys, lambda data, count: self._values.unpack(data, count))
         return lambda: self._lists.restore(found)
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
-        return self._lists.keep()
+        return self._lists.keeping()
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
@@ -181,9 +181,10 @@ class DictPart:
 
         return install
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         kept = self._kept.copy()
+        yield
 
         def put_back() -> None:
             self._kept.clear()

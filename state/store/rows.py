@@ -1,6 +1,7 @@
 """`Row`, the base of what tables hold. It knows nothing of tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -33,13 +34,29 @@ def more_shared(row_id: int) -> int:
     return SHARED[row_id]
 
 
+@lru_cache(1 << 14)
+def shared(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an equal tuple that other rows have too, for what many have in common: a tuple of three takes 64 bytes, and its texts more."""
+    return texts
+
+
 PutBack = Callable[[], None]
 """Puts something back as it was when it was kept, however often it is called and whatever has happened since."""
 
 
-def kept_values(rows: list[Any]) -> Callable[[], list[Any]]:
-    """Keep the values of rows; the function that is returned sets them again, and returns the rows in which it has changed something."""
-    kept = list(map(astuple, rows))
+Keeping = Generator[None, None, PutBack]
+"""The steps of keeping something, at the end of which comes what puts it back. Nothing may change it in between."""
+KEPT_SLICE = 10_000  # rows, or things like them, that are kept at a step: at most 30 ms
+
+
+def keeping_values(rows: list[Any]) -> Generator[None, None, Callable[[], list[Any]]]:
+    """Keep the values of rows, in steps; the function that is returned sets them again, and returns the rows in which it has changed
+    something.
+    """
+    kept: list[tuple[Any, ...]] = []
+    for begin in range(0, len(rows), KEPT_SLICE):
+        kept += map(astuple, rows[begin : begin + KEPT_SLICE])
+        yield
 
     def put_back() -> list[Any]:
         changed = []
@@ -53,6 +70,19 @@ def kept_values(rows: list[Any]) -> Callable[[], list[Any]]:
         return changed
 
     return put_back
+
+
+Value = TypeVar("Value")
+
+
+def at_once(steps: Generator[None, None, Value]) -> Value:
+    """Make all steps, and return what comes at their end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
 
 
 RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)

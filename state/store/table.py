@@ -1,16 +1,18 @@
 """`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store.deferred import Deferrable
+from state.store.due import Due, DueIndex
+from state.store.grouped import Grouped, GroupedIndex
 from state.store.journal import Journal
 from state.store.lazy import LET_GO_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
-from state.store.rows import SHARED, SHARED_MAX, PutBack, Row, kept_values, more_shared
+from state.store.rows import SHARED, SHARED_MAX, Keeping, Row, keeping_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -18,6 +20,8 @@ INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
 RowT = TypeVar("RowT", bound=Row)
+Declared = Unique | Ordered | Due | Grouped
+Loose = DueIndex[RowT] | GroupedIndex[RowT]  # Always up to date, without an order of all rows.
 Changes = dict[str, Any]
 Move = tuple[Any, Any, Any]  # An index, the entry that a row has there, the one that it gets; None is out of the index.
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, that read a field.
@@ -59,7 +63,7 @@ class Table(Deferrable, Generic[RowT]):
         self._in_order = True
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
-        self._orders: list[OrderedIndex[RowT]] = []
+        self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in _declarations(type(self)):
@@ -94,6 +98,11 @@ class Table(Deferrable, Generic[RowT]):
     def undo_functions(self) -> tuple[Any, Any, Any]:
         """What takes back an insertion, a removal and a modification: the very objects that records of the journal hold."""
         return self._undo_insert, self._undo_remove, self._undo_modify
+
+    @property
+    def lazy_orders(self) -> Sequence[OrderedIndex[RowT]]:
+        """The orders that are sorted when they are read."""
+        return self._lazy
 
     @property
     def index_count(self) -> int:
@@ -192,17 +201,23 @@ class Table(Deferrable, Generic[RowT]):
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
 
-    def keep(self) -> PutBack:
-        """Return a function that puts all rows and indices back as they are now; the rows are the same objects then.
+    def keeping(self) -> Keeping:
+        """Return, after some steps, a function that puts all rows and indices back as they are now; the rows are the same objects then.
 
         Nothing of it is in the journal, which has to be put back with the tables. Rows that have been removed, and that only the journal
-        still knows, are left to whoever keeps that (`kept_values`). A table that is deferred is filled first.
+        still knows, are left to whoever keeps that (`keeping_values`). A table that is deferred is filled first.
         """
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
-        values = kept_values(list(rows.values()))
-        keys = [(index.by_key, index.by_key.copy()) for index in self._keys]
-        orders = [order.keep() for order in self._orders]
+        yield
+        values = yield from keeping_values(list(rows.values()))
+        keys, orders = [], []
+        for index in self._keys:
+            keys.append((index.by_key, index.by_key.copy()))
+            yield
+        for order in self._orders:
+            orders.append(order.keep())
+            yield
 
         def put_back() -> None:
             self.abandon()
@@ -247,14 +262,19 @@ class Table(Deferrable, Generic[RowT]):
         for order in (*self._orders, *self._lazy):
             order.check(self._rows)
 
-    def _bind(self, declared: Unique | Ordered) -> UniqueIndex[RowT] | OrderedIndex[RowT]:
+    def _bind(self, declared: Declared) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
         """Make the index of a declaration, and note which fields it reads."""
-        index: UniqueIndex[RowT] | OrderedIndex[RowT]
+        index: UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]
         keys: UniqueIndex[RowT] | None
         readers: Readers
         if isinstance(declared, Unique):
             index = keys = UniqueIndex(declared.fields)
             readers = (keys,), ()
+        elif isinstance(declared, Due | Grouped):
+            loose: Loose[RowT] = DueIndex(declared) if isinstance(declared, Due) else GroupedIndex(declared)
+            index, keys = loose, None
+            self._orders.append(loose)
+            readers = (loose,), ()
         else:
             index = order = OrderedIndex(declared, self._rows, self.journal.reads, lambda: self.next_id)
             keys = order.keys
@@ -406,11 +426,11 @@ def _copied(method: Any) -> FunctionType:
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 
-def _declarations(table: type) -> Iterator[tuple[str, Unique | Ordered]]:
+def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
     """The indices that a table class declares, in their order."""
     for base in reversed(table.__mro__):
         for name, declared in vars(base).items():
-            if isinstance(declared, Unique | Ordered):
+            if isinstance(declared, Declared):
                 yield name, declared
 
 

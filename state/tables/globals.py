@@ -7,7 +7,7 @@ from msgspec import Struct
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_WITNESSES
 from state.protocol.values.asset import NULL_PRICE, Price
 from state.protocol.values.integers import UINT64_MAX
-from state.store import Ordered, Row, Table, Unique
+from state.store import Due, Row, Table, Unique
 
 
 class GlobalProperties(Row):
@@ -180,4 +180,4 @@ class TransactionRecords(Table[TransactionRecord]):
     """The applied transactions that have not yet expired."""
 
     by_trx_id = Unique("trx_id")
-    by_expiration = Ordered("expiration")
+    by_expiration = Due("expiration")

@@ -13,7 +13,7 @@ from state.protocol.operation import Needed, Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.store import Journal, Table
-from state.store.rows import PutBack
+from state.store.rows import Keeping
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
@@ -175,7 +175,7 @@ class State:
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
         # For checkpoints: functions that keep what plugins hold and return what puts it back, and functions that are called when
         # everything has been put back.
-        self.keepers: list[Callable[[], PutBack]] = []
+        self.keepers: list[Callable[[], Keeping]] = []
         self.on_put_back: list[Callable[[], None]] = []
 
         self.global_properties = globals.GlobalPropertiesTable(journal)

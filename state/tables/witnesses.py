@@ -3,7 +3,7 @@
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import NULL_PRICE, Price
 from state.protocol.values.integers import UINT128_MAX
-from state.store import Ordered, Row, Table
+from state.store import Grouped, Ordered, Row, Table
 from state.tables.globals import ChainProperties
 
 ELECTED, TIMESHARE, MINER, NO_SCHEDULE = range(4)
@@ -59,7 +59,8 @@ class WitnessVote(Row):
 
 
 class WitnessVotes(Table[WitnessVote]):
-    """All witness votes."""
+    """All witness votes. Only queries read the lazy orders, but for whole keys, which works without sorting."""
 
-    by_account_witness = Ordered("account", "witness", unique=True)
-    by_witness_account = Ordered("witness", "account", lazy=True)  # only queries read it
+    of_account = Grouped("account")
+    by_account_witness = Ordered("account", "witness", unique=True, lazy=True)
+    by_witness_account = Ordered("witness", "account", lazy=True)

@@ -1,7 +1,7 @@
 """A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import trio
@@ -28,6 +28,7 @@ from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secr
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.store.rows import at_once
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from tests.helpers.called import watched
 from tests.helpers.shapes import mismatches, shapes
@@ -89,6 +90,10 @@ class DirectProcessor:
     async def in_turn(self, work: Callable[[], Result]) -> Result:
         """Do it at once."""
         return work()
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Take all steps at once."""
+        return at_once(work())
 
 
 class Site:

@@ -143,8 +143,10 @@ class World:
         comments = self.state.comments
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
+        operation = DeleteComment(author=author, permlink=permlink)
+        social_posts.note_leaving(self.state, self.kept, operation)
         comments.remove(row)
-        social_posts.mark_deleted(self.state, self.kept, DeleteComment(author=author, permlink=permlink))
+        social_posts.mark_deleted(self.state, self.kept, operation)
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
         """A vote that has just been cast, with what the chain has made of it."""

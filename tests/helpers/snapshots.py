@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from state.plugins.places import Places
 from state.plugins.recorded import ROW, AccountEntries, Recorded
 from state.store import Lists, Table
 
@@ -24,6 +25,8 @@ def snapshot(plugin: Any) -> dict[str, Any]:
             found[name] = dict(value)
         elif isinstance(value, Recorded):
             found[name] = [*ROW.iter_unpack(value.rows)], bytes(value.virtual), [*value.held]
+        elif isinstance(value, Places):
+            found[name] = dict(value)
         elif isinstance(value, AccountEntries):
             found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
     return found

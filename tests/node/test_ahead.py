@@ -1,12 +1,18 @@
 """What clients ask for first is read ahead: after the start, and after each return to an earlier moment of the chain."""
 
+import logging
+from typing import Any, NoReturn
+
 import pytest
 import trio
 import trio.testing
 
 from bench.waits import Node, filled
 from node import ahead
+from state.operations.content import Vote
+from state.plugins.tags.plugin import TAGS
 from state.tables import State
+from tests.helpers.logs import log_caught
 
 
 @pytest.fixture
@@ -34,3 +40,35 @@ async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pyt
         assert len(read) == 2
         nursery.cancel_scope.cancel()
     assert node.site.state.on_put_back == listeners
+
+
+async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, autojump_clock: trio.testing.MockClock) -> None:
+    state = node.site.state
+    view = TAGS.of(state).view
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ahead.keep_ahead, state)
+        await trio.sleep(1)
+        assert not any(order.changed for order in view._entries.lazy_orders)
+        assert not any(order.changed for order in state.accounts.lazy_orders)
+        node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
+        assert TAGS.of(state).notes.comments
+        await trio.sleep(ahead.PAUSE_SECONDS_MIN + 1)
+        assert not TAGS.of(state).notes.comments
+        assert not any(order.changed for order in view._entries.lazy_orders)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_read_that_fails_ends_reading_ahead_and_nothing_else(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, lines = node.site.state, list[dict[str, Any]]()
+
+    def fail(table: object) -> NoReturn:
+        raise TypeError("rows that can't be compared")
+
+    monkeypatch.setattr(ahead, "reads_of", fail)
+    listeners = list(state.on_put_back)
+    with log_caught(lines.append, logging.ERROR):
+        await ahead.keep_ahead(state)
+    assert [(line["event"], str(line["exc_info"])) for line in lines] == [
+        ("reading ahead failed, and has ended", "rows that can't be compared")
+    ]
+    assert state.on_put_back == listeners

@@ -14,6 +14,7 @@ from state.protocol.transaction import SignedBlock
 from tests.helpers.restored import image_of, put
 from tests.node.recovering.test_ahead import warm_pool
 from tests.node.recovering.test_pool import PATIENCE
+from tests.walks.sight import replies
 from tests.walks.walk import Event, Walk, happen, new_chain, the_block
 
 Driver = Callable[[Walk], Chain]
@@ -111,6 +112,25 @@ def returned(walk: Walk) -> Chain:
     return chain
 
 
+def read_all_along(walk: Walk) -> Chain:
+    """A chain that returns to a checkpoint, too, and is read before all that is taken back: what is derived for replies must follow."""
+    chain, middle = new_chain(), len(walk.events) // 2
+
+    def go_on(events: list[Event]) -> None:
+        for event in events:
+            if event.kind == "pop":
+                replies(chain)
+            expect(event, happen(chain, event))
+        replies(chain)
+
+    go_on(walk.events[:middle])
+    moment = chain.checkpoint()
+    go_on(walk.events[middle:])
+    chain.return_to(moment)
+    go_on(walk.events[middle:])
+    return chain
+
+
 # A new way is a function and a line here; the first is the one that the others are compared with.
 DRIVERS: dict[str, Driver] = {
     "pushed": pushed,
@@ -122,6 +142,7 @@ DRIVERS: dict[str, Driver] = {
     "from a snapshot": from_a_snapshot,
     "undone and applied again": undone_and_applied_again,
     "returned": returned,
+    "read all along": read_all_along,
 }
 
 

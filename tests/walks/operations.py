@@ -23,6 +23,7 @@ from state.tables import State
 
 PASSWORD = "dev"
 TAGS = ("life", "coin", "walks")
+PERMLINKS = ("again", "and-again")  # that posts have which are edited, and deleted and written anew
 Draw = Callable[[State, Random, str], Operation]
 
 
@@ -61,6 +62,14 @@ def number(draw: Random) -> str:
 def post(state: State, draw: Random, name: str) -> Operation:
     tags = json.dumps({"tags": draw.sample(TAGS, 2)})
     return Comment("", draw.choice(TAGS), name, f"p{number(draw)}", "A title", "word " * draw.randint(1, 40), tags)
+
+
+def write_again(state: State, draw: Random, name: str) -> Operation:
+    """A post under one of few permlinks: a new one, an edit with other tags, or one in the place of a deleted one."""
+    permlink, tags = draw.choice(PERMLINKS), draw.sample(TAGS, draw.randint(0, 3))
+    row = state.comments.by_permlink.get(name, permlink)
+    category = draw.choice(TAGS) if row is None else row.parent_permlink
+    return Comment("", category, name, permlink, "A title", f"text {number(draw)}", json.dumps({"tags": tags}))
 
 
 def reply(state: State, draw: Random, name: str) -> Operation:
@@ -112,6 +121,11 @@ def claim_reward(state: State, draw: Random, name: str) -> Operation:
 def transfer(state: State, draw: Random, name: str) -> Operation:
     to = draw.choice((someone(state, draw), someone(state, draw), "null"))
     return Transfer(name, to, amount(draw, draw.choice((COIN, SBD))), number(draw))
+
+
+def promote(state: State, draw: Random, name: str) -> Operation:
+    author, permlink = some_post(state, draw)
+    return Transfer(name, "null", amount(draw, SBD), f"@{author}/{permlink}")
 
 
 def power_up(state: State, draw: Random, name: str) -> Operation:
@@ -231,17 +245,19 @@ def remove_proposal(state: State, draw: Random, name: str) -> Operation:
 
 POSTING: Sequence[tuple[Draw, int]] = (
     (post, 4),
+    (write_again, 4),
     (reply, 4),
     (vote, 10),
-    (delete, 1),
+    (delete, 2),
     (options, 1),
     (follow, 2),
-    (reblog, 1),
+    (reblog, 2),
     (subscribe, 1),
     (claim_reward, 2),
 )
 ACTIVE: Sequence[tuple[Draw, int]] = (
     (transfer, 8),
+    (promote, 2),
     (power_up, 2),
     (power_down, 2),
     (route, 1),

@@ -29,6 +29,12 @@ def sight(chain: Chain) -> dict[str, Any]:
     for number in range(1, state.props.head_block_number + 1):
         block = chain.block_by_number(number)
         found[f"block {number}"] = None if block is None else state.wire.pack_block(block)
+    return found | replies(chain)
+
+
+def replies(chain: Chain) -> dict[str, Any]:
+    """What the chain answers to all questions, by these."""
+    state, found = chain.state, dict[str, Any]()
     service = Service(
         METHODS.values(),
         wire=state.wire,
@@ -58,17 +64,33 @@ def questions(chain: Chain) -> Iterator[tuple[str, Any]]:
     yield "market_history_api.get_recent_trades", {"limit": 100}
     yield "database_api.list_witnesses", {"start": "", "limit": 100, "order": "by_name"}
     yield "database_api.list_votes", {"start": ["", "", ""], "limit": 100, "order": "by_comment_voter"}
-    for sort in ("created", "trending", "hot", "payout", "muted"):
+    yield "database_api.list_witness_votes", {"start": ["", ""], "limit": 100, "order": "by_account_witness"}
+    yield "database_api.list_comments", {"start": ["1970-01-01T00:00:00", "", ""], "limit": 100, "order": "by_cashout_time"}
+    yield "tags_api.get_trending_tags", {"start_tag": "", "limit": 100}
+    yield "bridge.get_payout_stats", {"limit": 100}
+    for sort in ("created", "trending", "hot", "payout", "promoted", "muted"):
         yield "bridge.get_ranked_posts", {"sort": sort, "tag": "", "limit": 20}
-    for sort in ("created", "trending", "active", "votes", "cashout", "children"):
+    for sort in ("created", "trending", "active", "votes", "cashout", "children", "promoted"):
         yield f"condenser_api.get_discussions_by_{sort}", [{"tag": "life", "limit": 20}]
     for name in names:
         yield "condenser_api.get_account_history", [name, -1, 1000]
         yield "condenser_api.get_followers", [name, "", "blog", 100]
         yield "bridge.account_notifications", {"account": name, "limit": 100}
+        yield "condenser_api.get_blog", [name, 0, 100]
+        yield "condenser_api.get_feed_entries", [name, 0, 100]
+        yield "condenser_api.get_tags_used_by_author", [name]
+        for sort in ("blog", "posts", "replies"):
+            yield "bridge.get_account_posts", {"sort": sort, "account": name, "limit": 20}
+    for comment in sorted(state.comments, key=lambda row: row.id):
+        yield "condenser_api.get_reblogged_by", [comment.author, comment.permlink]
+        yield "bridge.get_post", {"author": comment.author, "permlink": comment.permlink}
     for number in range(max(1, head - LAST_BLOCKS), head + 1):
         yield "condenser_api.get_ops_in_block", [number, False]
         yield "block_api.get_block", {"block_num": number}
+        block = chain.block_by_number(number)
+        for trx in () if block is None else block.transactions:
+            yield "condenser_api.get_transaction", [trx.id.hex()]
+            yield "transaction_status_api.find_transaction", {"transaction_id": trx.id.hex()}
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

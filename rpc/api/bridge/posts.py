@@ -24,6 +24,7 @@ from rpc.records.bridge.unknown import UnknownPostRecord, unknown_post
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
+from state.plugins.social.communities.lists import PAYOUT_ROWS_MAX
 from state.plugins.social.index import Social
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.posts import lists as posts_lists
@@ -32,8 +33,6 @@ from state.tables.content import Comment
 
 SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 ACCOUNT_SORTS = ("blog", "feed", "posts", "comments", "replies", "payout")
-PAYOUT_ROWS_MAX = 250
-
 
 PostJson = Annotated[Json, Of(BridgePostRecord)]
 UnknownPostJson = Annotated[Json, Of(UnknownPostRecord)]

@@ -19,7 +19,7 @@ class Kept(TypedDict):
 @method("dev_api.snapshot", loopback_only=True)
 async def snapshot(driver: Driver, processor: Processor, /) -> Kept:
     """Keep this moment of the chain, with what waits for a block and with its clock, and return its id. At most 256 are kept."""
-    return {"id": await processor.in_turn(driver.snapshot)}
+    return {"id": await processor.in_steps(driver.snapshot_in_steps)}
 
 
 @method("dev_api.revert", loopback_only=True)

@@ -55,7 +55,7 @@ class Intake(trio.abc.Instrument):
 
     async def enter(self, address: str, *, is_page: bool = False) -> None:
         """Wait until input of an address may be worked on; not a checkpoint when that is now."""
-        if self._is_open(is_page):
+        if self.is_open(is_page):
             return
         entered = trio.Event()
         turn = self._wait(address, entered.set, is_page)
@@ -67,12 +67,13 @@ class Intake(trio.abc.Instrument):
 
     def start(self, address: str, begin: Callable[[], None], *, is_page: bool = False) -> None:
         """Begin to work on input of an address, now or when it is its turn."""
-        if self._is_open(is_page):
+        if self.is_open(is_page):
             begin()
         else:
             self._wait(address, begin, is_page)
 
-    def _is_open(self, is_page: bool) -> bool:
+    def is_open(self, is_page: bool) -> bool:
+        """Whether input, or a request for a page, may be worked on now."""
         waiting = self._waiting_for_pages if is_page else self._waiting
         return not waiting and time.perf_counter() - self._begun < SLICE_SECONDS
 

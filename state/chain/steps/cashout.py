@@ -92,10 +92,10 @@ def decayed(state: State, fund: RewardFund) -> int:
 def comments_due(state: State) -> list[Comment]:
     """Return the comments whose payout time has come, earliest first."""
     now, due = state.head_time, list[Comment]()
-    first = state.comments.by_cashout_time.first()
+    first = state.comments.by_due_payout.first()
     if first is None or first.cashout_time > now:
         return due
-    for comment in state.comments.by_cashout_time:
+    for comment in state.comments.by_due_payout:
         if comment.cashout_time > now:
             break
         due.append(comment)

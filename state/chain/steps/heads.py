@@ -156,8 +156,9 @@ def create_block_summary(state: State, block: SignedBlock) -> None:
 def clear_expired_transactions(state: State, block: SignedBlock) -> None:
     """Remove the records of expired transactions, which can't be applied again anyway."""
     records = state.transactions
-    while (record := records.by_expiration.first()) is not None and record.expiration < block.timestamp:
-        records.remove(record)
+    while expired := records.by_expiration.earliest_before(block.timestamp):
+        for record in expired:
+            records.remove(record)
 
 
 def clear_expired_delegations(state: State, block: SignedBlock) -> None:

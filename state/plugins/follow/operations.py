@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from state.operations.custom import CustomBinary, CustomJson
 from state.protocol.codec.kinds import NO_SUCH_TYPE, AccountName, Codecs, Many, String, Text, Variant, variant_tag
-from state.protocol.errors import ChainError, require
+from state.protocol.errors import ChainError, Refused, require
 from state.protocol.operation import Needed
 from state.protocol.values import jsontext
 from state.protocol.values.convert import to_text
@@ -25,7 +25,8 @@ class FollowOperation(Struct, frozen=True):
 
     def validate(self) -> None:
         """Refuse to follow oneself."""
-        require(self.follower != self.following, "You cannot follow yourself", condition="follower != following")
+        if self.follower == self.following:
+            raise Refused("You cannot follow yourself", condition="follower != following")
 
     @property
     def signer(self) -> str:
@@ -115,14 +116,19 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
         tag, fields = value[0], value[1]
         if type(tag) is not int or tag < 0:
             name = to_text(tag)
-            require(name in SHORT_NAMES, "Invalid operation name: ${n}", condition="itr != to_legacy_tag.end()", n=name)
+            if name not in SHORT_NAMES:
+                raise Refused("Invalid operation name: ${n}", condition="itr != to_legacy_tag.end()", n=name)
             tag = SHORT_NAMES[name]
     else:
-        require(type(value) is dict, "Input data have to treated as object.", condition="var.is_object()")
-        require("type" in value, "Type field doesn't exist.", condition='v_object.contains( "type" )')
-        require("value" in value, "Value field doesn't exist.", condition='v_object.contains( "value" )')
+        if type(value) is not dict:
+            raise Refused("Input data have to treated as object.", condition="var.is_object()")
+        if "type" not in value:
+            raise Refused("Type field doesn't exist.", condition='v_object.contains( "type" )')
+        if "value" not in value:
+            raise Refused("Value field doesn't exist.", condition='v_object.contains( "value" )')
         tag, fields = variant_tag(value["type"], NAMES), value["value"]
-    require(0 <= tag < len(CLASSES), condition=NO_SUCH_TYPE)
+    if not 0 <= tag < len(CLASSES):
+        raise Refused("", condition=NO_SUCH_TYPE)
     inner: Inner = codecs.parser(CLASSES[tag])(fields)
     return inner
 

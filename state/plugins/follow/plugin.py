@@ -11,7 +11,7 @@ from state.plugins.follow.rows import BLOG, IGNORE, WORDS, BlogAuthor, Follow, F
 from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.reputation import install as install_reputations
-from state.protocol.errors import ChainError, require
+from state.protocol.errors import ChainError, Refused, require
 from state.store.parts import ListsPart, Part, TablePart, tables
 from state.tables import State
 
@@ -72,11 +72,8 @@ def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) ->
     what = 0
     for word in operation.what:
         what |= WORDS.get(word, 0)
-    require(
-        what != BLOG | IGNORE,
-        "Cannot follow blog and ignore author at the same time",
-        condition="!( what & ( 1 << blog ) )",
-    )
+    if what == BLOG | IGNORE:
+        raise Refused("Cannot follow blog and ignore author at the same time", condition="!( what & ( 1 << blog ) )")
 
     row = kept.follows.by_pair.get(operation.follower, operation.following)
     before = 0 if row is None else row.what
@@ -139,8 +136,9 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
         if not known or not kept.feeds.holds(follower, comment.id):
             kept.feeds.add(follower, comment.id)
     if not known:
-        kept.blogs.prune(operation.author)
-        kept.blogs.add(operation.author, comment.id)
+        kept.blogs.prune(comment.author)
+        # By the text and the id of the comment itself: those of the operation would take memory for this alone.
+        kept.blogs.add(comment.author, comment.id)
 
 
 def blog_followers(kept: FollowIndex, account: str) -> list[str]:
@@ -177,5 +175,5 @@ FOLLOW = Plugin(
     serves=("follow_api",),
     uses=(REPUTATION,),
     parts=parts,
-    passing=("reputations", "on_change", "feeds._comments"),
+    passing=("reputations", "on_change", "blogs._comments", "feeds._comments"),
 )

@@ -70,7 +70,7 @@ class FollowIndex:
         # The row ids of the relations to an account, in the order in which these came; new posts are spread along it. Rows are
         # never removed, so no id goes stale.
         self.relations: Lists[str, int] = Lists(journal)
-        self.blogs = Blogs(journal)
+        self.blogs = Blogs(journal, state.comments)
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)
         self.reputations = reputations

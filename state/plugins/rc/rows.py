@@ -86,7 +86,9 @@ class Rc:
     def price(self, state: State, usage: Usage) -> int:
         """Return what a usage costs now, in credits: with the pools as the last block left them, and the total of VESTS of now."""
         regeneration = state.props.total_vesting_shares // REGENERATION_BLOCKS
-        pools = self.pools.find(0).pools
+        row = self.pools.get(0)
+        assert row is not None, "credits have started"
+        pools = row.pools
         # Identity is enough: each change of the pools, and its undoing, puts another tuple there. Resources change only with pools.
         if self._rated is not pools or self._regeneration != regeneration:
             self._rates = rates_of(self.parameters.find(0).resources, pools, regeneration)

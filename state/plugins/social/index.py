@@ -20,6 +20,7 @@ from state.plugins.social.rows import (
 )
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
+from state.store import Noted
 from state.tables import State
 
 
@@ -43,8 +44,11 @@ class Social:
         self.notifications = Notifications(journal)
         self.sent_once = SentOnceTable(journal)
         self.last_reads = LastReads(journal)
-        self.changed = Changed(journal)
+        self.changed = Changed(journal, Noted(journal, lambda: state.comments.next_id))
         self.view = View(state, self.posts, self.changed)
+        self._comments = state.comments
+        # The post that the operation deletes which is being applied.
+        self.leaving: SocialPost | None = None
         self.incoming: SignedBlock | None = None
         # The figures of all communities as communities/lists.py has counted them last, after what they were counted from.
         self.counted: tuple[Any, Any] | None = None
@@ -71,7 +75,11 @@ class Social:
 
     def post(self, author: str, permlink: str) -> SocialPost | None:
         """Return the row of a post or reply, also of a deleted one."""
-        return self.posts.by_permlink.get(author, permlink)
+        comment = self._comments.by_permlink.get(author, permlink)
+        row = None if comment is None else self.posts.by_comment.get(comment.id)
+        if row is None and self.posts.deleted.first() is not None:
+            row = next(self.posts.deleted.equal(author, permlink), None)
+        return row
 
     def note_incoming(self, state: State, block: SignedBlock) -> None:
         """Before a block: note it, as the head is still the block before it while its operations are applied."""

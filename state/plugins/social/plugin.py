@@ -25,6 +25,7 @@ from state.plugins.social.notifications.writing import Type, notify
 from state.plugins.social.posts.lists import Scope, ranked_posts
 from state.plugins.social.posts.placement import (
     mark_deleted,
+    note_leaving,
     on_comment,
     on_hardfork,
     on_payout,
@@ -40,7 +41,7 @@ from state.tables import State
 
 # What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
 AHEAD_POSTS_MAX = 200_000
-AHEAD_SORTS = ("trending", "hot", "created")
+AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
@@ -52,6 +53,7 @@ def install(state: State) -> Social:
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
     on(bound(on_work, kept), Pow, Pow2)
     on(bound(on_comment, kept), Comment)
+    on(bound(note_leaving, kept), DeleteComment, after=False)
     on(bound(mark_deleted, kept), DeleteComment)
     on(bound(on_vote, kept), Vote)
     on(bound(on_payout, kept), CommentPayoutUpdate)
@@ -120,7 +122,13 @@ def ahead(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    return *pages, partial(figures, state, kept)
+    return *pages, partial(first_figures, state, kept)
+
+
+def first_figures(state: State, kept: Social) -> None:
+    """Have the figures of communities counted, if they never were: each block changes them, and counting takes long."""
+    if kept.counted is None:
+        figures(state, kept)
 
 
 COMMUNITIES = Plugin(
@@ -130,7 +138,19 @@ COMMUNITIES = Plugin(
     serves=("bridge",),
     uses=(REPUTATION, FOLLOW),
     parts=parts,
-    passing=("facts", "irredeemables", "recommended", "changed", "view", "incoming", "counted", "counting", "late_counts"),
+    passing=(
+        "facts",
+        "irredeemables",
+        "recommended",
+        "changed",
+        "view",
+        "_comments",
+        "leaving",
+        "incoming",
+        "counted",
+        "counting",
+        "late_counts",
+    ),
     restored=restored,
     ahead=ahead,
 )

@@ -91,9 +91,12 @@ def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
 
 
 class SocialPosts(Table[SocialPost]):
-    """All posts and replies, deleted ones too. The orders are newest first and leave deleted ones out."""
+    """All posts and replies, deleted ones too. The orders are newest first and leave deleted ones out.
 
-    by_permlink = Unique("author", "permlink")
+    By author and permlink only deleted ones are found here, the others by their comments: a key takes 100 bytes.
+    """
+
+    deleted = Ordered("author", "permlink", where=(bool, "is_deleted"))
     by_comment = Unique("comment")
     by_author = Ordered("author", "is_reply", "-comment", where=(not_, "is_deleted"), lazy=True)
     by_parent_author = Ordered("parent_author", "-comment", where=(not_, "is_deleted"), lazy=True)

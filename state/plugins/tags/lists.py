@@ -120,10 +120,10 @@ def tags_by_author(state: State, author: str) -> list[AuthorTag]:
 def tags_of(state: State, comment: int) -> tuple[str, ...]:
     """Return the tags under which a comment has entries."""
     row = TAGS.of(state).tagged.by_comment.get(comment)
-    return () if row is None else tuple([tag for tag, _, _ in row.tags])
+    return () if row is None else row.tags
 
 
 def promotion_of(state: State, comment: int) -> int | None:
     """Return what was paid to promote a comment, in SBD; None if it has no entries."""
     row = TAGS.of(state).tagged.by_comment.get(comment)
-    return None if row is None else row.tags[0][2]
+    return None if row is None else row.places[0][2]

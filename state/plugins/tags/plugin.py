@@ -5,7 +5,9 @@ comment may have changed; `get_discussions_by_*` of the reference shows the old 
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
@@ -25,15 +27,21 @@ from state.plugins.tags.rows import (
     TagRests,
     added,
     contribution_of,
+    fields_of,
 )
 from state.plugins.tags.uses import Uses, UsesPart
 from state.plugins.tags.view import View
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
+from state.store import Noted, Table
 from state.store.parts import Part, tables
+from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment as CommentRow
+
+# All orders take some 5,000 bytes of a comment with three entries; they are made ahead for so many comments.
+AHEAD_COMMENTS_MAX = 100_000
 
 
 class Tags:
@@ -47,7 +55,7 @@ class Tags:
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
-        self.notes = Notes(journal)
+        self.notes = Notes(journal, Noted(journal, lambda: state.comments.next_id))
         self.view = View(self.tagged, self.rests, self.notes, journal.reads)
 
 
@@ -125,8 +133,8 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
         return
     row = kept.tagged.by_comment.get(comment.id)
     if row is not None and row.cashout != TIME_MAX:
-        places = tuple([(tag, number, paid + operation.amount.amount) for tag, number, paid in row.tags])
-        kept.tagged.modify(row, tags=places)
+        places = [(tag, number, paid + operation.amount.amount) for tag, number, paid in row.places]
+        kept.tagged.modify(row, **fields_of(places))
         kept.notes.comment(comment.id)
 
 
@@ -144,7 +152,7 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
         return
     row = kept.tagged.by_comment.get(comment.id)
     if row is not None:
-        count_beyond(kept, row, row.tags)
+        count_beyond(kept, row, row.places)
         drop(kept, row)
     if comment.parent_author:
         # Its parent has one child fewer, and shows it only with its next update.
@@ -207,7 +215,7 @@ def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
         kept.notes.comment(comment.id)
 
 
-def shown(comment: CommentRow) -> dict[str, int]:
+def shown(comment: CommentRow) -> dict[str, Any]:
     """Return the values that the entries of a comment show."""
     return {
         "net_rshares": comment.net_rshares,
@@ -238,7 +246,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     if row is None:
         tag_first(state, kept, comment, wanted)
         return
-    old = row.tags
+    old = row.places
     stay = [place for place in old if place[0] in wanted]
     if comment.cashout_time == TIME_MAX:
         stay = []
@@ -250,12 +258,15 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         count_beyond(kept, row, gone)
         for tag, _, _ in gone:
             kept.authors.count(comment.author, tag, -1)
-    places = (*stay, *enter(kept, comment.author, fresh))
+    places = tuple(stay)
+    if fresh:
+        first, tags = enter(kept, comment.author, fresh)
+        places += tuple([(tag, number, 0) for number, tag in enumerate(tags, first)])
     if not places:
         drop(kept, row)
         return
     if places != old:
-        kept.tagged.modify(row, tags=places)
+        kept.tagged.modify(row, **fields_of(places))
         kept.notes.comment(comment.id)
     show(kept, row, comment)
 
@@ -264,25 +275,23 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
     """Give a comment without entries those under its tags, if it has any."""
     if comment.cashout_time == TIME_MAX:
         note_stale(kept, comment)
-    places = enter(kept, comment.author, [stored(tag) for tag in wanted])
-    if places:
+    if wanted:
+        first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
-        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tuple(places), **shown(comment)))
+        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment)))
         kept.notes.comment(comment.id)
 
 
-def enter(kept: Tags, author: str, tags: list[str]) -> list[Place]:
-    """Count new entries of an author under these tags, and return their places with the next numbers."""
-    if not tags:
-        return []
+def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
+    """Count new entries of an author under these tags, and return the number of the first one, with the tags."""
     counter = kept.counters.find(0)
     first = counter.following
-    kept.counters.modify(counter, following=first + len(tags))
+    kept.counters.modify(counter, following=first + len(wanted))
     # The text of the tag's own row: another one for each comment would take memory.
-    tags = [rest_of(kept, tag).tag for tag in tags]
+    tags = tuple([rest_of(kept, tag).tag for tag in wanted])
     for tag in tags:
         kept.authors.count(author, tag, 1)
-    return [(tag, number, 0) for number, tag in enumerate(tags, first)]
+    return first, shared(tags)
 
 
 def drop(kept: Tags, row: Tagged) -> None:
@@ -330,4 +339,17 @@ def restored(kept: Tags) -> None:
     kept.view.note_all()
 
 
-TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored)
+def ahead(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
+    """Return the reads that make the view and sort all its orders, unless that takes much memory."""
+    if len(kept.tagged) > AHEAD_COMMENTS_MAX:
+        return ()
+    tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]
+    return [partial(first_of, table, place) for table in tables for place in range(len(table().lazy_orders))]
+
+
+def first_of(table: Callable[[], Table[Any]], place: int) -> object:
+    """Return the first row in one of the lazy orders of a table of the view."""
+    return table().lazy_orders[place].first()
+
+
+TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored, ahead=ahead)

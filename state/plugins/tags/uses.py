@@ -10,7 +10,7 @@ from state.store import Journal
 from state.store.columns import Column, Unreadable
 from state.store.deferred import Deferrable, Deferred
 from state.store.parts import Install, checked_read, decoded
-from state.store.rows import PutBack
+from state.store.rows import KEPT_SLICE, Keeping
 
 AUTHORS_PER_CHUNK = 10_000
 
@@ -111,10 +111,14 @@ class UsesPart:
         if not read == len(counts) == total:
             raise Unreadable("an author is missing, or there twice")
 
-    def keep(self) -> PutBack:
+    def keeping(self) -> Keeping:
         """See Part."""
         uses = self._uses
-        kept = {author: own.copy() for author, own in uses.counts.items()}
+        kept = uses.counts.copy()
+        for place, (author, own) in enumerate(kept.items(), 1):
+            kept[author] = own.copy()
+            if place % KEPT_SLICE == 0:
+                yield
 
         def put_back() -> None:
             uses.abandon()

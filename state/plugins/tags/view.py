@@ -116,7 +116,7 @@ class View:
     def _note_all(self) -> None:
         """Note all comments and tags, those that were there before too, as changed."""
         self._is_stale = False
-        self._notes.comments.update(self._by_comment, [row.comment for row in self._tagged])
+        self._notes.comments.note_all(self._by_comment)
         self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
 
     def _settle(self) -> None:
@@ -137,7 +137,7 @@ class View:
         """
         comments, tags = self._notes.comments, self._notes.tags
         if comments:
-            take_some(comments, most, self._take_over)
+            comments.take(most, self._take_over)
         else:
             take_some(tags, most, self._sum_up)
         self._journal.cut(self._journal.mark())
@@ -154,9 +154,11 @@ class View:
         if row is not None:
             # Entries are found again by number, so that one that stays is modified in place: its indices then move it only in
             # the orders in which something has changed.
+            # By the row's own id: the other one may be an object that nothing else holds.
+            comment = row.comment
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
-            for tag, _, _ in row.tags:
+            for tag in row.tags:
                 self._live[tag] = added(self._live.get(tag, NOTHING), counted)
                 self._notes.tags.add(tag)
         kept = self._by_comment.get(comment, ())
@@ -179,7 +181,7 @@ class View:
             "hot": hot(row.net_rshares, row.created),
             "trending": trending(row.net_rshares, row.created),
         }
-        return tuple([self._entry(place, old.get(place[1]), values) for place in row.tags])
+        return tuple([self._entry(place, old.get(place[1]), values) for place in row.places])
 
     def _entry(self, place: Place, old: TagEntry | None, values: dict[str, Any]) -> TagEntry:
         tag, number, promoted = place

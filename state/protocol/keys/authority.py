@@ -9,7 +9,7 @@ from state.protocol.errors import require
 from state.protocol.values.text import is_valid_account_name
 
 
-class Authority(Struct, frozen=True):
+class Authority(Struct, frozen=True, gc=False):
     """Weights of accounts and keys, each in ascending order, and the threshold that they must reach together."""
 
     weight_threshold: UInt32 = 0

@@ -9,7 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import base58
-from coincurve import PublicKey
+from coincurve._libsecp256k1 import ffi, lib
+from coincurve.context import GLOBAL_CONTEXT
+from coincurve.flags import EC_COMPRESSED
 
 from state.protocol.errors import OutOfRange, ParseError, cut_short, require
 from state.protocol.values.text import encode, size
@@ -33,6 +35,15 @@ EXTENDED_KEY_SIZE = 78
 EXTENDED_SECRET_OFFSET = 46
 
 _WHITE_SPACE = " \t\n\v\f\r"
+
+# Each of these is looked up once: a key is serialized for every signature of every block.
+_CONTEXT = GLOBAL_CONTEXT.ctx
+_POINT = ffi.typeof("secp256k1_pubkey *")
+_KEY = ffi.typeof(f"unsigned char[{KEY_SIZE}]")
+_SIZE = ffi.typeof("size_t *")
+_new = ffi.new
+_buffer = ffi.buffer
+_serialize = lib.secp256k1_ec_pubkey_serialize
 
 
 # ------------------------------------------------------------------ public keys
@@ -71,7 +82,18 @@ def public_key(secret: bytes) -> bytes:
         condition="secp256k1_ec_pubkey_create( detail::_get_context(), (unsigned char*) pub.begin(), "
         "(int*) &pk_len, (unsigned char*) my->_key.data(), 1 )",
     )
-    return PublicKey.from_valid_secret(secret).format()
+    # As coincurve's PublicKey does, without making one, which takes 3 % of the time.
+    point = _new(_POINT)
+    created = lib.secp256k1_ec_pubkey_create(_CONTEXT, point, secret)
+    assert created
+    return compressed(point)
+
+
+def compressed(point: Any) -> bytes:
+    """The 33 bytes of a point that the library holds."""
+    key = _new(_KEY)
+    _serialize(_CONTEXT, key, _new(_SIZE, KEY_SIZE), point, EC_COMPRESSED)
+    return bytes(_buffer(key))
 
 
 # ------------------------------------------------------------------ secrets

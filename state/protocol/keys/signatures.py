@@ -8,10 +8,9 @@ from enum import Enum
 
 from coincurve._libsecp256k1 import ffi, lib
 from coincurve.context import GLOBAL_CONTEXT
-from coincurve.flags import EC_COMPRESSED
 
 from state.protocol.errors import ChainError, Refused, require
-from state.protocol.keys.keys import CURVE_ORDER, KEY_SIZE, is_secret, public_key
+from state.protocol.keys.keys import CURVE_ORDER, compressed, is_secret, public_key
 
 SIGNATURE_SIZE = 65
 DIGEST_SIZE = 32
@@ -69,9 +68,7 @@ def recover(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
     recovery_id = (signature[0] - HEADER_MIN) & 3
     if not _parse(_CONTEXT, parsed, signature[1:], recovery_id) or not _recover(_CONTEXT, point, parsed, digest):
         raise Refused(condition=RECOVER_CONDITION)
-    key = _new(_KEY)
-    _serialize(_CONTEXT, key, _new(_SIZE, KEY_SIZE), point, EC_COMPRESSED)
-    return bytes(_buffer(key))
+    return compressed(point)
 
 
 def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
@@ -112,15 +109,12 @@ def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> by
 _CONTEXT = GLOBAL_CONTEXT.ctx
 _RECOVERABLE = ffi.typeof("secp256k1_ecdsa_recoverable_signature *")
 _POINT = ffi.typeof("secp256k1_pubkey *")
-_KEY = ffi.typeof(f"unsigned char[{KEY_SIZE}]")
 _CONTENT = ffi.typeof(f"unsigned char[{SIGNATURE_SIZE - 1}]")
-_SIZE = ffi.typeof("size_t *")
 _INT = ffi.typeof("int *")
 _new = ffi.new
 _buffer = ffi.buffer
 _parse = lib.secp256k1_ecdsa_recoverable_signature_parse_compact
 _recover = lib.secp256k1_ecdsa_recover
-_serialize = lib.secp256k1_ec_pubkey_serialize
 
 
 def _is_minimal_positive(first: int, second: int) -> bool:

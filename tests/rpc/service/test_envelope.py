@@ -364,6 +364,29 @@ async def test_a_batch_is_answered_in_order_and_gives_way() -> None:
     assert replies[-1]["error"]["code"] == -32700
 
 
+async def test_calls_that_could_wait_and_are_refused_at_once_let_others_in() -> None:
+    """As broadcasts: each may take 30 ms to be explained, and a batch holds thousands."""
+    registry: dict[str, Method] = {}
+    seen: list[str] = []
+
+    @method("a_api.push", registry=registry)
+    async def push(state: str, name: Text) -> str:
+        """It waits for nothing."""
+        time.sleep(SLICE_SECONDS * 1.1)
+        seen.append(name)
+        raise Refused("no", condition="yes")
+
+    async def other() -> None:
+        seen.append("other")
+
+    asked = [{"jsonrpc": "2.0", "id": i, "method": "a_api.push", "params": [name]} for i, name in enumerate("abc")]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        replies = await ask(serving(registry), json.dumps(asked))
+    assert [reply["id"] for reply in replies] == [0, 1, 2]
+    assert seen.index("other") <= 1
+
+
 async def test_the_answer_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(envelope, "BATCH_REPLY_SIZE_MAX", 10_000)
     service = fake_service(Results())

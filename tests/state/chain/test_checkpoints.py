@@ -72,6 +72,32 @@ def test_a_return_goes_behind_irreversible_blocks_any_number_of_times() -> None:
     validate_invariants(chain.state)
 
 
+def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("state.store.rows", "state.store.lists", "state.plugins.recorded", "state.plugins.tags.uses"):
+        monkeypatch.setattr(f"{module}.KEPT_SLICE", 1)
+    chain = full_chain()
+    for i in range(25):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain)
+    tried = transfer(chain, "tried")
+    assert chain.refusal_of(tried) is None  # leaves the coordinates of its last operation
+    before, steps, trials = deep(chain), chain.checkpoint_in_steps(), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            kept = end.value
+            break
+        assert chain.refusal_of(tried) is None
+        trials += 1
+    assert trials > 100
+    assert deep(chain) == before
+    chain.push_transaction(transfer(chain, "more"))
+    make_block(chain)
+    chain.return_to(kept)
+    assert deep(chain) == before
+
+
 def test_a_return_to_genesis() -> None:
     chain = full_chain()
     genesis, before = chain.checkpoint(), deep(chain)

@@ -22,7 +22,7 @@ def filled() -> tuple[State, AccountHistory]:
     state = fresh_state()
     kept: AccountHistory = ACCOUNT_HISTORY.of(state)
     here = state.here
-    here.block, here.trx_in_block, kept.recorded.block, kept.recorded.left = 7, 3, 7, 100
+    here.block, here.trx_in_block, kept.recorded.block, kept.recorded.left = 7, 3, 7, [400, 300, 200, 100]
     kept.record(state, transfer(1))
     here.trx_id, here.virtual_op = bytes(range(20)), 1
     kept.record(state, Interest(owner="alice", interest=Asset(5)))

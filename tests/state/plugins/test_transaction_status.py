@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, TRANSACTION_STATUS, Status, TransactionStatus, find_transaction
+from state.plugins.transaction_status import BLOCK_DEPTH, MARGIN, TRANSACTION_STATUS, Status, TransactionStatus, find_transaction, ids_in
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
 from state.tables import State
@@ -82,11 +82,11 @@ def test_a_refused_block_leaves_nothing() -> None:
     chain.state.listeners.after_block.append(refuse)
     refuse_next()
     chain.state.listeners.after_block.remove(refuse)
-    assert (status.block_of, status.by_block) == before
+    assert (dict(status.block_of), status.by_block) == before
     chain.state.listeners.before_block.append(refuse)
     refuse_next()
     chain.state.listeners.before_block.remove(refuse)
-    assert (status.block_of, status.by_block) == before
+    assert (dict(status.block_of), status.by_block) == before
     assert player.broadcast(event) is None
     assert find(player, chain.pending[0].id) == (Status.WITHIN_MEMPOOL, None)
 
@@ -134,7 +134,7 @@ def test_what_lies_too_deep_is_forgotten() -> None:
             player.chain.push_block(block)
             assert snapshot(plugin) == after
         assert all(number > block.number - plugin.depth for number in plugin.by_block)
-        assert plugin.block_of == {trx_id: number for number, ids in plugin.by_block.items() for trx_id in ids}
+        assert dict(plugin.block_of) == {trx_id: number for number, ids in plugin.by_block.items() for trx_id in ids_in(ids)}
         if block.number == 27:
             assert pieces(after) == 2
     assert plugin.earliest(player.chain.state) == len(player.places) - 19

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from state.protocol.errors import NotUnique
-from state.store import Journal, Lists, Ordered, Part, Row, Table, Unique
+from state.store import Due, Grouped, Journal, Lists, Ordered, Part, Row, Table, Unique
 
 TEXTS = st.sampled_from(["", "a", "ab", "b"])
 SMALL = st.integers(-3, 3)
@@ -34,6 +34,8 @@ class Things(Table[Thing]):
     by_total = Ordered(Part(total, "weight", "rank"), "name")
     by_total_down = Ordered(Part(total, "weight", "rank", descending=True))
     live_by_weight = Ordered("weight", where=(bool, "live"))
+    due = Due("weight")
+    grouped = Grouped("group")
     lazily = Ordered("-weight", "group", lazy=True)
     live_lazily = Ordered("group", where=(bool, "live"), lazy=True)
 

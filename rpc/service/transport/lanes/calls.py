@@ -12,6 +12,7 @@ from typing import Protocol
 import trio
 from msgspec import Struct
 
+from rpc.service.beginning import Done, begin
 from rpc.service.envelope import Reply, Service
 from rpc.service.transport.connection import Connection
 from rpc.service.transport.guests import Guest, Guests
@@ -117,7 +118,8 @@ class CallLane:
         size = call.head.size
         if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
-        if not (self._service.is_free and self._guests.has_room(guest, size)):
+        # With room for a small reply, so that it needn't be asked for again: such a reply is sent at once, and held by nobody.
+        if not (self._service.is_free and self._guests.has_room(guest, size + SMALL_SIZE_MAX)):
             return await self._exchange(connection, guest, call, data, bugs, self._gateway)
         guest.working += 1
         connection.begin_answer()
@@ -125,13 +127,19 @@ class CallLane:
             reply = await self._service.answer_in_turn(data[:size], not call.why_not_local, call.why_not_local)
         finally:
             guest.working -= 1
+        has_room = True
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
-            connection.note_idle(False)
-            with self._guests.working(guest, size), self._departures.watch(connection) as watched:
-                reply = await reply
-            if watched.cancelled_caught:
-                return None
-        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not self._guests.has_room(guest, size + len(reply)):
+            begun = begin(reply)
+            if isinstance(begun, Done):
+                reply = begun.value
+            else:
+                connection.note_idle(False)
+                with self._guests.working(guest, size), self._departures.watch(connection) as watched:
+                    reply = await begun
+                if watched.cancelled_caught:
+                    return None
+                has_room = self._guests.has_room(guest, size + len(reply))
+        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not has_room:
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
         if rest:

@@ -4,7 +4,7 @@ of a request that waits (110 µs of 180). It knows neither protocols nor request
 
 import select
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import trio
 
@@ -41,7 +41,9 @@ class Departures:
         with trio.CancelScope() as scope:
             here = self._watched[descriptor] = connection, scope
             if descriptor >= 0:
-                self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
+                # When the system has no room for it, its leaving isn't noticed. What is waited for has begun, and must be awaited.
+                with suppress(OSError):
+                    self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
             try:
                 yield scope
             finally:
@@ -49,4 +51,5 @@ class Departures:
                 if self._watched.get(descriptor) is here:
                     del self._watched[descriptor]
                     if connection.fileno() >= 0:
-                        self._epoll.unregister(descriptor)
+                        with suppress(OSError):
+                            self._epoll.unregister(descriptor)

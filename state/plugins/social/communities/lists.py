@@ -24,6 +24,7 @@ SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000
 COUNTED_SLICE = 5000  # posts that are added up in a slice
+PAYOUT_ROWS_MAX = 250
 LATE_COUNTS_MAX = 2  # counts in slices, one after another, that were out of date when they were done
 
 
@@ -41,10 +42,17 @@ class Figure(Struct):
 
 
 class Figures(Struct):
-    """The figures of each community, and those of each author outside communities."""
+    """The figures of each community, and those of each author outside communities.
+
+    `largest` are the authors with the largest sums, as many as anybody may ask for, each as (negated sum, name with @, posts), the largest
+    first; `total` and `blogs` are the sums of all, and of the authors.
+    """
 
     communities: dict[str, Figure]
     authors: dict[str, Figure]
+    largest: list[tuple[int, str, int]] = []
+    total: int = 0
+    blogs: int = 0
 
 
 class Standing(Struct):
@@ -118,7 +126,19 @@ def counting(state: State, kept: Social) -> Generator[None, None, Figures]:
             if (post.community, post.author) not in authors:
                 authors.add((post.community, post.author))
                 figure.authors += 1
+    yield from add_up(found)
     return found
+
+
+def add_up(found: Figures) -> Generator[None, None, None]:
+    """Find the sums and the largest authors; yields after each slice."""
+    every = iter(found.authors.items())
+    while some := list(islice(every, COUNTED_SLICE)):
+        yield
+        found.blogs += sum([one.payout for _, one in some])
+        # There may be far more authors than anybody asks for.
+        found.largest = nsmallest(PAYOUT_ROWS_MAX, found.largest + [(-one.payout, f"@{name}", one.posts) for name, one in some])
+    found.total = found.blogs + sum([one.payout for one in found.communities.values()])
 
 
 def place_of(found: Figures, post: Ranked) -> Figure:
@@ -244,15 +264,11 @@ class PayoutRows(Struct):
 
 
 def payout_rows(state: State, kept: Social, most: int) -> PayoutRows:
-    """Return at most `most` of the communities and authors with unpaid posts, the largest payout first."""
+    """Return at most `most`, PAYOUT_ROWS_MAX in all, of the communities and authors with unpaid posts, the largest payout first."""
     found = figures(state, kept)
-    blogs = sum([one.payout for one in found.authors.values()])
-    total = blogs + sum([one.payout for one in found.communities.values()])
-    # Of each kind the largest: there may be far more authors than anybody asks for.
-    authors = nsmallest(most, [(-one.payout, f"@{name}", one.posts) for name, one in found.authors.items()])
-    rows = [PayoutRow(url, url, -payout, posts, None) for payout, url, posts in authors]
+    rows = [PayoutRow(url, url, -payout, posts, None) for payout, url, posts in found.largest]
     for name, one in found.communities.items():
         community = kept.community(name)
         assert community is not None, "communities stay"
         rows.append(PayoutRow(name, community.title or name, one.payout, one.posts, one.authors))
-    return PayoutRows(sorted(rows, key=lambda row: (-row.payout, row.url))[:most], total, blogs)
+    return PayoutRows(sorted(rows, key=lambda row: (-row.payout, row.url))[:most], found.total, found.blogs)

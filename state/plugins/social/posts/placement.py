@@ -82,10 +82,16 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
     return kept.role(community, account) >= (MEMBER if members_only else GUEST)
 
 
+def note_leaving(state: State, kept: Social, operation: DeleteComment) -> None:
+    """Before a deletion: note the row of the comment, which is found by the comment only."""
+    comment = find_comment(state, operation.author, operation.permlink)
+    kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
+
+
 def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
     """After a deletion: mark the row of the comment. Below hardfork 19 the operation may have had no effect, so the comment decides."""
-    post = kept.post(operation.author, operation.permlink)
-    if post is not None and not post.is_deleted and state.comments.get(post.comment) is None:
+    post = kept.leaving
+    if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
         kept.changed.post(post.comment)
 

@@ -16,7 +16,8 @@ from state.plugins.social.posts.texts import post_tags
 from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
-from state.store import Journal, LazyOrder
+from state.store import Journal, LazyOrder, Noted
+from state.store.rows import shared
 from state.store.slices import SLICE, take_some
 from state.tables import State
 from state.tables.content import Comment
@@ -38,15 +39,11 @@ def community_scope(name: str) -> str:
 class Changed:
     """The posts and authors that have changed since the view was last read. Undoing a change is a change as well."""
 
-    def __init__(self, journal: Journal) -> None:
-        self.posts: set[int] = set()
+    def __init__(self, journal: Journal, posts: Noted) -> None:
+        self.posts = posts
         self.authors: set[str] = set()
+        self.post = posts.note
         self._record = journal.record
-
-    def post(self, comment: int) -> None:
-        """Note that a post has changed."""
-        self.posts.add(comment)
-        self._record((note_again, self.posts, comment))
 
     def author(self, name: str) -> None:
         """Note that an author's reputation may have changed."""
@@ -176,7 +173,7 @@ class View:
     def _note_all(self) -> None:
         """Note all posts and authors, those that were there before too, as changed."""
         self._is_stale = False
-        self._changed.posts.update(self._ranked, [post.comment for post in self._posts])
+        self._changed.posts.note_all(self._ranked)
         self._changed.authors.update(self._low, {post.author for post in self._posts})
 
     def _settle(self, facts: Facts, most: int) -> bool:
@@ -189,7 +186,7 @@ class View:
         if authors:
             take_some(authors, most, lambda author: self._note_low(facts, author))
         else:
-            take_some(posts, most, lambda comment: self._take_over(facts, comment))
+            posts.take(most, lambda comment: self._take_over(facts, comment))
         return bool(authors or posts)
 
     def _note_low(self, facts: Facts, author: str) -> None:
@@ -200,7 +197,7 @@ class View:
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
             (self._low.add if low else self._low.discard)(author)
-            self._changed.posts |= self._by_author.get(author, set())
+            self._changed.posts.ids.update(self._by_author.get(author, ()))
 
     def _take_over(self, facts: Facts, comment: int) -> None:
         old, new = self._ranked.get(comment), self._made(facts, comment)
@@ -246,7 +243,7 @@ class View:
         paid = at == TIME_MAX
         is_gray = post.is_muted if post.community else row.author in self._low
         return Ranked(
-            comment=comment,
+            comment=row.id,
             author=row.author,
             community=post.community,
             category=row.category,
@@ -280,7 +277,7 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
         content = state.comment_contents.by_comment.get(comment.id)
         tags = post_tags(comment.category, "" if content is None else content.json_metadata)
     scopes += [tag for tag in tags if COMMUNITIES not in tag]
-    return tuple(dict.fromkeys(scopes))
+    return shared(tuple(dict.fromkeys(scopes)))
 
 
 # ------------------------------------------------------------------ orders

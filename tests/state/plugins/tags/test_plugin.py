@@ -280,10 +280,10 @@ def found(state: State, order: str, tag: str = "", limit: int = 10, **options: A
 def test_an_edit_changes_tags_and_what_was_counted_stays() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "art", "fun")
-    numbers = [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags]
+    numbers = [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).places]
     edit(state, post, "fun", "new")
     assert tags_of(state, post.id) == ("", "fun", "new")
-    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags] == [numbers[0], numbers[2], 3]
+    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).places] == [numbers[0], numbers[2], 3]
     counts = {row.tag: row.top_posts for row in trending_tags(state, "", 10)}
     assert counts == {"": 1, "art": 1, "fun": 1, "new": 1}
     assert {(row.tag, row.total_posts) for row in tags_by_author(state, "amy")} == {("", 1), ("art", 0), ("fun", 1), ("new", 1)}
@@ -417,7 +417,7 @@ def test_long_tags_are_cut_and_made_anew_by_every_edit() -> None:
     post = write(state, "amy", "post", "x" * 40)
     assert tags_of(state, post.id) == ("", "x" * 32)
     edit(state, post, "x" * 40)
-    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).tags] == [0, 2]
+    assert [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).places] == [0, 2]
 
 
 def test_tags_from_a_name_on() -> None:

@@ -3,7 +3,7 @@
 from math import isclose
 
 from state.plugins.tags.rows import Notes, Tagged, again, contribution_of, hot, trending
-from state.store import Journal
+from state.store import Journal, Noted
 
 
 def test_scores() -> None:
@@ -21,13 +21,14 @@ def test_a_negative_score_counts_nothing() -> None:
 
 def test_an_undone_change_is_noted() -> None:
     journal = Journal()
-    notes = Notes(journal)
+    notes = Notes(journal, Noted(journal, lambda: 5))
+    notes.comments.take(5, lambda comment: None)
     mark = journal.mark()
     notes.comment(1)
     notes.tag("art")
-    notes.comments.clear()
+    notes.comments.ids.clear()
     notes.tags.clear()
     journal.undo(mark)
-    assert (notes.comments, notes.tags) == ({1}, {"art"})
-    again(notes.comments, 2)
-    assert notes.comments == {1, 2}
+    assert (notes.comments.ids, notes.tags) == ({1}, {"art"})
+    again(notes.tags, "music")
+    assert notes.tags == {"art", "music"}

@@ -6,6 +6,7 @@ from msgspec import msgpack
 from state.plugins.tags.uses import Uses, UsesPart
 from state.store import Journal
 from state.store.columns import Unreadable
+from state.store.rows import at_once
 
 COUNTS = {"amy": {"art": 0, "fun": 2, "": 1}, "bob": {"fun": 3, "art": 3}}
 
@@ -23,7 +24,7 @@ def test_counts_are_listed_greatest_first_and_undone() -> None:
     assert [row.tag for row in uses.of("amy")] == ["fun", "", "art"]
     assert [row.tag for row in uses.of("bob")] == ["art", "fun"]
     assert uses.of("eve") == []
-    put_back = UsesPart(uses).keep()
+    put_back = at_once(UsesPart(uses).keeping())
     uses.count("eve", "art", 1)
     uses.count("amy", "fun", -2)
     put_back()

@@ -11,6 +11,8 @@ import trio.testing
 
 from rpc.service.transport import connection
 from rpc.service.transport.asgi import Gateway
+from rpc.service.transport.guests import Bounds
+from rpc.service.transport.lanes import calls
 from tests.helpers.logs import capture_logs
 from tests.rpc.service.transport.test_asgi import PING, Waiting, ask, server
 
@@ -199,3 +201,26 @@ async def test_a_connection_is_idle_again_after_an_answer_that_took_time(monkeyp
         waiting.go_on.set()
         assert (await here.answer())[1]["result"] == "done"
         assert await here.is_ended()
+
+
+async def test_a_client_that_has_left_before_the_wait_begins_is_noticed() -> None:
+    waiting = Waiting()
+    async with server(waiting) as port:
+        async with client(port) as here:
+            await here.stream.send_all(call(WAIT))
+        with trio.fail_after(5):
+            await waiting.ended.wait()
+        assert waiting.cancelled
+
+
+@pytest.mark.parametrize("size", [calls.SMALL_SIZE_MAX, 4 * calls.SMALL_SIZE_MAX])
+async def test_calls_are_answered_whether_a_small_reply_fits_into_the_bounds_beforehand_or_is_counted(size: int) -> None:
+    waiting = Waiting()
+    async with server(waiting, Bounds(connections=8, requests=8, sockets=1, size=size)) as port, client(port) as here:
+        await here.stream.send_all(call() * 3 + call(WAIT) + call())
+        await waiting.begun.wait()
+        async with client(port) as other:
+            await other.stream.send_all(call())
+            assert (await other.answer())[1]["result"] == "x"
+        waiting.go_on.set()
+        assert [(await here.answer())[1]["result"] for _ in range(5)] == ["x", "x", "x", "done", "x"]

@@ -1,0 +1,43 @@
+"""Replies that may have to wait for something, begun at once, since most of them turn out not to wait. It knows nothing of requests."""
+
+from collections.abc import Awaitable, Generator
+from types import coroutine
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+Value = TypeVar("Value")
+
+
+class Done(Struct, Generic[Value], frozen=True):
+    """The result of work that did not wait."""
+
+    value: Value
+
+
+def begin(work: Awaitable[Value]) -> Done[Value] | Awaitable[Value]:
+    """Do work up to where it first waits: return its result, or what goes on with it, which must be the next thing that this task awaits.
+
+    So what only work that waits needs, as noticing that its client has left, isn't prepared for all.
+
+    Work may not be inside of a cancel scope or nursery of its own when it first waits: scopes that its caller enters after that would lie
+    inside of its own one, and trio demands that scopes are left in the reverse order.
+    """
+    steps = work.__await__()
+    try:
+        waited_for = next(steps)
+    except StopIteration as end:
+        return Done(end.value)
+    return _go_on(steps, waited_for)
+
+
+@coroutine
+def _go_on(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
+    """Pass to trio what work waits for, and to the work the outcomes that trio sends; errors are outcomes too, and none is thrown."""
+    while True:
+        outcome = yield waited_for
+        try:
+            waited_for = steps.send(outcome)
+        except StopIteration as end:
+            value: Value = end.value
+            return value

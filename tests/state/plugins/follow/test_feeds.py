@@ -1,0 +1,101 @@
+"""Blogs in which entries of own posts have no key: random posts, reblogs, deletions and undoing, against a look at all entries."""
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from state.chain.chain import Chain
+from state.plugins.follow import feeds
+from state.plugins.follow.feeds import BlogEntry, Blogs
+from state.plugins.follow.plugin import FOLLOW
+from tests.helpers.chains import add_account, add_comment, chain_at, move_to
+
+NAMES = ("amy", "bob", "cid")
+
+
+def blogs_of(chain: Chain) -> Blogs:
+    return FOLLOW.of(chain.state).blogs
+
+
+def chain_of_bloggers() -> Chain:
+    chain = chain_at(plugins=[FOLLOW.name])
+    for name in NAMES:
+        add_account(chain.state, name)
+    return chain
+
+
+def write(chain: Chain, author: str, permlink: str) -> int:
+    """A new post, which comes into its author's blog; its comment id."""
+    comment, blogs = add_comment(chain.state, author, permlink), blogs_of(chain)
+    blogs.prune(author)
+    blogs.add(author, comment.id)
+    return comment.id
+
+
+def check(chain: Chain) -> None:
+    """Find each post in each blog, and in all."""
+    blogs = blogs_of(chain)
+    held: dict[tuple[str, int], BlogEntry] = {}
+    for entry in blogs.entries:
+        assert (entry.account, entry.comment) not in held, "a post is in a blog twice"
+        held[entry.account, entry.comment] = entry
+    for comment in [row.id for row in chain.state.comments] + [10**6]:
+        for name in NAMES:
+            assert blogs.find(name, comment) is held.get((name, comment))
+        assert list(blogs.of_comment(comment)) == [held[name, comment] for name in NAMES if (name, comment) in held]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_posts_are_found_whatever_happens(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "FEED_SIZE_MAX", 5)
+    draw, chain = Random(seed), chain_of_bloggers()
+    state, blogs = chain.state, blogs_of(chain)
+    marks = list[int]()
+    for step in range(250):
+        name, ids = draw.choice(NAMES), [row.id for row in state.comments]
+        action = draw.choices(("write", "reblog", "delete", "wait", "mark", "undo"), (6, 8, 3, 4, 1, 1))[0]
+        if action == "write":
+            write(chain, name, f"post-{step}")
+        elif action == "reblog" and ids:
+            comment = draw.choice(ids)
+            if blogs.find(name, comment) is None:
+                blogs.add(name, comment, state.head_time)
+        elif action == "delete" and ids:
+            comment = draw.choice(ids)
+            for entry in list(blogs.of_comment(comment)):
+                blogs.remove(entry)
+            # Before hardfork 19 a post could leave the blogs and stay.
+            if draw.random() < 0.8:
+                state.comments.remove(state.comments.find(comment))
+        elif action == "wait":
+            move_to(state, state.head_time + 3)
+        elif action == "mark":
+            marks.append(state.journal.mark())
+        elif action == "undo" and marks:
+            state.journal.undo(marks.pop())
+        check(chain)
+        blogs.entries.check()
+
+
+def test_an_own_post_is_not_searched_through_all_reblogs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "FEED_SIZE_MAX", 5)
+    chain, looked_at = chain_of_bloggers(), list[int]()
+    blogs = blogs_of(chain)
+    first, own = write(chain, "amy", "first"), write(chain, "amy", "own")
+    others = [write(chain, "bob", f"post-{n}") for n in range(50)]
+    for comment in others:
+        blogs.add("amy", comment, chain.state.head_time)
+    newest_first = blogs.newest_first
+
+    def watched(account: str, start: int = -1) -> Iterator[BlogEntry]:
+        for entry in newest_first(account, start):
+            looked_at.append(entry.number)
+            yield entry
+
+    monkeypatch.setattr(blogs, "newest_first", watched)
+    for comment in (own, first):
+        entry = blogs.find("amy", comment)
+        assert entry is not None
+        assert entry.comment == comment
+    assert max(looked_at) == 5
