@@ -152,6 +152,11 @@ CALLS: list[tuple[str, Any]] = [
     ("follow_api.get_feed", {"account": USER, "start_entry_id": 0, "limit": 100}),
     ("rc_api.find_rc_accounts", {"accounts": NAMES}),
     ("account_history_api.get_account_history", {"account": USER, "start": -1, "limit": 1000}),
+    ("explorer_api.find", {"text": "user-0"}),
+    ("explorer_api.list_due", {"limit": 500}),
+    ("explorer_api.list_due", {"account": USER}),
+    *[("explorer_api.list_posts", {"order": order, "limit": 100}) for order in ("trending", "hot", "created", "promoted", "post_payout")],
+    ("explorer_api.list_updated_posts", {"limit": 100}),
 ]
 
 

@@ -10,7 +10,7 @@ from state.protocol.errors import require
 from state.store import Row, Table
 from state.tables import State
 
-RECORDS_MAX = 100_000  # of the journal that are read for one answer; a record takes about 100 ns
+RECORDS_MAX = 50_000  # of the journal that are read for one answer; a record takes up to 1 µs
 
 CREATED, CHANGED, REMOVED = "created", "changed", "removed"
 Values = dict[str, Any]
@@ -42,8 +42,9 @@ class _Touched:
         self.is_created = self.is_removed = False
 
 
-def changes_of(chain: Chain, number: int) -> list[RowChange]:
-    """Return what a block changed, in the order in which it first wrote each row; refused for one that can't be undone any more.
+def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], int]:
+    """Return the first rows that a block changed, in the order in which it first wrote each of them, and how many more there are; refused
+    for a block that can't be undone any more.
 
     A row that a block has both created and removed is left out, and so is what a plugin keeps outside of tables.
     """
@@ -52,7 +53,8 @@ def changes_of(chain: Chain, number: int) -> list[RowChange]:
     count = journal.mark() - begin
     text = "too much has been written since block ${number}: ${count} records, and ${max} are read at most"
     require(count <= RECORDS_MAX, text, condition="records <= max", number=number, count=count, max=RECORDS_MAX)
-    return [change for touched in _touched(chain.state, begin, end) if (change := _change(touched)) is not None]
+    changed = [touched for touched in _touched(chain.state, begin, end) if _is_changed(touched)]
+    return [_change(touched) for touched in changed[:most]], max(0, len(changed) - most)
 
 
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
@@ -108,11 +110,17 @@ def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
     return found.values()
 
 
-def _change(touched: _Touched) -> RowChange | None:
-    """Return what has become of a row; None when it is as it was."""
+def _is_changed(touched: _Touched) -> bool:
+    """Whether a row isn't as it was."""
+    if touched.is_created or touched.is_removed:
+        return not (touched.is_created and touched.is_removed)
+    row, later = touched.row, touched.later
+    return any((later[field] if field in later else getattr(row, field)) != old for field, old in touched.before.items())
+
+
+def _change(touched: _Touched) -> RowChange:
+    """Return what has become of a row."""
     row, kind = touched.row, CHANGED
-    if touched.is_created and touched.is_removed:
-        return None
     fields = [field for field in row.__struct_fields__ if field != "id"]
     after = {field: touched.later.get(field, getattr(row, field)) for field in fields}
     before = after | touched.before
@@ -122,8 +130,6 @@ def _change(touched: _Touched) -> RowChange | None:
         blank = {field: getattr(new, field) for field in fields}
         before, after = (blank, after) if touched.is_created else (before, blank)
     differing = [field for field in fields if before[field] != after[field]]
-    if not differing and kind == CHANGED:
-        return None
     return RowChange(
         touched.table, touched.name, row, kind, {field: before[field] for field in differing}, {field: after[field] for field in differing}
     )

@@ -62,11 +62,11 @@ def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
     This is read from the undo journal, so only blocks that can still be undone are answered; others are refused. At most 500 rows are
     shown, with 20 fields each. What plugins keep outside of tables, such as histories, is not among them.
     """
-    changes = changes_of(chain, block_num)
+    changes, left_out = changes_of(chain, block_num, ROWS_MAX)
     return {
         "block_num": block_num,
-        "rows": [shown_row(chain.state, change) for change in changes[:ROWS_MAX]],
-        "rows_left_out": max(0, len(changes) - ROWS_MAX),
+        "rows": [shown_row(chain.state, change) for change in changes],
+        "rows_left_out": left_out,
     }
 
 

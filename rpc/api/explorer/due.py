@@ -18,6 +18,7 @@ from state.protocol.values.text import time_text
 from state.tables import State
 
 DUE_MAX = 500
+ROWS_SEEN_MAX = 10_000  # of a kind that an account has: nothing limits how many orders it places
 POSTS_SEEN_MAX = 200  # of an account's posts, the last ones: those that wait for their payout are among them
 DueLimit = Annotated[UInt32, Limit(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
 
@@ -177,9 +178,10 @@ def list_due(
 ) -> list[Due]:
     """Return what is due from a time on, the earliest first: payouts, conversions, power-downs, and so on.
 
-    `account` leaves those of one account, of its posts the last 200. `kinds` leaves these: payout, conversion, power_down, savings,
-    escrow_ratification, order_expiration, delegation_return, proposal_start, proposal_removal, recovery_expiration,
-    recovery_account_change, voting_declined, maintenance, median_price. The last two are of the chain as a whole.
+    `account` leaves those of one account, of its posts the last 200, of every other kind the first 10,000 that it has. `kinds` leaves
+    these: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
+    proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two are of the
+    chain as a whole.
     """
     names = list(KINDS) if kinds is None else kinds
     for name in names:
@@ -196,7 +198,7 @@ def list_due(
 
 def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tuple[int, str, Told]]:
     kind = KINDS[name]
-    rows = kind.by_time(state, start) if not account else sorted(kind.of_account(state, account), key=kind.time)
+    rows = kind.by_time(state, start) if not account else sorted(islice(kind.of_account(state, account), ROWS_SEEN_MAX), key=kind.time)
     for row in rows:
         time = kind.time(row)
         # What comes at the end of time is never due: posts that were paid out, for instance.

@@ -139,7 +139,7 @@ def place_of(text: str) -> tuple[str, str]:
     """
     page, _, anchor = text.partition("#")
     if anchor.startswith("@"):
-        return place_of(anchor)
+        page = anchor.partition("#")[0]
     path = re.sub(r"^[a-z]+://[^/]*/?", "", page.partition("?")[0], flags=re.IGNORECASE)
     is_address = path != page.partition("?")[0]
     parts = [unquote(part) for part in path.split("/") if part]

@@ -18,15 +18,31 @@ export function programs(transaction) {
   ];
 }
 
-// A text as one word of a shell.
-export function quoted(text) {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+// What means something to one shell or another, even between quotes, or isn't seen: PowerShell ends a text at any of four apostrophes and
+// knows no backslash before one, cmd knows none of them and reads on at a `&`.
+const SPECIAL = /['`$&|<>^%!;\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2018-\u201f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]/g;
+const PLAIN_WORD = /^[\w./:-]+$/;
+
+// A value as JSON that a shell can't take for anything else: in JSON such characters stand in texts only, where they can be escaped.
+export function tameJson(value, indent = 0) {
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, null, indent).replace(SPECIAL, escaped);
+}
+
+// A value as JSON in one word of a shell.
+export function jsonWord(value) {
+  return `'${tameJson(value)}'`;
+}
+
+// The node as a word of a shell: the host of a page may have any name that somebody has given it.
+export function nodeWord() {
+  const { origin } = location;
+  return PLAIN_WORD.test(origin) ? origin : `'${origin.replaceAll("'", `'\\''`)}'`;
 }
 
 // A request as a command of curl.
 export function curlOf(method, params) {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  return `curl -s ${location.origin} -H 'content-type: application/json' \\\n  -d ${quoted(body)}`;
+  return `curl -s ${nodeWord()} -H 'content-type: application/json' \\\n  -d ${jsonWord({ jsonrpc: "2.0", id: 1, method, params })}`;
 }
 
 // The old form of operations, with amounts as text, which all of these clients take.
@@ -73,7 +89,7 @@ function wireOnly({ ref_block_num, ref_block_prefix, expiration, operations, ext
 }
 
 function coind(operations) {
-  return `bin/coind tx send - --url ${location.origin} --wait <<'END'\n${JSON.stringify(operations.map(legacy), null, 2)}\nEND`;
+  return `bin/coind tx send - --url ${nodeWord()} --wait <<'END'\n${tameJson(operations.map(legacy), 2)}\nEND`;
 }
 
 function dsteem(operations) {
@@ -126,7 +142,7 @@ ${assets}
 }
 KEY = "${KEY}"
 
-steem = Steem(node="${location.origin}", keys=[KEY], custom_chains={"${coin}": CHAIN})
+steem = Steem(node=${JSON.stringify(location.origin)}, keys=[KEY], custom_chains={"${coin}": CHAIN})
 set_shared_blockchain_instance(steem)
 tx = TransactionBuilder(blockchain_instance=steem)
 ${appended}

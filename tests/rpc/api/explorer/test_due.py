@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rpc.api.explorer import due as due_api
 from rpc.api.explorer.due import DUE_MAX, KINDS
 from tests.helpers.api import Refusal, Site
 
@@ -96,3 +97,12 @@ def test_each_kind_stands_in_the_description(site: Site) -> None:
 def balance(site: Site) -> int:
     """The liquid COIN of carol."""
     return int(site.call("database_api.find_accounts", accounts=["carol"])["accounts"][0]["balance"]["amount"])
+
+
+def test_of_one_account_so_many_rows_are_looked_at(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = {"owner": "dave", "amount_to_sell": "1.000 COIN", "min_to_receive": "9.000 SBD", "fill_or_kill": False}
+    for number in range(10, 14):
+        send(site, "limit_order_create", **order, orderid=number, expiration="2027-01-20T00:00:00")
+    assert [entry["id"] for entry in due(site, account="dave")] == [9, 10, 11, 12, 13]
+    monkeypatch.setattr(due_api, "ROWS_SEEN_MAX", 3)
+    assert [entry["id"] for entry in due(site, account="dave")] == [9, 10, 11]

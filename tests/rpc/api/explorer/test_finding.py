@@ -121,3 +121,9 @@ def test_at_most_twenty(site: Site) -> None:
     for i in range(30):
         site.account(f"many{i:02}")
     assert [hit["account"] for hit in found(site, "many")] == [f"many{i:02}" for i in range(20)]
+
+
+@pytest.mark.parametrize("piece", ["#@", "#@a/", "/@", "%40", "@@", "://", "#", "?", "%", "\u0660", "9,", "\ud7ff", "a/"])
+def test_odd_texts_name_nothing(site: Site, piece: str) -> None:
+    for count in (1, 7, 400, 2000):
+        assert all(hit["kind"] in ("account", "block") for hit in found(site, piece * count))

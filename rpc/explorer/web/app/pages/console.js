@@ -1,6 +1,6 @@
 // Any method of the node, from its declaration: what it takes as a form, what it answers, and the same as a command.
 import { useChain } from "../chain.js";
-import { curlOf, quoted } from "../clients.js";
+import { curlOf, jsonWord, nodeWord } from "../clients.js";
 import { bytesText, numberText } from "../format.js";
 import { html, useEffect, useRef, useState, useStyle } from "../html.js";
 import { Answer, Card, Page, Problem, Table } from "../parts/layout.js";
@@ -133,7 +133,6 @@ function Form({ of, declared, query }) {
     };
     await call(declared.name, params).then((result) => settle({ result }), (error) => settle({ error }));
   };
-  const url = location.origin;
   return html`
     <${Card} title="Call it">
       <form onSubmit=${send}>
@@ -147,7 +146,7 @@ function Form({ of, declared, query }) {
         <details>
           <summary>As a command</summary>
           <${Command} text=${curlOf(declared.name, params)} label="curl" />
-          ${isLocal && html`<${Command} text=${`bin/coind dev call ${declared.name} ${quoted(JSON.stringify(params))} --url ${url}`} label="bin/coind" />`}
+          ${isLocal && html`<${Command} text=${`bin/coind dev call ${declared.name} ${jsonWord(params)} --url ${nodeWord()}`} label="bin/coind" />`}
         </details>`}
     </${Card}>
     <div role="status">${outcome && html`<${Outcome} of=${outcome} />`}</div>
