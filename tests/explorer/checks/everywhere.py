@@ -35,7 +35,7 @@ OFFENDERS = """() => [...document.querySelectorAll("*")].filter((one) =>
 def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
     head = node.call("explorer_api.get_overview")["head_block_number"]
     block = node.call("block_api.get_block", {"block_num": 5})["block"]
-    entries = node.call("condenser_api.get_account_history", ["alice", -1, 20])
+    entries = node.call("condenser_api.get_account_history", ["alice", -1, 100])
     sent = next(entry["trx_id"] for _, entry in reversed(entries) if entry["op"][0] == "transfer")
     token = node.call("database_api.list_smt_tokens", {"start": {}, "limit": 1, "order": "by_symbol"})["tokens"][0]["token"]
     nai = token["liquid_symbol"]["nai"]
