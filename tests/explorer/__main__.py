@@ -6,6 +6,7 @@ It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,7 @@ HERE = ROOT / "tests" / "explorer"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = "Chromium can't be found: install it (on Debian: apt install chromium), or name it in the environment variable CHROMIUM"
 SECONDS_MAX = 1200
+MODULES = "modules of the pages"
 
 
 def main(arguments: list[str]) -> int:
@@ -30,6 +32,8 @@ def main(arguments: list[str]) -> int:
         say(ADVICE)
         return 1
     counts: Counter[str] = Counter()
+    if not options.names or MODULES.startswith(tuple(options.names)):
+        counts[told(tried_modules())] += 1
     try:
         python = python_with(HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright and axe-core")
         start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
@@ -42,6 +46,17 @@ def main(arguments: list[str]) -> int:
         counts[told(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
+
+
+def tried_modules() -> str:
+    """Run the tests of modules that need no browser, in Node.js where it is there; return the line that tells how they ended."""
+    node = shutil.which("node")
+    if node is None:
+        return f"skip {MODULES}: Node.js can't be found"
+    files = sorted(str(place.relative_to(ROOT)) for place in HERE.glob("*.test.mjs"))
+    done = subprocess.run([node, "--test", *files], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    failed = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith(("not ok", "✖"))]
+    return f"fail {MODULES}: {' | '.join(failed)}" if done.returncode else f"pass {MODULES} ({len(files)} files)"
 
 
 if __name__ == "__main__":

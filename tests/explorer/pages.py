@@ -21,6 +21,7 @@ def addresses(node: Node) -> dict[str, str]:
         "account authorities": "/@shared.fund?tab=authorities",
         "account of a stranger": "/@judy",
         "post": "/@bob/hello",
+        "post unpaid": "/@bob/unpaid",
         "post paid": "/@alice/paid",
         "post of a stranger": "/@judy/attack-0",
         "posts": "/posts/trending",

@@ -59,13 +59,13 @@ class Session:
             return
         begun = time.perf_counter()
         try:
-            function()
+            figures = function()
         except Exception as error:
             self.status = 1
             lines = str(error).strip().splitlines() or [repr(error)]
             print(f"fail {name}: {' | '.join(lines)[:2000]}", flush=True)
         else:
-            print(f"pass {name} ({time.perf_counter() - begun:.1f} s)", flush=True)
+            print(f"pass {name} ({time.perf_counter() - begun:.1f} s){f': {figures}' if figures else ''}", flush=True)
 
 
 def prepare(node: Node, other: Node, browser: Browser) -> None:

@@ -15,9 +15,13 @@ from typing import Any
 ATTACKS = Path(__file__).parents[1] / "rpc" / "explorer" / "attacks.json"
 VOTERS = ("bob", "carol", "dave", "erin", "frank", "grace")
 COMMUNITY = "coin-100001"
+MODERATORS = ("bob", "dave")
 HOUR, DAY = 3600, 86400
 SECONDS_MAX = 120
-ATTACKS_POSTED = 60
+ATTACKS_POSTED = 90
+ATTACKS_PER_POST = 10
+# What has to pass between posts, and between replies, of one account.
+POST_SECONDS, REPLY_SECONDS = 303, 6
 
 Op = list[Any]
 
@@ -97,13 +101,14 @@ def custom(account: str, name: str, content: Any) -> Op:
 def make(node: Node) -> None:
     """Put everything on the chain."""
     make_money(node)
+    make_attacks(node)
     make_posts(node)
     make_market(node)
     make_witnesses(node)
     make_proposals(node)
     make_social(node)
     make_token(node)
-    make_attacks(node)
+    make_unpaid(node)
     make_refusals(node)
     node.mine(2)
 
@@ -260,6 +265,11 @@ def make_social(node: Node) -> None:
     node.mine()
     node.send(custom("bob", "community", ["subscribe", {"community": COMMUNITY}]))
     node.send(custom("carol", "community", ["subscribe", {"community": COMMUNITY}]))
+    node.send(["transfer_to_vesting", {"from": "alice", "to": COMMUNITY, "amount": "50.000 COIN"}])
+    node.mine()
+    for name in MODERATORS:
+        node.send(custom(COMMUNITY, "community", ["setRole", {"community": COMMUNITY, "account": name, "role": "mod"}]))
+    node.mine()
     node.send(post("carol", "in-a-community", "In a community", "Words for all.", parent=("", COMMUNITY)))
     node.mine()
 
@@ -273,11 +283,28 @@ def make_token(node: Node) -> None:
     node.mine()
 
 
+def make_unpaid(node: Node) -> None:
+    """A post that waits for its payout with votes, whose lists it leads: the others are paid by now."""
+    node.advance(POST_SECONDS)
+    node.send(post("bob", "unpaid", "What I did today", "Not *much*.", metadata={"tags": ["life"]}))
+    node.mine()
+    for weight, voter in enumerate(VOTERS[1:], start=5):
+        node.send(vote(voter, "bob", "unpaid", weight * 1000))
+    node.send(vote("alice", "bob", "unpaid", -1000))
+    node.send(post("erin", "re-unpaid", "", "More than me.", parent=("bob", "unpaid")))
+    node.mine()
+    node.send(vote("bob", "erin", "re-unpaid", 2500))
+    node.mine()
+
+
 def make_attacks(node: Node) -> None:
     """Texts of strangers that try to be more than texts: as bodies, titles, memos, metadata."""
     texts = attacks()
     for i, text in enumerate(texts[:ATTACKS_POSTED]):
-        parent = ("bob", "hello") if i else ("", "life")
+        is_reply = i % ATTACKS_PER_POST > 0
+        parent = ("judy", f"attack-{i - i % ATTACKS_PER_POST}") if is_reply else ("", "life")
+        if i and not is_reply:
+            node.advance(POST_SECONDS)
         node.send(
             post(
                 "judy",
@@ -289,7 +316,7 @@ def make_attacks(node: Node) -> None:
             )
         )
         node.send(pay("judy", "ivan", "0.001 COIN", text[:2000]))
-        node.advance(4 if i else 0) if i % 10 else node.mine()
+        node.advance(REPLY_SECONDS)
     node.send(
         [
             "account_update",

@@ -1,45 +1,13 @@
-"""What pages show, compared with what the node says by RPC."""
+"""What happens: home, blocks, transactions, what is due and refused, the node, compared with what the node says by RPC."""
 
-from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
+from tests.explorer.checks.base import amount, check, facts, grouped, holds, money, same, table
 from tests.explorer.world import Node, Refused, pay
-
-BRANCH = pay("alice", "bob", "7.777 COIN", "on the other branch")
-Check = Callable[[Browser, Node], None]
-CHECKS: dict[str, Check] = {}
-
-
-def check(function: Check) -> Check:
-    """Declare a check; its name is that of the function, in words."""
-    CHECKS[function.__name__.replace("_", " ")] = function
-    return function
-
-
-def grouped(number: int | str) -> str:
-    """A number with commas."""
-    whole, point, rest = str(number).partition(".")
-    return f"{int(whole):,}{point}{rest}"
-
-
-def money(text: str) -> str:
-    """An amount as pages write it."""
-    number, symbol = text.split()
-    return f"{grouped(number)} {symbol}"
-
-
-def same(found: object, wanted: object) -> None:
-    """Demand that two things are equal."""
-    assert found == wanted, f"{found!r} is not {wanted!r}"
-
-
-def holds(text: str, *wanted: str) -> None:
-    """Demand that a text has these in it."""
-    missing = [one for one in wanted if one not in text]
-    assert not missing, f"{missing} not in {text[:1500]!r}"
 
 
 @check
@@ -179,3 +147,77 @@ def another_site_cannot_press_the_buttons(browser: Browser, node: Node) -> None:
     context.close()
     same(node.call("dev_api.get_info")["head_block_number"], before)
     assert not any('"result"' in answer for answer in answers), answers
+
+
+@check
+def transaction_shows_what_the_node_says(browser: Browser, node: Node) -> None:
+    entries = node.call("condenser_api.get_account_history", ["alice", -1, 100])
+    sent = next(entry for _, entry in reversed(entries) if entry["op"][0] == "transfer")
+    transaction = node.call("condenser_api.get_transaction", [sent["trx_id"]])
+    told = node.call("explorer_api.get_transaction", {"id": sent["trx_id"]})
+    wire = {
+        name: transaction[name] for name in ("ref_block_num", "ref_block_prefix", "expiration", "operations", "extensions", "signatures")
+    }
+    with viewing(browser, node.url) as view:
+        view.open(f"/transaction/{sent['trx_id']}")
+        about = facts(view.section("Facts"))
+        same(about["Id"], sent["trx_id"])
+        holds(about["Block"], grouped(sent["block"]), f"transaction {sent['trx_in_block'] + 1} in it")
+        key = node.call("condenser_api.get_accounts", [["alice"]])[0]["active"]["key_auths"][0][0]
+        holds(view.section("Signatures").inner_text(), key, "active of alice", "satisfied")
+        shown = view.page.locator(".bytes [role=option]").all_text_contents()
+        same("".join("".join(shown).split()), node.call("condenser_api.get_transaction_hex", [wire]))
+        rows = table(view.section("Bytes"), "The fields in the order of the bytes")
+        same([row[0] for row in rows], [field["path"] for field in told["fields"]])
+        ends = [int(row[1]) + int(row[2]) for row in rows]
+        same([int(row[1]) for row in rows[1:]], ends[:-1])
+        same(ends[-1], told["size"])
+        view.demand()
+
+
+@check
+def changes_of_a_block_are_the_state_before_and_after(browser: Browser, node: Node) -> None:
+    before = node.call("condenser_api.get_accounts", [["alice"]])[0]["balance"]
+    node.send(pay("alice", "bob", "2.345 COIN", "changes"))
+    node.mine()
+    after = node.call("condenser_api.get_accounts", [["alice"]])[0]["balance"]
+    head = node.call("explorer_api.get_overview")["head_block_number"]
+    with viewing(browser, node.url) as view:
+        view.open(f"/block/{head}")
+        view.section("What it changed").get_by_role("button", name="Show").click()
+        view.section("What it changed").locator(".changes").wait_for()
+        rows = table(view.section("What it changed"), "Rows of accounts before and after the block")
+        assert ["alice", "balance", money(before), money(after)] in rows, rows
+        same(amount(before) - amount(after), 2345)
+        view.demand()
+
+
+@check
+def block_shows_the_slots_missed_before_it(browser: Browser, node: Node) -> None:
+    node.advance(31)
+    node.mine()
+    overview = node.call("explorer_api.get_overview")
+    with viewing(browser, node.url) as view:
+        for number in range(overview["head_block_number"] - 2, overview["head_block_number"] + 1):
+            one, other = (node.call("block_api.get_block_header", {"block_num": n})["timestamp"] for n in (number - 1, number))
+            seconds = (datetime.fromisoformat(other) - datetime.fromisoformat(one)).total_seconds()
+            view.open(f"/block/{number}")
+            same(facts(view.section("Header"))["Missed slots before"], grouped(int(seconds / overview["block_interval"]) - 1))
+        view.demand()
+
+
+@check
+def refusals_are_those_of_the_node(browser: Browser, node: Node) -> None:
+    refused = node.call("dev_api.list_refused", {"limit": 1000})
+    with viewing(browser, node.url) as view:
+        view.open("/refused")
+        holds(
+            view.section("Newest first").inner_text(), f"{len(refused)} of {len(refused)}", *[one["explain"]["why"] for one in refused[:5]]
+        )
+        one = refused[0]
+        view.open(f"/refused/{one['id']}")
+        holds(view.section("Why it was refused").inner_text(), one["explain"]["why"], one["message"].strip(), one["explain"]["rule"])
+        now = node.call("dev_api.explain_transaction", {"trx": one["transaction"]})
+        shown = view.page.locator(".bytes [role=option]").all_text_contents()
+        same("".join("".join(shown).split()), now["hex"])
+        view.demand()

@@ -1,0 +1,72 @@
+"""What checks are made of: how they are declared, what they demand, and how they read a page."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from tests.explorer.world import Node, pay
+
+BRANCH = pay("alice", "bob", "7.777 COIN", "on the other branch")
+# A check may return figures, which are told with it.
+Check = Callable[[Browser, Node], str | None]
+CHECKS: dict[str, Check] = {}
+
+
+def check(function: Check) -> Check:
+    """Declare a check; its name is that of the function, in words."""
+    CHECKS[function.__name__.replace("_", " ")] = function
+    return function
+
+
+def grouped(number: int | str) -> str:
+    """A number with commas."""
+    whole, point, rest = str(number).partition(".")
+    return f"{int(whole):,}{point}{rest}"
+
+
+def money(text: str) -> str:
+    """An amount as pages write it."""
+    number, symbol = text.split()
+    return f"{grouped(number)} {symbol}"
+
+
+def same(found: object, wanted: object) -> None:
+    """Demand that two things are equal."""
+    assert found == wanted, f"{found!r} is not {wanted!r}"
+
+
+def holds(text: str, *wanted: str) -> None:
+    """Demand that a text has these in it."""
+    missing = [one for one in wanted if one not in text]
+    assert not missing, f"{missing} not in {text[:1500]!r}"
+
+
+def table(place: Any, caption: str) -> list[list[str]]:
+    """The texts of the cells of a table, row by row; it may be closed."""
+    script = """(place, caption) => {
+        const table = [...place.querySelectorAll("table")].find((one) => one.caption?.textContent === caption);
+        const words = (cell) => cell.textContent.trim().replace(/\\s+/g, " ");
+        return table ? [...table.tBodies[0].rows].map((row) => [...row.cells].map(words)) : null;
+    }"""
+    found: list[list[str]] | None = place.evaluate(script, caption)
+    assert found is not None, f"no table {caption!r}"
+    return found
+
+
+def facts(place: Any) -> dict[str, str]:
+    """The pairs of a card."""
+    script = """(place) => Object.fromEntries([...place.querySelectorAll("dl.facts dt")].map((one) =>
+        [one.textContent, one.nextElementSibling.textContent.trim().replace(/\\s+/g, " ")]))"""
+    found: dict[str, str] = place.evaluate(script)
+    return found
+
+
+def amount(value: Any) -> int:
+    """The units of an amount."""
+    return int(value.split()[0].replace(".", ""))
+
+
+def decimal(units: int, places: int) -> str:
+    """Units with a point and commas."""
+    return f"{units // 10**places:,}.{units % 10**places:0{places}}"

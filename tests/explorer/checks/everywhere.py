@@ -1,0 +1,154 @@
+"""What is the same on all pages: the search, the console, colours, the keyboard, texts of strangers, and how soon something is seen."""
+
+import json
+from statistics import median
+from urllib.parse import unquote
+
+from playwright.sync_api import Browser, expect
+
+from tests.explorer.browser import viewing
+from tests.explorer.checks.base import check, holds, same
+from tests.explorer.world import ATTACKS_POSTED, Node
+
+CONTEXTS = 5
+FIRST_VIEW_MILLISECONDS = 200
+# Notes when the first entry of a list is there.
+WATCH = """new MutationObserver((_, watch) => {
+  if (!document.querySelector("main ul.list > li")) return;
+  window.firstView = performance.now();
+  watch.disconnect();
+}).observe(document, {childList: true, subtree: true});"""
+WEIGH = """() => {
+  const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+  return [window.firstView, entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
+}"""
+# What may stand in no page: elements that run or load something, attributes that do, links to elsewhere than pages.
+OFFENDERS = """() => [...document.querySelectorAll("*")].filter((one) =>
+  (one.tagName === "SCRIPT" && !(one.src.startsWith(location.origin + "/explorer/")))
+  || (one.closest("main") && /^(SCRIPT|IFRAME|OBJECT|EMBED|STYLE|LINK|META|BASE|VIDEO|AUDIO|MATH)$/i.test(one.tagName))
+  || [...one.attributes].some(({name, value}) => /^on/i.test(name) || name === "srcdoc"
+    || (/^(href|src|action|formaction|xlink:href)$/i.test(name) && /^[\\s\\0-\\x1f]*(javascript|data|vbscript|blob|file):/i.test(value)))
+).map((one) => one.outerHTML.slice(0, 200))"""
+
+
+@check
+def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
+    head = node.call("explorer_api.get_overview")["head_block_number"]
+    block = node.call("block_api.get_block", {"block_num": 5})["block"]
+    entries = node.call("condenser_api.get_account_history", ["alice", -1, 100])
+    sent = next(entry["trx_id"] for _, entry in reversed(entries) if entry["op"][0] == "transfer")
+    token = node.call("database_api.list_smt_tokens", {"start": {}, "limit": 1, "order": "by_symbol"})["tokens"][0]["token"]
+    nai = token["liquid_symbol"]["nai"]
+    key = node.call("condenser_api.get_accounts", [["dave"]])[0]["active"]["key_auths"][0][0]
+    with viewing(browser, node.url) as view:
+        for text, address in (
+            (str(head), f"/block/{head}"),
+            (f"{head:,}", f"/block/{head}"),
+            (block["block_id"], "/block/5"),
+            (sent, f"/transaction/{sent}"),
+            ("alice", "/@alice"),
+            ("@alice", "/@alice"),
+            ("bob/unpaid", "/@bob/unpaid"),
+            ("https://example.com/@bob/unpaid", "/@bob/unpaid"),
+            (nai, f"/token/{nai}"),
+            (key, "/@dave"),
+        ):
+            view.open("/console")
+            view.page.locator("#search").fill(text)
+            view.page.keyboard.press("Enter")
+            view.page.wait_for_url(lambda url, address=address: unquote(url).endswith(address), timeout=5000)
+        view.open("/search?q=ali")
+        holds(view.section("Found").inner_text(), "alice")
+        view.open("/search?q=zzzzzz")
+        holds(view.text(), "Nothing on this chain is called so")
+        view.demand()
+
+
+@check
+def console_calls_and_explains(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.open("/console/condenser_api.get_block_header")
+        view.open("/console/database_api.find_accounts")
+        view.page.locator("#param-accounts").fill("alice")
+        view.page.get_by_role("button", name="Call", exact=True).click()
+        result = view.section("Result").locator("pre")
+        result.wait_for()
+        same(json.loads(result.inner_text()), node.call("database_api.find_accounts", {"accounts": ["alice"]}))
+        refused = node.call("dev_api.list_refused", {"limit": 1})[0]
+        view.open("/console/network_broadcast_api.broadcast_transaction")
+        view.page.locator("#param-trx").fill(json.dumps(refused["transaction"]))
+        view.page.get_by_role("button", name="Call", exact=True).click()
+        view.section("Error").wait_for()
+        holds(view.section("Error").inner_text(), refused["explain"]["why"])
+        view.demand()
+
+
+@check
+def colours_can_be_turned_and_stay(browser: Browser, node: Node) -> None:
+    script = "getComputedStyle(document.documentElement).backgroundColor"
+    with viewing(browser, node.url) as view:
+        view.open("/")
+        light = view.page.evaluate(script)
+        view.page.get_by_role("button", name="Dark colours").click()
+        dark = view.page.evaluate(script)
+        assert light != dark, light
+        view.open("/witnesses")
+        same(view.page.evaluate(script), dark)
+        view.page.get_by_role("button", name="Light colours").click()
+        same(view.page.evaluate(script), light)
+        view.demand()
+
+
+@check
+def keyboard_reaches_everything(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.open("/")
+        reached = []
+        for _ in range(18):
+            view.page.keyboard.press("Tab")
+            reached.append(view.page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
+        same(reached[0], "To the content")
+        assert {"search", "Market", "Console"} <= set(reached), reached
+        view.page.locator("main h1").click()
+        view.page.keyboard.press("/")
+        expect(view.page.locator("#search")).to_be_focused()
+        view.page.keyboard.type("carol")
+        view.page.keyboard.press("Enter")
+        view.page.wait_for_url("**/@carol")
+        view.demand()
+
+
+@check
+def texts_of_strangers_run_nothing(browser: Browser, node: Node) -> None:
+    posts = [f"/@judy/attack-{i}" for i in range(ATTACKS_POSTED)]
+    lists = [
+        "/",
+        "/@judy",
+        "/@judy?tab=history",
+        "/@ivan?tab=history",
+        "/@judy?tab=posts",
+        "/posts/created",
+        "/posts/updated",
+        "/posts/created/life",
+    ]
+    with viewing(browser, node.url) as view:
+        for path in (*lists, *posts):
+            view.open(path)
+            found = view.page.evaluate(OFFENDERS)
+            view.demand(*[f"{path}: {one}" for one in found])
+
+
+@check
+def home_is_seen_at_once(browser: Browser, node: Node) -> str:
+    figures = []
+    for _ in range(CONTEXTS):
+        with viewing(browser, node.url) as view:
+            view.page.add_init_script(WATCH)
+            view.open("/")
+            view.page.wait_for_function("window.firstView && document.readyState === 'complete'")
+            figures.append(view.page.evaluate(WEIGH))
+            view.demand()
+    milliseconds, size, count = (median(one) for one in zip(*figures, strict=True))
+    told = f"{milliseconds:.0f} ms to the first list, {size:,.0f} bytes in {count:.0f} requests; medians of {CONTEXTS}"
+    assert milliseconds < FIRST_VIEW_MILLISECONDS, told
+    return told
