@@ -47,5 +47,5 @@ def new_service(
         processor=processor,
         driver=driver,
         explainer=explainer or Explainer(chain, lambda: driver.clock() / 1000, known_chains),
-        series=Series(chain),
+        series=Series(chain).attach(),
     )

@@ -2,7 +2,6 @@
 headers that keep texts of strangers from running anything.
 """
 
-import gzip
 from hashlib import sha256
 from pathlib import Path
 
@@ -54,5 +53,7 @@ def read_files(root: Path = ROOT) -> dict[str, File]:
 
 
 def _read(path: Path) -> File:
+    import gzip  # a start has no use for it
+
     body = path.read_bytes()
     return File(body, gzip.compress(body, mtime=0), TYPES[path.suffix], sha256(body).hexdigest()[:16])

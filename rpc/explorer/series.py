@@ -40,9 +40,14 @@ class Series:
         self._samples: list[Sample] = []
         self._head_id = b""
         self._noted = 0  # the first of the blocks that were noted in a row since the last move
+        self._chain = chain
         self._begin()
-        chain.state.listeners.after_block.append(self._note)
-        chain.on_moved.append(self._moved)
+
+    def attach(self) -> "Series":
+        """Begin to follow the chain; return this."""
+        self._chain.state.listeners.after_block.append(self._note)
+        self._chain.on_moved.append(self._moved)
+        return self
 
     @property
     def samples(self) -> list[Sample]:

@@ -17,8 +17,9 @@ from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
-# What sessions of clients import is pinned beside them.
+# What sessions of clients and of a browser import is pinned beside them.
 CLIENTS = "tests/clients/"
+EXPLORER = "tests/explorer/"
 # The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
 OWN = {"pytest_coind", "beem"}
 
@@ -125,13 +126,19 @@ def test_everything_that_is_imported_is_pinned() -> None:
     foreign = {
         (source.path, name.split(".")[0])
         for source in sources()
-        if not source.path.startswith(CLIENTS)
+        if not source.path.startswith((CLIENTS, EXPLORER))
         for _, name in imports(source)
         if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
     }
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
     unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
     assert unpinned == []
+
+
+def test_everything_that_the_browser_needs_is_pinned_beside_it() -> None:
+    lines = (ROOT / EXPLORER / "requirements.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    assert {"playwright", "axe-playwright-python"} <= {name_of(line) for line in lines}
 
 
 def test_everything_that_clients_need_is_pinned_beside_them() -> None:

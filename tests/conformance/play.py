@@ -20,6 +20,7 @@ import state.operations  # noqa: F401 - fills the registry
 from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.specs import load_spec
+from rpc.explorer.series import Series
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
@@ -57,6 +58,7 @@ class Player:
             chain=self.chain,
             processor=processor(self.chain),
             driver=Driver(self.chain, ChainClock()),
+            series=Series(self.chain),
         )
         self.served = set(self.service.method_names)
 

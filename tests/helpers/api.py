@@ -116,7 +116,7 @@ class Site:
             processor=self.processor,
             driver=self.driver,
             explainer=Explainer(self.chain, lambda: self.now, known_chains),
-            series=Series(self.chain),
+            series=Series(self.chain).attach(),
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from node.clock import ChainClock
 from node.driving.driver import Driver
+from rpc.explorer.series import Series
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
@@ -44,6 +45,7 @@ def replies(chain: Chain) -> dict[str, Any]:
         processor=DirectProcessor(chain),
         driver=Driver(chain, ChainClock(lambda: state.head_time * 1000)),
         clock=lambda: state.head_time,
+        series=Series(chain),
     )
     for method, params in questions(chain):
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -34,7 +34,7 @@ def of_main_branch(chain: Chain, found: dict[bytes, Sample]) -> list[Sample]:
 
 def test_each_block_has_a_sample_while_there_are_few() -> None:
     chain = dev_chain()
-    series, found = Series(chain), recorded(chain)
+    series, found = Series(chain).attach(), recorded(chain)
     assert series.samples == []
     for _ in range(5):
         make_block(chain)
@@ -47,7 +47,7 @@ def test_it_begins_with_the_head() -> None:
     chain = dev_chain()
     for _ in range(3):
         make_block(chain)
-    series = Series(chain)
+    series = Series(chain).attach()
     make_block(chain)
     assert numbers(series) == [3, 4]
 
@@ -55,7 +55,7 @@ def test_it_begins_with_the_head() -> None:
 @pytest.mark.parametrize("most", [1, 2, 5, 8])
 def test_the_stride_doubles_when_there_are_too_many(most: int) -> None:
     chain = dev_chain()
-    series = Series(chain, most)
+    series = Series(chain, most).attach()
     for _ in range(40):
         make_block(chain)
         head = chain.state.props.head_block_number
@@ -66,7 +66,7 @@ def test_the_stride_doubles_when_there_are_too_many(most: int) -> None:
 
 def test_popped_blocks_are_forgotten() -> None:
     chain = dev_chain()
-    series, found = Series(chain), recorded(chain)
+    series, found = Series(chain).attach(), recorded(chain)
     for _ in range(5):
         make_block(chain)
     chain.pop_blocks(2)
@@ -79,7 +79,7 @@ def test_popped_blocks_are_forgotten() -> None:
 @pytest.mark.parametrize("most", [3, 1000])
 def test_a_switch_replaces_samples(most: int) -> None:
     chain, other = dev_chain(), dev_chain()
-    series, found = Series(chain, most), recorded(chain)
+    series, found = Series(chain, most).attach(), recorded(chain)
     for _ in range(3):
         other.push_block(make_block(chain))
     for _ in range(3):
@@ -93,7 +93,7 @@ def test_a_switch_replaces_samples(most: int) -> None:
 
 def test_a_switch_that_fails_leaves_the_samples_of_the_old_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, other = dev_chain(), dev_chain()
-    series, found = Series(chain), recorded(chain)
+    series, found = Series(chain).attach(), recorded(chain)
     other.push_block(make_block(chain))
     make_block(chain)
     bad = [make_block(other, 1) for _ in range(2)]
@@ -115,7 +115,7 @@ def test_a_switch_that_fails_leaves_the_samples_of_the_old_branch(monkeypatch: p
 
 def test_an_earlier_moment_has_its_samples() -> None:
     chain = dev_chain()
-    series, found = Series(chain), recorded(chain)
+    series, found = Series(chain).attach(), recorded(chain)
     for _ in range(3):
         make_block(chain)
     early = chain.checkpoint()
@@ -138,7 +138,7 @@ def test_another_chain_that_was_loaded_replaces_all() -> None:
     chain = dev_chain()
     make_block(chain)
     early = chain.checkpoint()
-    series, found = Series(chain), recorded(chain)
+    series, found = Series(chain).attach(), recorded(chain)
     for _ in range(4):
         make_block(chain)
     with one_move(chain):
@@ -152,7 +152,7 @@ def test_another_chain_that_was_loaded_replaces_all() -> None:
 def test_a_chain_that_begins_anew_has_all_its_samples() -> None:
     chain = dev_chain()
     genesis = chain.checkpoint()
-    series, found = Series(chain, 4), recorded(chain)
+    series, found = Series(chain, 4).attach(), recorded(chain)
     for _ in range(9):
         make_block(chain)
     assert series.stride == 2
@@ -165,7 +165,7 @@ def test_a_chain_that_begins_anew_has_all_its_samples() -> None:
 
 def test_a_move_of_nothing_changes_nothing() -> None:
     chain = dev_chain()
-    series = Series(chain)
+    series = Series(chain).attach()
     make_block(chain)
     before = series.samples
     for listener in chain.on_moved:

@@ -116,7 +116,9 @@ def test_bounds(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = found["rows"]
     assert len(row["fields"]) == 1
     monkeypatch.setattr(state_changes, "RECORDS_MAX", 1)
-    assert "records, and 1 are read at most" in site.refused(METHOD, block_num=site.state.props.head_block_number)[1]
+    refused = site.refused(METHOD, block_num=site.state.props.head_block_number)[1]
+    assert "too much has been written since block" in refused
+    assert "records, and 1 are read at most" in refused
 
 
 def test_records_show_what_rows_hold() -> None:
