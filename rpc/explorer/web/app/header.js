@@ -1,24 +1,25 @@
 // The top of every page: where one is, how the chain stands, the search, and on test chains what drives it.
 import { chain, milliseconds, now, refresh, useChain } from "./chain.js";
 import { durationText, numberText, timeText } from "./format.js";
-import { html, useEffect, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { Problem } from "./parts/layout.js";
 import { BlockLink, Ticking } from "./parts/values.js";
 import { Link, go, useAddress } from "./router.js";
 import { call } from "./rpc.js";
 
+// [address, words, the addresses that belong to it].
 const PAGES = [
-  ["/", "Blocks"],
-  ["/posts/trending", "Posts"],
-  ["/communities", "Communities"],
-  ["/market", "Market"],
-  ["/witnesses", "Witnesses"],
-  ["/proposals", "Proposals"],
-  ["/tokens", "Tokens"],
-  ["/due", "Due"],
-  ["/refused", "Refused"],
-  ["/node", "Node"],
-  ["/console", "Console"],
+  ["/", "Blocks", /^\/($|block\/|transaction\/)/],
+  ["/posts/trending", "Posts", /^\/(posts\/|@[^/]+\/.)/],
+  ["/communities", "Communities", /^\/communit/],
+  ["/market", "Market", /^\/market/],
+  ["/witnesses", "Witnesses", /^\/witnesses/],
+  ["/proposals", "Proposals", /^\/proposal/],
+  ["/tokens", "Tokens", /^\/token/],
+  ["/due", "Due", /^\/due/],
+  ["/refused", "Refused", /^\/refused/],
+  ["/node", "Node", /^\/node/],
+  ["/console", "Console", /^\/console/],
 ];
 const DRIFT_SECONDS = 30;
 const THEME = "theme";
@@ -41,10 +42,16 @@ export function Header() {
 
 function Pages() {
   const { path } = useAddress();
-  const isHere = (to) => (to === "/" ? path === "/" || path.startsWith("/block") : path.startsWith(to.replace("/trending", "")));
+  const place = useRef(null);
+  const chosen = PAGES.find(([, , own]) => own.test(path))?.[0];
+  useEffect(() => {
+    // On a narrow screen the pages are a line that scrolls, in which the one that is shown should be seen.
+    const link = place.current.querySelector("[aria-current]");
+    if (link) place.current.scrollLeft = link.offsetLeft - (place.current.clientWidth - link.offsetWidth) / 2;
+  }, [chosen]);
   return html`
-    <nav class="main" aria-label="Pages">
-      ${PAGES.map(([to, words]) => html`<${Link} to=${to} aria-current=${isHere(to) ? "page" : null}>${words}</${Link}>`)}
+    <nav class="main" aria-label="Pages" ref=${place}>
+      ${PAGES.map(([to, words]) => html`<${Link} to=${to} aria-current=${to === chosen ? "page" : null}>${words}</${Link}>`)}
     </nav>
   `;
 }
