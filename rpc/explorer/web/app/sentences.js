@@ -1,7 +1,7 @@
 // Operations as sentences. What they say is declared in sentences.json: a theme, and a text for each case, in which `{field}` or
 // `{field:kind}` stands for a field. A case is the first whose condition holds: a field that is there, `field>0`, `field<0` or `field=0`.
 import { chain } from "./chain.js";
-import { amount, amountText, isAmount, numberText, operationOf, percentText } from "./format.js";
+import { amount, amountText, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
 import { Link, path } from "./router.js";
 
@@ -99,7 +99,7 @@ function plain({ field, kind }, value) {
   if (kind === "text" || kind === "code") return clipped(String(found));
   if (isAmount(found)) return amountText(found);
   if (Array.isArray(found)) return found.map((one) => (isAmount(one) ? amountText(one) : String(one))).join(", ");
-  return typeof found === "number" ? numberText(found) : clipped(typeof found === "string" ? found : JSON.stringify(found));
+  return clipped(typeof found === "object" ? JSON.stringify(found) : String(found));
 }
 
 function symbolText(symbol) {

@@ -1,5 +1,5 @@
 // A block: its header, its transactions, what the chain did besides, and what it changed.
-import { useChain } from "../chain.js";
+import { blockNumber, milliseconds, useChain } from "../chain.js";
 import { numberText } from "../format.js";
 import { html } from "../html.js";
 import { Changes } from "../parts/changes.js";
@@ -9,7 +9,6 @@ import { BlockLink, Copy, Json, Time, TransactionLink } from "../parts/values.js
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
 import { Account, Sentence } from "../sentences.js";
-import { blockNumber, milliseconds } from "../chain.js";
 
 export default function Block({ id }) {
   const { head, undone } = useChain();

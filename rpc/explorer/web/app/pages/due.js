@@ -58,7 +58,7 @@ export default function Due({ query }) {
       <div class="filters">
         <${Chips} label="Kind" chosen=${kind} onChoose=${(value) => setQuery({ kind: value })}
           options=${[["", "all"], ...Object.entries(KINDS).map(([name, [words]]) => [name, words])]} />
-        <label>of <input size="14" placeholder="any account" value=${account}
+        <label>Account <input size="14" placeholder="any" value=${account}
           onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
       </div>
       <div role="status">${outcome && html`<p class="note good">${outcome}</p>`}${error && html`<${Problem} error=${error} />`}</div>

@@ -30,7 +30,8 @@ export default function Home({ query }) {
           <div class="filters">
             <${Chips} label="Kind" chosen=${theme} onChoose=${(value) => setQuery({ theme: value })}
               options=${[["", "all"], ...themes.map((name) => [name, name])]} />
-            <label>of <input size="14" placeholder="any account" value=${account} onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
+            <label>Account <input size="14" placeholder="any" value=${account}
+              onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
           </div>
           <${Operations} rows=${rows.slice(0, OPERATIONS_SHOWN)} nothing="Nothing of this kind in the last blocks." />
         </${Card}>

@@ -18,7 +18,7 @@ function Refusal({ of }) {
     <li>
       <div class="row">
         <div>
-          ${operations.map((operation, i) => html`<div key=${i}><${Sent} operation=${operation} /></div>`)}
+          ${operations.map((operation, i) => html`<div key=${i}><span class="badge">tried</span> <${Sent} operation=${operation} /></div>`)}
           ${!operations.length && html`<span class="muted">something that can't be read, or was too large to be kept</span>`}
         </div>
         <div class="end"><${Time} at=${time} isShort /></div>
