@@ -7,7 +7,8 @@ import { test } from "node:test";
 const source = readFileSync(new URL("../../rpc/explorer/web/app/parts/payout.js", import.meta.url), "utf8").replace(/^import .*$/gm, "");
 // As in format.js, of which only amounts in words are needed here.
 const stubs = `const chain = { overview: { brand: "coin", tokens: ["COIN", "SBD", "VESTS"].map((symbol) => ({ symbol })) } };
-const amount = (value) => ({ units: BigInt(value.split(" ")[0].replace(".", "")) });`;
+const units = (value) => BigInt(value.split(" ")[0].replace(".", ""));
+const branded = (row, name) => row[name];`;
 const { FORMULAS, curveValue, payoutNow, shownPending } = await import(`data:text/javascript;base64,${Buffer.from(stubs + source).toString("base64")}`);
 
 // Of state/effects/curves.py, with the content constant 2,000,000,000,000.

@@ -15,6 +15,16 @@ export function amount(value) {
   return { units: BigInt(value.amount), precision: value.precision, symbol: symbolOf(value.nai) };
 }
 
+// An amount in the smallest unit.
+export function units(value) {
+  return amount(value).units;
+}
+
+// A member whose name bears the chain's brand word, by its name on chains whose word is "coin".
+export function branded(row, name) {
+  return row[name] ?? row[name.replace("coin", chain.overview?.brand ?? "coin")];
+}
+
 export function isAmount(value) {
   return typeof value === "string"
     ? /^-?\d+(\.\d+)? [A-Z]{3,8}$/.test(value)

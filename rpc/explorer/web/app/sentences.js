@@ -1,7 +1,7 @@
 // Operations as sentences. What they say is declared in sentences.json: a theme, and a text for each case, in which `{field}` or
 // `{field:kind}` stands for a field. A case is the first whose condition holds: a field that is there, `field>0`, `field<0` or `field=0`.
 import { chain } from "./chain.js";
-import { amount, amountText, isAmount, operationOf, percentText } from "./format.js";
+import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
 import { Link, path } from "./router.js";
 
@@ -46,7 +46,7 @@ function textFor(say, value) {
 function holds(condition, value) {
   if (!condition) return true;
   const [, field, compared] = condition.match(/^(\w+)([<>=]0)?$/);
-  const found = member(value, field);
+  const found = branded(value, field);
   if (!compared) return Boolean(found);
   const number = isAmount(found) ? amount(found).units : BigInt(found ?? 0);
   return compared === ">0" ? number > 0n : compared === "<0" ? number < 0n : number === 0n;
@@ -63,34 +63,29 @@ function pieces(text) {
     });
 }
 
-// The members that bear the brand word are named by the chain's own.
-function member(value, field) {
-  return value[field] ?? value[field.replace("coin", chain.overview?.brand ?? "coin")];
-}
-
 function members(value, field) {
-  return field.split("+").flatMap((one) => member(value, one) ?? []);
+  return field.split("+").flatMap((one) => branded(value, one) ?? []);
 }
 
 function shown(piece, value) {
   if (!piece.field) return piece.text;
   const { field, kind } = piece;
-  if (kind === "account") return html`<${Account} name=${member(value, field)} />`;
+  if (kind === "account") return html`<${Account} name=${branded(value, field)} />`;
   if (kind === "accounts") return listed(members(value, field).map((name) => html`<${Account} name=${name} />`));
   if (kind === "post") {
-    const [author, permlink] = field.split("/").map((one) => member(value, one));
+    const [author, permlink] = field.split("/").map((one) => branded(value, one));
     return html`<${Link} class="post" to=${path.post(author, permlink)}>${author}/${permlink}</${Link}>`;
   }
-  if (kind === "token") return html`<${Link} to=${path.token(symbolText(member(value, field)))}>${symbolText(member(value, field))}</${Link}>`;
+  if (kind === "token") return html`<${Link} to=${path.token(symbolText(branded(value, field)))}>${symbolText(branded(value, field))}</${Link}>`;
   if (kind === "code") return html`<code>${plain(piece, value)}</code>`;
   if (kind === "text") return html`<q>${plain(piece, value)}</q>`;
   return html`<b>${plain(piece, value)}</b>`;
 }
 
 function plain({ field, kind }, value) {
-  if (kind === "post") return field.split("/").map((one) => member(value, one)).join("/");
+  if (kind === "post") return field.split("/").map((one) => branded(value, one)).join("/");
   if (kind === "accounts") return members(value, field).join(", ") || "Somebody";
-  const found = member(value, field);
+  const found = branded(value, field);
   if (found === undefined || found === null) return "";
   if (kind === "account") return found;
   if (kind === "percent") return percentText(Math.abs(found));

@@ -1,10 +1,9 @@
 // A post or a reply: its text, what it earns and by which arithmetic, or what was paid to whom, the votes on it, and the replies as a tree.
 import { milliseconds, now, useChain } from "../chain.js";
-import { amountText, durationText, isNever, numberText, percentText } from "../format.js";
+import { amountText, branded, durationText, isNever, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
 import { Paid, Pending } from "../parts/payouts.js";
-import { member, units } from "../parts/payout.js";
 import { Replies } from "../parts/replies.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
 import { Copy, Json, Ticking, Time, TransactionLink } from "../parts/values.js";
@@ -103,7 +102,7 @@ function About({ post, isPaid }) {
   const { result: placed } = useCall("bridge.get_post", { author: post.author, permlink: post.permlink }, `${post.author}/${post.permlink}`);
   const metadata = metadataOf(post.json_metadata);
   const most = units(post.max_accepted_payout);
-  const share = member(post, "percent_coin_dollars");
+  const share = branded(post, "percent_coin_dollars");
   return html`
     <${Card} title="Facts">
       <${Facts} of=${[

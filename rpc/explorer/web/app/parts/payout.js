@@ -1,6 +1,6 @@
 // What a post would be paid, in whole units as the chain counts: the curves, the conversions, and how a payout is divided.
 import { chain } from "../chain.js";
-import { amount } from "../format.js";
+import { branded, units } from "../format.js";
 
 const WHOLE = 10_000n;
 const WORD128 = 1n << 128n;
@@ -33,15 +33,6 @@ function approximateRoot(x) {
   const low = ((x ^ (1n << top)) >> (top - half)) % (1n << 64n);
   const high = top & 1n ? 1n << half : 0n;
   return (1n << half) | ((high | low) >> 1n);
-}
-
-// Members that bear the brand word are named by the chain's own.
-export function member(value, name) {
-  return value[name] ?? value[name.replace("coin", chain.overview.brand)];
-}
-
-export function units(value) {
-  return amount(value).units;
 }
 
 export function symbols() {
@@ -88,7 +79,7 @@ export function payoutNow({ post, fund, price, props }) {
     .filter(({ coin }) => coin > 0n)
     .map((one) => ({ ...one, sbd: 0n, liquid: 0n, vests: toVests(props, one.coin) }));
   const tokens = payout - curation;
-  const sbdShare = BigInt(member(post, "percent_coin_dollars"));
+  const sbdShare = BigInt(branded(post, "percent_coin_dollars"));
   const divided = (coin) => {
     const half = (coin * sbdShare) / 20_000n;
     const printed = units(price.quote) ? (half * BigInt(props.sbd_print_rate)) / WHOLE : 0n;
@@ -116,6 +107,6 @@ export function payoutNow({ post, fund, price, props }) {
 
 function toVests(props, coin) {
   const shares = units(props.total_vesting_shares) + units(props.pending_rewarded_vesting_shares);
-  const fund = units(member(props, "total_vesting_fund_coin")) + units(member(props, "pending_rewarded_vesting_coin"));
+  const fund = units(branded(props, "total_vesting_fund_coin")) + units(branded(props, "pending_rewarded_vesting_coin"));
   return fund ? (coin * shares) / fund : 0n;
 }

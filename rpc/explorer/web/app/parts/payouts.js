@@ -1,11 +1,11 @@
 // What a post earns: the pending payout with the arithmetic behind it, or what was paid to whom.
 import { chain, milliseconds } from "../chain.js";
-import { amountText, decimalText, numberText, percentText } from "../format.js";
+import { amountText, branded, decimalText, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
 import { Account } from "../sentences.js";
 import { call, useAnswer } from "../rpc.js";
 import { Answer, Card, Facts, Table } from "./layout.js";
-import { FORMULAS, member, payoutNow, shownPending, symbols, units } from "./payout.js";
+import { FORMULAS, payoutNow, shownPending, symbols } from "./payout.js";
 import { BlockLink, Money } from "./values.js";
 
 const ROWS_SHOWN = 100;
@@ -80,7 +80,7 @@ function stepsOfPayout(shown, paid, post, fund, props) {
     : "nobody gets it: rewards for curators are off";
   const given = post.beneficiaries.reduce((sum, { weight }) => sum + weight, 0);
   const printed = props.sbd_print_rate === 10_000 ? "" : ` (${percentText(props.sbd_print_rate)} of that is printed, the others are ${coin})`;
-  const half = percentText(member(post, "percent_coin_dollars") / 2);
+  const half = percentText(branded(post, "percent_coin_dollars") / 2);
   return [
     ["Claims then", "recent claims + claim", whole(paid.claims)],
     ["Payout", `${money(shown.balance, coin)} × claim${factor} ÷ claims then`, money(paid.share, coin)],
@@ -156,7 +156,7 @@ async function paymentsOf(post) {
   let total = null;
   for (const { op } of answer.ops) {
     const { value } = op;
-    const paid = () => ({ sbd: units(value.sbd_payout), liquid: units(member(value, "coin_payout")), vests: units(value.vesting_payout) });
+    const paid = () => ({ sbd: units(value.sbd_payout), liquid: units(branded(value, "coin_payout")), vests: units(value.vesting_payout) });
     if (op.type === "curation_reward_operation" && value.comment_author === post.author && value.comment_permlink === post.permlink) {
       rows.push({ account: value.curator, as: "curator", sbd: 0n, liquid: 0n, vests: units(value.reward) });
     } else if (value.author !== post.author || value.permlink !== post.permlink) continue;

@@ -1,11 +1,11 @@
 // What an account owns and what it is worth; its VESTS with what is delegated; and its power-down.
-import { amountText, decimalText, isNever, percentText, timeText } from "../../format.js";
+import { amountText, branded, decimalText, isNever, percentText, timeText, units } from "../../format.js";
 import { html } from "../../html.js";
 import { Account } from "../../sentences.js";
 import { Card, Facts, Table } from "../layout.js";
 import { Bar, Money, Time } from "../values.js";
-import { COIN, SBD, VESTS, asset, branded, kindOf, nextPayment, points, priceOf, secondsOf } from "./values.js";
-import { symbolText, timeOf, units, vestsOf, vestsToCoin, worth } from "./values.js";
+import { COIN, SBD, VESTS, asset, kindOf, nextPayment, points, priceOf, secondsOf } from "./values.js";
+import { symbolText, timeOf, vestsOf, vestsToCoin, worth } from "./values.js";
 
 const WEEK_SECONDS = 604_800;
 

@@ -1,6 +1,6 @@
 // VESTS that an account has delegated, those that come back, and as far as its history tells, who delegates to it.
 import { useChain } from "../../chain.js";
-import { numberText, operationOf } from "../../format.js";
+import { numberText, operationOf, units } from "../../format.js";
 import { html, useRef, useState } from "../../html.js";
 import { call, useAnswer } from "../../rpc.js";
 import { Account } from "../../sentences.js";
@@ -9,7 +9,7 @@ import { Money, Time } from "../values.js";
 import { Vests } from "./balances.js";
 import { STEP, readHistory } from "./history.js";
 import { LIST_MAX } from "./load.js";
-import { COIN, VESTS, asset, symbolText, units, vestsToCoin } from "./values.js";
+import { COIN, VESTS, asset, symbolText, vestsToCoin } from "./values.js";
 
 const SEARCHED = 1000;
 const SEARCHED_MORE = 10_000;

@@ -1,6 +1,6 @@
 // The arithmetic of accounts, as the chain does it: in whole units, rounded down. What VESTS and SBD are worth, manabars, reputation.
 import { chain, milliseconds, now } from "../../chain.js";
-import { amount, isNever } from "../../format.js";
+import { amount, branded, isNever, units } from "../../format.js";
 
 const REGENERATION_SECONDS = 5n * 86_400n;
 const INT64_MAX = 2n ** 63n - 1n;
@@ -27,15 +27,6 @@ export function symbolText(symbol) {
 export function kindOf(value) {
   const { symbol } = amount(value);
   return chain.overview.tokens.findIndex((token) => token.symbol === symbol);
-}
-
-// A member whose name bears the chain's brand word.
-export function branded(row, name) {
-  return row[name] ?? row[name.replace("coin", chain.overview.brand)];
-}
-
-export function units(value) {
-  return amount(value).units;
 }
 
 // What VESTS are worth in COIN, at the price of the vesting fund.

@@ -1,6 +1,6 @@
 // How an account votes for witnesses and proposals, with what weight, and who votes through it.
 import { useChain } from "../../chain.js";
-import { decimalText, numberText } from "../../format.js";
+import { decimalText, numberText, units } from "../../format.js";
 import { html } from "../../html.js";
 import { Link, path } from "../../router.js";
 import { useAnswer } from "../../rpc.js";
@@ -8,7 +8,7 @@ import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
 import { BlockLink, Money, Time } from "../values.js";
 import { LIST_MAX, loadVotes } from "./load.js";
-import { VESTS, asset, symbolText, units } from "./values.js";
+import { VESTS, asset, symbolText } from "./values.js";
 
 const VOTES_MAX = 30;
 
