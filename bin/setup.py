@@ -26,8 +26,16 @@ UNFINISHED = VENV / "unfinished"
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# What is ready once a profile has been installed: each of them contains the pins of those before it.
-INCLUDES = {"run": ("run",), "test": ("run", "test"), "fuzz": ("run", "test", "fuzz")}
+# What is ready once a profile has been installed: names of profiles, and of the extras of pyproject.toml. `bin/coind install` takes those
+# that users ask for.
+INCLUDES = {
+    "run": ("run",),
+    "data": ("run", "data"),
+    "nats": ("run", "nats"),
+    "ray": ("run", "ray"),
+    "test": ("run", "data", "test"),
+    "fuzz": ("run", "data", "test", "fuzz"),
+}
 
 # Settings of the caller that would send packages elsewhere.
 MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
@@ -77,10 +85,11 @@ def install(profile: str, project: bytes, lock: int) -> None:
 def pins_of(project: bytes, profile: str) -> Pins:
     """The pins of a profile, from the text of pyproject.toml: the only place where they stand."""
     content = tomllib.loads(project.decode())
-    packages = list(content["project"]["dependencies"])
-    for included in INCLUDES[profile]:
-        packages += content["project"]["optional-dependencies"].get(included, [])
-    return Pins(packages, content["tool"]["coind"]["constraints"])
+    packages, constraints = list(content["project"]["dependencies"]), list(content["tool"]["coind"]["constraints"])
+    for extra, pins in content["project"]["optional-dependencies"].items():
+        # What another extra names is pinned as well: a package may pull it in.
+        (packages if extra in INCLUDES[profile] else constraints).extend(pins)
+    return Pins(packages, constraints)
 
 
 def is_usable() -> bool:

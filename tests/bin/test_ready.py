@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import distributions, packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -111,13 +111,32 @@ def test_run_needs_no_more_than_test_and_that_no_more_than_fuzz() -> None:
     assert set(pins("run").packages) < set(pins("test").packages) < set(pins().packages)
 
 
+def test_an_extra_has_its_own_pins_and_not_those_of_the_others() -> None:
+    run = set(pins("run").packages)
+    assert {name_of(pin) for pin in set(pins("data").packages) - run} == {"pyarrow", "duckdb", "pandas"}
+    assert {name_of(pin) for pin in set(pins("nats").packages) - run} == {"nats-py"}
+    assert "jsonschema" in {name_of(pin) for pin in pins("ray").constraints}
+
+
+@pytest.mark.parametrize("extra", ["data", "nats", "ray"])
+def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Path, extra: str) -> None:
+    assert start(checkout / "bin/coind", "install", extra, folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {extra}\n")
+    (checkout / f".venv/lib/coind/{extra}.toml").write_text("pins")
+    assert start(checkout / "bin/coind", "install", extra, folder=tmp_path)[0] == 0
+
+
 def test_everything_that_is_pulled_in_is_pinned() -> None:
     pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
-    # What only fuzzing needs is installed when that is asked for.
-    installed = pinned - {name_of(pin) for pin in set(pins().packages) - set(pins("test").packages)}
-    needed = [(pin, Requirement(text)) for pin in sorted(installed) for text in requires(pin) or []]
+    # What only some users need is installed when that is asked for.
+    needed = [(pin, Requirement(text)) for pin in sorted(pinned & installed()) for text in requires(pin) or []]
     wanted = [(pin, need) for pin, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
     assert [f"{pin} needs {need}" for pin, need in wanted if canonicalize_name(need.name) not in pinned] == []
+    assert {name_of(pin) for pin in pins("test").packages} <= installed()
+
+
+def installed() -> set[str]:
+    """The names of the packages that are there."""
+    return {canonicalize_name(each.name) for each in distributions()}
 
 
 def test_everything_that_is_imported_is_pinned() -> None:
