@@ -109,7 +109,7 @@ def test_an_end_inside_of_a_block(result: Result, blocks: list[SignedBlock]) -> 
     block = next(block for block in blocks if len(block.transactions) > 1)
     head, digest = result.of(until=Point(block.number, 1))
     assert head == block.number - 1
-    assert f", and 1 transactions of block {block.number}\n" in result.printed
+    assert f", in block {block.number} after transaction 1\n" in result.printed
     assert digest != result.of(until=Point(block.number - 1))[1]
 
 
@@ -161,7 +161,7 @@ def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[S
     data = tmp_path / "data"
     half = result.of(data=data, every=10, until=Point(70))
     assert result.of(data, until=Point(70)) == half
-    assert [block_of(path) for path in paths(data / "snapshots", SystemDisk())] == [51, 41, 31] or half[0] == 70
+    assert [block_of(path) for path in paths(data / "snapshots", SystemDisk())] == [49, 40, 30]
     # It goes on from there, and has read nothing twice.
     whole = result.of(data=data, every=10)
     assert whole == result.of()
