@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from node.failures import FileError, NodeError, StateError
+from node.failures import FileError, NodeError, StateError, Status
 from node.node import Settings, Site
 from node.parallel.board import Board
 from node.parallel.command import verify_in_parallel
@@ -120,6 +120,22 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         ranges_of(LOG, CHAIN, tmp_path, is_trusted=False)
     with pytest.raises(NodeError, match="name a file or a folder in place of -"):
         ranges_of(Path("-"), CHAIN, tmp_path, is_trusted=False)
+
+
+def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    started: list[int] = []
+
+    def begin(board: Board, place: int, process: int = 0) -> None:
+        started.append(process)
+        board.at[place] = 0
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Board, "begin", begin)
+    assert verify_in_parallel(LOG, CHAIN, folder, "1", is_trusted=True) == Status.INTERRUPTED
+    assert capsys.readouterr().out.startswith("0 of 3 ranges done; ")
+    assert len(started) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
 
 
 class Killer(Board):
