@@ -10,6 +10,7 @@ import trio
 
 from node.failures import FileError, NodeError
 from node.node import Settings, Site
+from node.plugins import chosen_plugins
 from node.progress import Progress
 from node.replay import BlockRefused, Point, replay
 from node.replaying.whole import Replay, replay_file
@@ -21,6 +22,7 @@ from state.chain.genesis import new_state
 from state.chain.middle import begin_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.transactions import apply_transaction
+from state.plugins.registry import enable
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
@@ -83,6 +85,22 @@ async def test_a_replay_can_end_inside_of_a_block() -> None:
     assert len(set(digests)) == most + 1
     with pytest.raises(NodeError, match=f"--until {block.number}:{most + 1}: block {block.number} has {most} transactions"):
         await replayed(case_log("tx_validity"), until=Point(block.number, most + 1))
+
+
+async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> None:
+    spec = load_spec("steem-testnet")
+    chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
+    blocks = BlockFile(case_log("rewards"), chain.state.wire)
+    assert await replay(chain, blocks, Progress(blocks.size), until=Point(88, 3))
+    history = chain.state.plugins["account_history"].recorded
+    read = history.reader()
+    found = [read(index) for index in range(len(history)) if history.block_at(index) == 88]
+    operations = [operation for trx in chain.pending for operation in trx.operations]
+    assert [(entry.trx_in_block, entry.operation) for entry in found if not entry.operation.VIRTUAL] == [
+        (place, operation) for place, trx in enumerate(chain.pending) for operation in trx.operations
+    ]
+    assert len(operations) > 3
+    assert all(chain.state.plugins["transaction_status"].waiting[trx.id] for trx in chain.pending)
 
 
 async def test_the_middle_of_a_block_is_undone_when_it_is_refused() -> None:
