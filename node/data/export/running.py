@@ -1,0 +1,294 @@
+"""Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import trio
+from msgspec import Struct
+
+from node.data.columns import Shapes
+from node.data.export import manifest as manifests
+from node.data.export.collecting import Collector
+from node.data.export.files import Format
+from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
+from node.data.export.ranges import Writer, clear, place_of
+from node.ending import watch_signals
+from node.failures import FileError, NodeError, Status
+from node.memory import keep_what_is_loaded
+from node.progress import Progress
+from node.recovering.ahead import Ahead
+from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
+from node.storage.blockfile import BlockFile
+from node.storage.disk import Disk, SystemDisk
+from node.version import version
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.symbols import SYMBOL_NAMES
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is exported, from where, to where. `last` is the last block, None for all there are; `only` is None for everything."""
+
+    spec: ChainSpec
+    source: Path
+    to: Path
+    first: int = 1
+    last: int | None = None
+    only: tuple[str, ...] | None = None
+    tables: dict[str, int] = {}
+    form: Format = "parquet"
+    chunk_blocks: int = 100_000
+    skip: int = Skip.NOTHING
+    workers: int = 0
+    disk: Disk = SystemDisk()
+
+
+class Export:
+    """One run of an export. Setting `stop` ends it in order, with the ranges that are whole by then."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.stop = trio.Event()
+        self.is_interrupted = False
+        self.chain = Chain(new_state(wanted.spec))
+        state = self.chain.state
+        shapes = Shapes(state.wire.codecs, is_flat=wanted.form == "csv")
+        self.collector = Collector(state, shapes, None if wanted.only is None else set(wanted.only))
+        self.datasets = {each.file: each for each in self.collector.datasets()}
+        self.manifest = self._found() or self._new_manifest()
+
+    def _found(self) -> Manifest | None:
+        """Return the manifest of what is there, without the ranges whose files aren't."""
+        found = manifests.load(self.wanted.to, self.wanted.disk)
+        if found is None:
+            return None
+        manifests.require_same(self.wanted.to, found, self._new_manifest())
+        found.ranges = list(self._whole(found.ranges))
+        return found
+
+    def _whole(self, ranges: list[Range]) -> Iterator[Range]:
+        """Yield the ranges from the first one on that follow each other and whose files are there, in their size."""
+        for place, each in enumerate(ranges):
+            if place and each.first != ranges[place - 1].last + 1:
+                return
+            if not all(has_size(self.wanted.to / chunk.path, chunk.bytes) for chunk in each.chunks):
+                return
+            yield each
+
+    def _new_manifest(self) -> Manifest:
+        wanted, symbols = self.wanted, self.chain.state.wire.codecs.symbols
+        return Manifest(
+            FORMAT,
+            Program(version(), pa.__version__),
+            ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in symbols.letters.items()}),
+            Options(
+                wanted.form, wanted.chunk_blocks, wanted.first, None if wanted.only is None else sorted(wanted.only), dict(wanted.tables)
+            ),
+            {each.folder: {field.name: str(field.type) for field in each.schema} for each in self.datasets.values()},
+            [],
+        )
+
+    # -------------------------------------------------------------- what is to be done
+
+    @property
+    def needs_state(self) -> bool:
+        """Whether blocks must be applied; without, they are only read, where nobody wants them checked."""
+        return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
+
+    def end_of_range(self, number: int) -> int:
+        """Return the last block of the range that a block belongs to, as far as it is wanted."""
+        size = self.wanted.chunk_blocks
+        end = number // size * size + size - 1
+        return end if self.wanted.last is None else min(end, self.wanted.last)
+
+    def begin(self, last: int) -> int:
+        """Return the first block that is to be exported, and forget the range that it belongs to, which more blocks can be added to.
+
+        `last` is the last block of the source, 0 where that isn't known.
+        """
+        ranges = self.manifest.ranges
+        if not ranges:
+            return self.wanted.first
+        if ranges[-1].last < self.end_of_range(ranges[-1].last) and ranges[-1].last != last:
+            return ranges.pop().first
+        return ranges[-1].last + 1
+
+    def plan(self) -> Iterator[str]:
+        """Yield what would be done, in lines."""
+        source = self._source(1)
+        source.close()
+        last = source.last
+        self._require_first(last)
+        for each in self.manifest.ranges:
+            yield f"blocks {each.first:,} to {each.last:,}: there, {len(each.chunks)} files"
+        begin = self.begin(last)
+        end = last if self.wanted.last is None else min(last, self.wanted.last)
+        if not last:
+            yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
+        while begin <= end:
+            stop = min(self.end_of_range(begin), end)
+            yield f"blocks {begin:,} to {stop:,}: to do"
+            begin = stop + 1
+
+    # -------------------------------------------------------------- the work
+
+    async def run(self) -> bool:
+        """Export what is missing; returns whether it is all there, False when `stop` was set."""
+        wanted = self.wanted
+        wanted.disk.make_folder(wanted.to)
+        with locked(wanted.to):
+            clear(wanted.to)
+            source = self._source(1)
+            begin = self.begin(source.last)
+            if begin > (wanted.last or begin) or 0 < source.last < begin:
+                source.close()
+                self._require_first(source.last)
+                return True
+            if not self.needs_state:
+                source.close()
+                source = self._source(max(begin - 1, 1))
+            writer = Writer(wanted.to, wanted.form, wanted.disk)
+            progress = Progress(source.size, source.last)
+            try:
+                return await self._write(source, begin, writer, progress)
+            finally:
+                source.close()
+                progress.close()
+                writer.close()
+                keep_what_is_loaded()
+
+    def _source(self, first: int) -> BlockFile:
+        try:
+            return BlockFile(self.wanted.source, self.chain.state.wire, first)
+        except FileError as error:  # no damage, but no such file, or not one of blocks
+            raise NodeError(str(error)) from None
+
+    def _require_first(self, last: int) -> None:
+        if 0 < last < self.wanted.first:
+            raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
+
+    async def _write(self, source: BlockFile, begin: int, writer: Writer, progress: Progress) -> bool:
+        wanted, collector = self.wanted, self.collector
+        pause = trio.current_time() + SLICE_SECONDS
+        first, number, block = begin, 0, None
+        for block in self._applied(source, begin):
+            number = block.number
+            progress.count(number, len(block.transactions), source.position)
+            if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
+                keep_what_is_loaded()
+            if trio.current_time() > pause:
+                await trio.lowlevel.checkpoint()
+                pause = trio.current_time() + SLICE_SECONDS
+                if self.stop.is_set():
+                    return False
+            if number < begin:
+                continue
+            collector.take(block)
+            is_end = number == self.end_of_range(number)
+            self._add(writer, first, is_whole=is_end)
+            if is_end:
+                self._commit(writer, first, block)
+                first = number + 1
+                if number == wanted.last:
+                    return True
+        if first > number and not self.manifest.ranges:
+            self._require_first(number)
+        if block is not None and first <= number:
+            self._add(writer, first, is_whole=True)
+            self._commit(writer, first, block)
+        return True
+
+    def _applied(self, source: BlockFile, begin: int) -> Iterator[SignedBlock]:
+        """Yield the blocks of the source, each after it was applied where that is needed."""
+        chain, blocks = self.chain, iter(source)
+        done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
+        try:
+            if done is not None:
+                # These blocks were checked when they were exported.
+                for block in blocks:
+                    if self.needs_state:
+                        apply(chain, block, TRUSTED, chain.push_block)
+                    if block.number >= done.last:
+                        self._require_id(block, done)
+                        break
+                    yield block
+            for block in ahead:
+                if self.wanted.last is not None and block.number > self.wanted.last:
+                    return
+                if self.needs_state:
+                    if block.number == begin:
+                        chain.state.listeners.watch_operations(self.collector.hear)
+                    self.collector.begin(block)
+                    apply(chain, block, self.wanted.skip, partial(ahead.push, chain))
+                yield block
+        except FileError as error:
+            raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
+        finally:
+            ahead.close()
+
+    def _require_id(self, block: SignedBlock, done: Range) -> None:
+        if block.id.hex() != done.last_id:
+            raise NodeError(
+                f"{self.wanted.to} was exported from other blocks than {self.wanted.source} has: block {done.last} is {done.last_id} there,"
+                f" and {block.id.hex()} here; name another folder with --to"
+            )
+
+    def _add(self, writer: Writer, first: int, *, is_whole: bool) -> None:
+        """Give the columns of what was collected to the writer."""
+        start = self._start_of(first)
+        for name, arrays in self.collector.filled(whole=is_whole):
+            dataset = self.datasets[name]
+            writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
+
+    def _start_of(self, number: int) -> int:
+        """Return the number that the range of a block is named by."""
+        return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
+
+    def _commit(self, writer: Writer, first: int, block: SignedBlock) -> None:
+        """Make the chunks of a range, up to its last block, part of the export."""
+        disk, to = self.wanted.disk, self.wanted.to
+        # A range that is written once more must not be named while its files are replaced.
+        manifests.save(to, self.manifest, disk)
+        chunks = writer.finish()
+        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), chunks))
+        manifests.save(to, self.manifest, disk)
+
+
+def has_size(path: Path, size: int) -> bool:
+    """Return whether there is a file of this size."""
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other exports out of a folder. Raises NodeError when one is at work there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise NodeError(f"{folder}: another export writes there; wait for its end, or name another folder with --to") from None
+    finally:
+        os.close(descriptor)
+
+
+async def export(wanted: Wanted) -> int:
+    """Run an export until it is done or a signal stops it; returns the status of the process."""
+    site = Export(wanted)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch_signals, site, nursery.cancel_scope)
+        is_done = await site.run()
+        nursery.cancel_scope.cancel()
+    return Status.DONE if is_done else Status.INTERRUPTED
