@@ -26,13 +26,13 @@ def export_command(
     *,
     to: Annotated[Path, Parameter(help="The folder of the export; what is there of it already is skipped.")],
     chain: Chain = DEFAULT_CHAIN,
-    blocks: Annotated[str, Parameter(help="Only these blocks, as 1M:2M, which ends before block 2,000,000; one side can be left out.")] = ":",
+    blocks: Annotated[str, Parameter(help="Only these blocks, as 1M:2M, which ends before block 2,000,000.")] = ":",
     only: Annotated[str | None, Parameter(help="Only these kinds of operations, as transfer,vote; blocks: the blocks themselves.")] = None,
-    tables: Annotated[str, Parameter(help="Rows of these tables at the end, as accounts,comments@100k: that one every 100,000 blocks too.")] = "",
+    tables: Annotated[str, Parameter(help="Rows of these tables at the end; as comments@100k, every 100,000 blocks too.")] = "",
     format: Annotated[Literal["parquet", "csv", "jsonl"], Parameter(help="The form of the files.")] = "parquet",
     chunk: Annotated[str, Parameter(help="Blocks that share a file.")] = CHUNK_BLOCKS,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
-    workers: Annotated[int | None, Parameter(help="Processes that recover keys ahead; by default one for each further core, up to 3.")] = None,
+    workers: Annotated[int | None, Parameter(help="Processes that recover keys ahead; by default one for each further core.")] = None,
     dry: Annotated[bool, Flag, Parameter(help="Only say what would be done.")] = False,
 ) -> int:
     """Write operations, blocks and rows of tables into files for other programs: Parquet, CSV or JSON lines.

@@ -4,7 +4,7 @@ import re
 
 from node.failures import NodeError
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6}
+UNITS: dict[str, int] = {"": 1, "k": 10**3, "m": 10**6}
 NUMBER = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?([km]?)", re.ASCII | re.IGNORECASE)
 BLOCK_MAX = (1 << 32) - 1
 
@@ -16,7 +16,7 @@ def count(text: str, option: str, *, least: int = 0) -> int:
         whole, fraction, unit = found[1], found[2] or "", UNITS[found[3].lower()]
         number, rest = divmod(int(whole + fraction) * unit, 10 ** len(fraction))
         if not rest and least <= number <= BLOCK_MAX:
-            return number
+            return int(number)
     what = f"expected a whole number from {least:,} to {BLOCK_MAX:,}, as 100000, 100k or 1.5M"
     raise NodeError(f"{option} {text!r} is no number of blocks; {what}")
 

@@ -26,18 +26,22 @@ import pyarrow as pa
 from msgspec import Struct
 
 from rpc.service.envelope import encoded, scrubbed
+from rpc.service.show import record_codecs
+from rpc.service.shown import Always, Amount, At, Whole
 from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
-from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
     Blob,
     Choice,
+    Codecs,
     CoinFeeKind,
+    Dump,
     Flag,
     Hash,
     Int,
     Key,
+    Kind,
     Many,
     Maybe,
     Pairs,
@@ -51,6 +55,7 @@ from state.protocol.codec.kinds import (
 )
 from state.protocol.codec.straight import compiled
 from state.protocol.operation import Operation, by_wire_tag
+from state.protocol.spec import ChainSpec
 from state.protocol.values.asset import COIN, nai_text
 
 TEXT, INT32, INT64, BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
@@ -71,6 +76,27 @@ class Part(Struct, frozen=True):
     is_nested: bool = False
 
 
+class Record(Kind):
+    """The kind of a field that holds an object of the program's own: its fields by name, attribute and kind."""
+
+    def __init__(self, *fields: tuple[str, str, Any]) -> None:
+        self.fields = fields
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dumps = [(codecs.spec.spell(name), attribute, codecs.dumper(kind, legacy) or as_it_is) for name, attribute, kind in self.fields]
+        return lambda value: {name: dump(getattr(value, attribute)) for name, attribute, dump in dumps}
+
+
+class Opaque(Kind):
+    """The kind of a field that only JSON can hold, made by a function."""
+
+    def __init__(self, shown: Callable[[Any], Any]) -> None:
+        self.shown = shown
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self.shown
+
+
 class Columns(Struct, frozen=True):
     """Columns by name and type (an Arrow schema), and the function from objects to one list for each column."""
 
@@ -79,7 +105,7 @@ class Columns(Struct, frozen=True):
 
     def arrays(self, values: Sequence[Any]) -> list[Any]:
         """Return the columns of these objects as Arrow arrays."""
-        return [array_of(column, field.type) for column, field in zip(self.lists(values), self.schema, strict=True)]
+        return [array_of(column, field) for column, field in zip(self.lists(values), self.schema, strict=True)]
 
 
 class Shapes:
@@ -88,8 +114,8 @@ class Shapes:
     With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats that have no nested values.
     """
 
-    def __init__(self, codecs: ChainCodecs, *, is_flat: bool = False) -> None:
-        self.codecs, self.is_flat = codecs, is_flat
+    def __init__(self, spec: ChainSpec, *, is_flat: bool = False) -> None:
+        self.codecs, self.is_flat = record_codecs(spec), is_flat
         self._names: dict[str, Any] = {"symbol": cache(self.symbol_text), "coin": self.symbol_text(COIN)}
         self._made: dict[type, Columns] = {}
 
@@ -129,6 +155,8 @@ class Shapes:
             return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, AMOUNT_SYMBOL)]
         if isinstance(kind, CoinFeeKind):
             return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, "coin")]
+        if isinstance(kind, Amount):
+            return [Part("", INT64), Part("_symbol", TEXT, repr(self.symbol_text(kind.symbol)))]
         if isinstance(kind, PriceKind):
             sides = [("base", self.parts(AssetKind())), ("quote", self.parts(AssetKind()))]
             return [Part(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
@@ -159,15 +187,19 @@ class Shapes:
                 return self._many(kind)
             case Pairs():
                 return self._map(kind)
+            case Whole():
+                return Part("", INT64)
+            case Record():
+                return self._struct(kind.fields)
             case type():
-                return self._struct(kind)
+                return self._struct(members(kind))
         # A kind that only changes the condenser's form of another one.
         element = getattr(kind, "element", None)
         return None if element is None else self._typed(element)
 
     def _many(self, kind: Many) -> Part | None:
         """Return the column of a list; one whose members only JSON can hold is JSON as a whole."""
-        if isinstance(kind.element, type) or isinstance(kind.element, AssetKind) or self._typed(kind.element) is not None:
+        if isinstance(kind.element, (type, AssetKind, PriceKind)) or self._typed(kind.element) is not None:
             of, value = self._member(kind.element)
             return Part("", pa.list_(of), value if value == AS_IT_IS else f"[{value.format('e')} for e in {{0}}]", is_nested=True)
         return None
@@ -183,16 +215,16 @@ class Shapes:
         parts = self.parts(kind)
         if len(parts) == 1:
             return parts[0].type, parts[0].value
-        fields = [pa.field(part.suffix.removeprefix("_") or "amount", part.type) for part in parts]
+        fields = [pa.field(part.suffix[1:] or "amount", part.type) for part in parts]
         return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
 
-    def _struct(self, cls: type) -> Part:
-        """Return the column of a declared type: a struct, filled with tuples."""
+    def _struct(self, members: Iterable[tuple[str, str, Any]]) -> Part:
+        """Return the column of a struct, filled with tuples; its members are given by name, attribute and kind."""
         fields, values = [], []
-        for field in wire_fields(cls):
-            for part in self.parts(field.kind):
-                fields.append(pa.field(f"{self.codecs.spec.spell(field.json)}{part.suffix}", part.type))
-                values.append(inner(part, field.name))
+        for name, attribute, kind in members:
+            for part in self.parts(kind):
+                fields.append(pa.field(f"{self.codecs.spec.spell(name)}{part.suffix}", part.type))
+                values.append(inner(part, attribute))
         return Part("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
 
     def _bound(self, value: Any) -> str:
@@ -210,9 +242,21 @@ def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
     return next((each.beneficiaries for each in extensions if type(each) is CommentPayoutBeneficiaries), ())
 
 
+def members(cls: type) -> list[tuple[str, str, Any]]:
+    """Return the fields of a declared type by name in JSON, attribute and kind; those of a record may lie elsewhere in what it shows."""
+    found = []
+    for field in wire_fields(cls):
+        attribute, kind = field.name, field.kind
+        if isinstance(kind, At):
+            attribute, kind = kind.path, kind.kind
+        if not isinstance(kind, Always):
+            found.append((field.json, attribute, kind))
+    return found
+
+
 def inner(part: Part, attribute: str) -> str:
-    """Return the expression of a column of an attribute."""
-    return part.value.format(f"{{0}}.{attribute}")
+    """Return the expression of a column of an attribute; without one, of the object itself."""
+    return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
 
 
 def optional(part: Part) -> Part:
@@ -228,14 +272,17 @@ def int_type(bits: int, signed: bool) -> Any:
     return INT64 if bits == 32 and not signed else INT32
 
 
-def array_of(values: Sequence[Any], of: Any) -> Any:
-    """Return values as an Arrow array; texts with bytes that were no UTF-8 have U+FFFD there."""
+def array_of(values: Sequence[Any], field: Any) -> Any:
+    """Return the values of a column as an Arrow array; texts with bytes that were no UTF-8 have U+FFFD there."""
     try:
-        return pa.array(values, of)
+        return pa.array(values, field.type)
     except UnicodeEncodeError:
-        return pa.array(scrubbed(values), of)
+        return pa.array(scrubbed(values), field.type)
+    except (OverflowError, pa.ArrowException) as error:
+        error.add_note(f"while the column {field.name}, {field.type}, was filled")
+        raise
 
 
-def operations_of_chain(codecs: ChainCodecs) -> dict[str, type[Operation]]:
+def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
     """Return the classes of all operations that a chain has by their names there, virtual ones last."""
-    return {codecs.spec.spell(cls.NAME): cls for cls in by_wire_tag(codecs.spec.smt).values()}
+    return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

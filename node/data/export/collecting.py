@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec import Struct
 
-from node.data.columns import INT64, MILLISECONDS, TEXT, TIME, Columns, Shapes, operations_of_chain
+from node.data.columns import INT64, MILLISECONDS, TEXT, TIME, Columns, Shapes, array_of, operations_of_chain
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import Int
 from state.protocol.operation import Operation
@@ -41,7 +41,7 @@ class Collector:
     """The operations and blocks that wait to become columns. `wanted` are kinds of operations and `blocks`; None for everything."""
 
     def __init__(self, state: State, shapes: Shapes, wanted: set[str] | None) -> None:
-        classes = operations_of_chain(state.wire.codecs)
+        classes = operations_of_chain(state.spec)
         self.kinds = {name: cls for name, cls in classes.items() if wanted is None or name in wanted}
         self.has_blocks = wanted is None or BLOCKS in wanted
         self._columns = {name: operation_columns(shapes, cls) for name, cls in self.kinds.items()}
@@ -100,7 +100,7 @@ class Collector:
         for name, rows in self._rows.items():
             if len(rows) >= least:
                 operations, *keys = zip(*rows, strict=True)
-                arrays = [pa.array(values, field.type) for values, field in zip(keys, KEYS, strict=True)]
+                arrays = [array_of(values, field) for values, field in zip(keys, KEYS, strict=True)]
                 yield name, arrays + self._columns[name].arrays(operations)
                 rows.clear()
         if len(self._blocks) >= least:

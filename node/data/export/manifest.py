@@ -51,12 +51,16 @@ class Chunk(Struct):
 
 
 class Range(Struct):
-    """The chunks of a range of blocks, named by the number that it begins with; `first` and `last` are the blocks that it holds."""
+    """The chunks of a range of blocks, named by the number that it begins with; `first` and `last` are the blocks that it holds.
+
+    `is_end` is whether an export ended with it, so that it has the rows of all tables after its last block.
+    """
 
     blocks: int
     first: int
     last: int
     last_id: str
+    is_end: bool
     chunks: list[Chunk]
 
 
@@ -108,7 +112,8 @@ def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
     if found.schema != wanted.schema:
         differing = sorted(name for name in {*found.schema, *wanted.schema} if found.schema.get(name) != wanted.schema.get(name))
         raise NodeError(
-            f"{folder} was exported by coind {found.program.coind} with other columns of {', '.join(differing)}; name another folder with --to"
+            f"{folder} was exported by coind {found.program.coind} with other columns of {', '.join(differing)};"
+            " name another folder with --to"
         )
 
 

@@ -29,7 +29,7 @@ def place_of(dataset: Dataset, form: Format, key: str, number: int) -> str:
 
 
 class Writer:
-    """The chunks that are being written, and the thread that does it. Raises DiskError where the disk fails, at a later call at the latest."""
+    """The chunks that are being written, and the thread that does it. Raises DiskError where the disk fails, maybe at a later call."""
 
     def __init__(self, folder: Path, form: Format, disk: Disk) -> None:
         self._folder, self._form, self._disk = folder, form, disk
@@ -94,5 +94,3 @@ class Writer:
 def clear(folder: Path) -> None:
     """Remove what an export that was interrupted has left aside."""
     shutil.rmtree(folder / ASIDE, ignore_errors=True)
-
-

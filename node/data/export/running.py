@@ -1,9 +1,11 @@
 """Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
 
+import difflib
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +13,13 @@ import pyarrow as pa
 import trio
 from msgspec import Struct
 
-from node.data.columns import Shapes
+from node.data.columns import Shapes, operations_of_chain
 from node.data.export import manifest as manifests
-from node.data.export.collecting import Collector
+from node.data.export.collecting import BLOCKS, Collector, Dataset
 from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
+from node.data.tables import TableRows, names_of, plugins_for
 from node.ending import watch_signals
 from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
@@ -29,6 +32,7 @@ from node.version import version
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
+from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
@@ -58,11 +62,17 @@ class Export:
         self.wanted = wanted
         self.stop = trio.Event()
         self.is_interrupted = False
-        self.chain = Chain(new_state(wanted.spec))
+        require_kinds(wanted.spec, wanted.only)
+        plugins = plugins_for(wanted.spec, set(wanted.tables))
+        self.chain = Chain(new_state(wanted.spec, partial(enable, names=plugins)))
         state = self.chain.state
-        shapes = Shapes(state.wire.codecs, is_flat=wanted.form == "csv")
+        shapes = Shapes(wanted.spec, is_flat=wanted.form == "csv")
         self.collector = Collector(state, shapes, None if wanted.only is None else set(wanted.only))
         self.datasets = {each.file: each for each in self.collector.datasets()}
+        tables = names_of(state)
+        self.rows = {name: TableRows(state, tables[name], shapes) for name in wanted.tables}
+        self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
+        self._is_swept = False
         self.manifest = self._found() or self._new_manifest()
 
     def _found(self) -> Manifest | None:
@@ -84,15 +94,15 @@ class Export:
             yield each
 
     def _new_manifest(self) -> Manifest:
-        wanted, symbols = self.wanted, self.chain.state.wire.codecs.symbols
+        wanted, letters = self.wanted, self.chain.state.wire.codecs.symbols.letters
+        only = None if wanted.only is None else sorted(wanted.only)
+        datasets = (*self.datasets.values(), *self.tables.values())
         return Manifest(
             FORMAT,
             Program(version(), pa.__version__),
-            ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in symbols.letters.items()}),
-            Options(
-                wanted.form, wanted.chunk_blocks, wanted.first, None if wanted.only is None else sorted(wanted.only), dict(wanted.tables)
-            ),
-            {each.folder: {field.name: str(field.type) for field in each.schema} for each in self.datasets.values()},
+            ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in letters.items()}),
+            Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables)),
+            {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
             [],
         )
 
@@ -110,16 +120,18 @@ class Export:
         return end if self.wanted.last is None else min(end, self.wanted.last)
 
     def begin(self, last: int) -> int:
-        """Return the first block that is to be exported, and forget the range that it belongs to, which more blocks can be added to.
+        """Return the first block that is to be exported, and forget the range that it belongs to, where an export ended before its end.
 
         `last` is the last block of the source, 0 where that isn't known.
         """
         ranges = self.manifest.ranges
         if not ranges:
             return self.wanted.first
-        if ranges[-1].last < self.end_of_range(ranges[-1].last) and ranges[-1].last != last:
+        newest = ranges[-1]
+        is_partial = newest.last < self.end_of_range(newest.last)
+        if newest.is_end and newest.last not in (last, self.wanted.last) and (is_partial or self.wanted.tables):
             return ranges.pop().first
-        return ranges[-1].last + 1
+        return newest.last + 1
 
     def plan(self) -> Iterator[str]:
         """Yield what would be done, in lines."""
@@ -137,6 +149,15 @@ class Export:
             stop = min(self.end_of_range(begin), end)
             yield f"blocks {begin:,} to {stop:,}: to do"
             begin = stop + 1
+
+    def summary(self) -> str:
+        """Return what is exported by now, in a line."""
+        ranges = self.manifest.ranges
+        if not ranges:
+            return "no range of blocks is exported yet"
+        chunks = [chunk for each in ranges for chunk in each.chunks]
+        rows, size = sum(chunk.rows for chunk in chunks), sum(chunk.bytes for chunk in chunks)
+        return f"blocks {ranges[0].first:,} to {ranges[-1].last:,}: {rows:,} rows in {len(chunks):,} files, {size:,} bytes"
 
     # -------------------------------------------------------------- the work
 
@@ -178,8 +199,8 @@ class Export:
     async def _write(self, source: BlockFile, begin: int, writer: Writer, progress: Progress) -> bool:
         wanted, collector = self.wanted, self.collector
         pause = trio.current_time() + SLICE_SECONDS
-        first, number, block = begin, 0, None
-        for block in self._applied(source, begin):
+        first, number = begin, 0
+        for block, is_last in self._applied(source, begin):
             number = block.number
             progress.count(number, len(block.transactions), source.position)
             if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
@@ -191,23 +212,22 @@ class Export:
                     return False
             if number < begin:
                 continue
+            is_end = is_last or number == wanted.last
+            is_whole = is_end or number == self.end_of_range(number)
             collector.take(block)
-            is_end = number == self.end_of_range(number)
-            self._add(writer, first, is_whole=is_end)
-            if is_end:
-                self._commit(writer, first, block)
+            self._add(writer, first, is_whole=is_whole)
+            self._add_tables(writer, number, is_end=is_end)
+            if is_whole:
+                self._commit(writer, first, block, is_end=is_end)
                 first = number + 1
-                if number == wanted.last:
-                    return True
-        if first > number and not self.manifest.ranges:
+            if is_end:
+                return True
+        if number < begin and not self.manifest.ranges:
             self._require_first(number)
-        if block is not None and first <= number:
-            self._add(writer, first, is_whole=True)
-            self._commit(writer, first, block)
         return True
 
-    def _applied(self, source: BlockFile, begin: int) -> Iterator[SignedBlock]:
-        """Yield the blocks of the source, each after it was applied where that is needed."""
+    def _applied(self, source: BlockFile, begin: int) -> Iterator[tuple[SignedBlock, bool]]:
+        """Yield the blocks of the source, each after it was applied where that is needed, and whether it is the last one."""
         chain, blocks = self.chain, iter(source)
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
         ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
@@ -220,8 +240,8 @@ class Export:
                     if block.number >= done.last:
                         self._require_id(block, done)
                         break
-                    yield block
-            for block in ahead:
+                    yield block, False
+            for block, is_last in with_last(ahead):
                 if self.wanted.last is not None and block.number > self.wanted.last:
                     return
                 if self.needs_state:
@@ -229,7 +249,7 @@ class Export:
                         chain.state.listeners.watch_operations(self.collector.hear)
                     self.collector.begin(block)
                     apply(chain, block, self.wanted.skip, partial(ahead.push, chain))
-                yield block
+                yield block, is_last
         except FileError as error:
             raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
         finally:
@@ -249,17 +269,33 @@ class Export:
             dataset = self.datasets[name]
             writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
+    def _add_tables(self, writer: Writer, number: int, *, is_end: bool) -> None:
+        """Give the rows of the tables that are due after a block to the writer."""
+        for name, every in self.wanted.tables.items():
+            if is_end or (every and not number % every):
+                dataset = self.tables[name]
+                place = place_of(dataset, self.wanted.form, "at", number)
+                for arrays in self.rows[name].arrays():
+                    writer.add(place, dataset, arrays)
+
     def _start_of(self, number: int) -> int:
         """Return the number that the range of a block is named by."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
-    def _commit(self, writer: Writer, first: int, block: SignedBlock) -> None:
+    def _commit(self, writer: Writer, first: int, block: SignedBlock, *, is_end: bool) -> None:
         """Make the chunks of a range, up to its last block, part of the export."""
         disk, to = self.wanted.disk, self.wanted.to
         # A range that is written once more must not be named while its files are replaced.
         manifests.save(to, self.manifest, disk)
         chunks = writer.finish()
-        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), chunks))
+        if not self._is_swept:
+            sweep(
+                to,
+                self.wanted.form,
+                {chunk.path for each in self.manifest.ranges for chunk in each.chunks} | {chunk.path for chunk in chunks},
+            )
+            self._is_swept = True
+        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), is_end, chunks))
         manifests.save(to, self.manifest, disk)
 
 
@@ -269,6 +305,40 @@ def has_size(path: Path, size: int) -> bool:
         return path.stat().st_size == size
     except OSError:
         return False
+
+
+def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
+    """Refuse a name that is no kind of operation of the chain."""
+    known = [*operations_of_chain(spec), BLOCKS]
+    for name in only or ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            what = f"did you mean {near[0]}? " if near else ""
+            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation. {what}There are {', '.join(known)}")
+
+
+def sweep(folder: Path, form: Format, named: set[str]) -> None:
+    """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
+    for top in ("operations", "blocks", "tables"):
+        for path in (folder / top).rglob(f"*.{form}"):
+            if path.relative_to(folder).as_posix() not in named:
+                path.unlink()
+                with suppress(OSError):
+                    path.parent.rmdir()
+
+
+def with_last(blocks: Iterable[SignedBlock]) -> Iterator[tuple[SignedBlock, bool]]:
+    """Yield blocks, and of each whether it is the last one."""
+    iterator = iter(blocks)
+    block = next(iterator, None)
+    while block is not None:
+        try:
+            following = next(iterator, None)
+        except FileError:
+            yield block, False
+            raise
+        yield block, following is None
+        block = following
 
 
 @contextmanager
@@ -291,4 +361,5 @@ async def export(wanted: Wanted) -> int:
         await nursery.start(watch_signals, site, nursery.cancel_scope)
         is_done = await site.run()
         nursery.cancel_scope.cancel()
+    sys.stdout.write(site.summary() + "\n")
     return Status.DONE if is_done else Status.INTERRUPTED
