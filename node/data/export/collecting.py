@@ -99,9 +99,9 @@ class Collector:
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS
         for name, rows in self._rows.items():
             if len(rows) >= least:
-                operations, *keys = zip(*rows, strict=True)
-                arrays = [array_of(values, field) for values, field in zip(keys, KEYS, strict=True)]
-                yield name, arrays + self._columns[name].arrays(operations)
+                # Faster than zip(*rows), which takes all rows as arguments.
+                keys = [array_of([row[place] for row in rows], field) for place, field in enumerate(KEYS, 1)]
+                yield name, keys + self._columns[name].arrays([row[0] for row in rows])
                 rows.clear()
         if len(self._blocks) >= least:
             yield BLOCKS, self._block_columns.arrays(self._blocks)

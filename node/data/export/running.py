@@ -4,7 +4,8 @@ import difflib
 import fcntl
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,8 @@ class Export:
         self.rows = {name: TableRows(state, tables[name], shapes) for name in wanted.tables}
         self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
         self._is_swept = False
+        self._recent: deque[SignedBlock] = deque()
+        self.chain.settled.keep_in(self._packed, lambda: state.props.head_block_number)
         self.manifest = self._found() or self._new_manifest()
 
     def _found(self) -> Manifest | None:
@@ -105,6 +108,13 @@ class Export:
             {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
             [],
         )
+
+    def _packed(self, number: int) -> bytes | None:
+        """Return an irreversible block as bytes, if it is the last one: rules ask for no other, and all together would fill the memory."""
+        recent = self._recent
+        while recent and recent[0].number < self.chain.irreversible:
+            recent.popleft()
+        return self.chain.state.wire.pack_block(recent[0]) if recent and recent[0].number == number else None
 
     # -------------------------------------------------------------- what is to be done
 
@@ -236,7 +246,7 @@ class Export:
                 # These blocks were checked when they were exported.
                 for block in blocks:
                     if self.needs_state:
-                        apply(chain, block, TRUSTED, chain.push_block)
+                        self._apply(block, TRUSTED, chain.push_block)
                     if block.number >= done.last:
                         self._require_id(block, done)
                         break
@@ -248,12 +258,18 @@ class Export:
                     if block.number == begin:
                         chain.state.listeners.watch_operations(self.collector.hear)
                     self.collector.begin(block)
-                    apply(chain, block, self.wanted.skip, partial(ahead.push, chain))
+                    self._apply(block, self.wanted.skip, partial(ahead.push, chain))
                 yield block, is_last
         except FileError as error:
             raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
         finally:
             ahead.close()
+
+    def _apply(self, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
+        apply(self.chain, block, skip, push)
+        self._recent.append(block)
+        if not block.number % BLOCKS_BETWEEN_KEEPS:
+            self._packed(0)
 
     def _require_id(self, block: SignedBlock, done: Range) -> None:
         if block.id.hex() != done.last_id:
