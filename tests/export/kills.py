@@ -32,8 +32,9 @@ def small_chunks(source: Path, to: Path) -> Wanted:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of all files of a folder by their paths."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """The bytes of all files of an export by their paths, without what lies aside."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
 
 
 def start(wanted: Wanted) -> int:
