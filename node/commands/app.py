@@ -58,6 +58,9 @@ app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CH
 app.command("node.commands.dev.app:dev", name="dev", help=DEV_HELP, group=CHAIN)
 app.command("node.commands.blocks:blocks", name="blocks", help="Look at the blocks of a data folder, or repair them.", group=TOOLS)
 app.command("node.commands.snapshot:snapshot", name="snapshot", help="Work with snapshots of the state, without a node.", group=TOOLS)
+app.command(
+    "node.commands.export:export_command", name="export", help="Write what a chain has done into files for other programs.", group=TOOLS
+)
 app.command("node.commands.extras:install_command", name="install", help="Add what only some users need: data, nats, ray.", group=TOOLS)
 app.command("node.commands.keys:keys_command", name="keys", help="Print the keys of an account.", group=TOOLS)
 

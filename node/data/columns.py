@@ -1,0 +1,288 @@
+"""The columns of declared types: which ones a field becomes, of which Arrow type, and functions that fill them with values.
+
+Everything follows from the kinds of the fields. The functions are generated as straight-line code, once per type and chain: one list
+comprehension for each column. It knows no file.
+
+| kind of a field | columns |
+|---|---|
+| text, account name | string; bytes that are no UTF-8 become U+FFFD, as in JSON |
+| integer | int32 up to 16 bits or signed with 32, int64 up to 32 bits or signed with 64, decimal(20, 0) unsigned with 64; text with 128 |
+| bool | bool |
+| time | timestamp in milliseconds, UTC |
+| asset | `amount` int64 in the smallest unit, and `amount_symbol`: the letters of the chain's own, the NAI of user tokens |
+| price | `rate_base`, `rate_base_symbol`, `rate_quote`, `rate_quote_symbol` |
+| symbol, key, hash, bytes, version, enumeration | string: letters or NAI, text with the chain's prefix, hex, hex, `0.23.0`, name |
+| list, set | list; of assets: of structs with amount and symbol |
+| map | map |
+| declared type, as an authority | struct |
+| one of several types, as extensions | string: JSON as the API shows it |
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+
+from rpc.service.envelope import encoded, scrubbed
+from rpc.service.show import record_codecs
+from rpc.service.shown import Always, Amount, At, Whole
+from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
+from state.protocol.codec.fields import BUILT_IN, wire_fields
+from state.protocol.codec.kinds import (
+    AssetKind,
+    Blob,
+    Choice,
+    Codecs,
+    CoinFeeKind,
+    Dump,
+    Flag,
+    Hash,
+    Int,
+    Key,
+    Kind,
+    Many,
+    Maybe,
+    Pairs,
+    PriceKind,
+    Release,
+    Seconds,
+    String,
+    SymbolKind,
+    Wide,
+    as_it_is,
+)
+from state.protocol.codec.straight import compiled
+from state.protocol.operation import Operation, by_wire_tag
+from state.protocol.spec import ChainSpec
+from state.protocol.values.asset import COIN, nai_text
+
+TEXT, INT32, INT64, BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+UINT64 = pa.decimal128(20, 0)
+TIME = pa.timestamp("ms", "UTC")
+MILLISECONDS = 1000
+
+AS_IT_IS = "{0}"
+AMOUNT, AMOUNT_SYMBOL = "{0}.amount", "symbol({0}.symbol)"
+
+
+class Part(Struct, frozen=True):
+    """A column of a field: what its name ends with, its type, and the expression of its value, with `{0}` for the value of the field."""
+
+    suffix: str
+    type: Any
+    value: str = AS_IT_IS
+    is_nested: bool = False
+
+
+class Record(Kind):
+    """The kind of a field that holds an object of the program's own: its fields by name, attribute and kind."""
+
+    def __init__(self, *fields: tuple[str, str, Any]) -> None:
+        self.fields = fields
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dumps = [(codecs.spec.spell(name), attribute, codecs.dumper(kind, legacy) or as_it_is) for name, attribute, kind in self.fields]
+        return lambda value: {name: dump(getattr(value, attribute)) for name, attribute, dump in dumps}
+
+
+class Opaque(Kind):
+    """The kind of a field that only JSON can hold, made by a function."""
+
+    def __init__(self, shown: Callable[[Any], Any]) -> None:
+        self.shown = shown
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self.shown
+
+
+class Columns(Struct, frozen=True):
+    """Columns by name and type (an Arrow schema), and the function from objects to one list for each column."""
+
+    schema: Any
+    lists: Callable[[Sequence[Any]], list[list[Any]]]
+
+    def arrays(self, values: Sequence[Any]) -> list[Any]:
+        """Return the columns of these objects as Arrow arrays."""
+        return [array_of(column, field) for column, field in zip(self.lists(values), self.schema, strict=True)]
+
+
+class Shapes:
+    """The columns of all declared types of a chain.
+
+    With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats that have no nested values.
+    """
+
+    def __init__(self, spec: ChainSpec, *, is_flat: bool = False) -> None:
+        self.codecs, self.is_flat = record_codecs(spec), is_flat
+        self._names: dict[str, Any] = {"symbol": cache(self.symbol_text), "coin": self.symbol_text(COIN)}
+        self._made: dict[type, Columns] = {}
+
+    def symbol_text(self, symbol: int) -> str:
+        """Return the letters of a symbol of the chain, or the NAI of a user token."""
+        return self.codecs.symbols.letters.get(symbol) or nai_text(symbol)
+
+    def of(self, cls: type) -> Columns:
+        """Return the columns of a declared type."""
+        if cls not in self._made:
+            fields = [(self.codecs.spec.spell(field.json), f"v.{field.name}", field.kind) for field in wire_fields(cls)]
+            if cls is CommentOptions:
+                fields.append(("beneficiaries", f"{self._bound(beneficiaries)}(v.extensions)", BENEFICIARIES))
+            self._made[cls] = self.columns(fields)
+        return self._made[cls]
+
+    def columns(self, fields: Iterable[tuple[str, str, Any]]) -> Columns:
+        """Return the columns of fields, each given by its name, the expression of its value in an object `v`, and its kind."""
+        lines, lists, schema = [], [], []
+        for number, (title, expression, kind) in enumerate(fields):
+            parts = self.parts(kind)
+            if len(parts) == 1 and parts[0].value == AS_IT_IS:
+                lists.append(f"[{expression} for v in values]")
+            else:
+                lines.append(f"f{number} = [{expression} for v in values]")
+                lists += [f"[{part.value.format('x')} for x in f{number}]" for part in parts]
+            schema += [pa.field(f"{title}{part.suffix}", part.type) for part in parts]
+        lines.append(f"return [{', '.join(lists)}]")
+        return Columns(pa.schema(schema), compiled("lists", ["values"], lines, dict(self._names)))
+
+    def parts(self, kind: Any) -> list[Part]:
+        """Return the columns of a kind of field."""
+        kind = BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind
+        if isinstance(kind, Maybe):
+            return [optional(part) for part in self.parts(kind.element)]
+        if isinstance(kind, AssetKind):
+            return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, AMOUNT_SYMBOL)]
+        if isinstance(kind, CoinFeeKind):
+            return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, "coin")]
+        if isinstance(kind, Amount):
+            return [Part("", INT64), Part("_symbol", TEXT, repr(self.symbol_text(kind.symbol)))]
+        if isinstance(kind, PriceKind):
+            sides = [("base", self.parts(AssetKind())), ("quote", self.parts(AssetKind()))]
+            return [Part(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
+        found = self._typed(kind)
+        if found is None or (found.is_nested and self.is_flat):
+            dump = self.codecs.dumper(kind) or as_it_is
+            return [Part("", TEXT, f"{self._bound(lambda value: encoded(dump(value)).decode())}({{0}})")]
+        return [found]
+
+    def _typed(self, kind: Any) -> Part | None:
+        """Return the one column of a kind that has one; None where only JSON can hold all of its values."""
+        match kind:
+            case Int():
+                return Part("", int_type(kind.bits, kind.signed))
+            case String():
+                return Part("", TEXT)
+            case Flag():
+                return Part("", BOOL)
+            case Seconds():
+                return Part("", TIME, f"{{0}} * {MILLISECONDS}")
+            case Hash() | Blob():
+                return Part("", TEXT, "{0}.hex()")
+            case SymbolKind():
+                return Part("", TEXT, "symbol({0})")
+            case Key() | Release() | Choice() | Wide():
+                return Part("", TEXT, f"{self._bound(self.codecs.dumper(kind))}({{0}})")
+            case Many():
+                return self._many(kind)
+            case Pairs():
+                return self._map(kind)
+            case Whole():
+                return Part("", INT64)
+            case Record():
+                return self._struct(kind.fields)
+            case type():
+                return self._struct(members(kind))
+        # A kind that only changes the condenser's form of another one.
+        element = getattr(kind, "element", None)
+        return None if element is None else self._typed(element)
+
+    def _many(self, kind: Many) -> Part | None:
+        """Return the column of a list; one whose members only JSON can hold is JSON as a whole."""
+        if isinstance(kind.element, (type, AssetKind, PriceKind)) or self._typed(kind.element) is not None:
+            of, value = self._member(kind.element)
+            return Part("", pa.list_(of), value if value == AS_IT_IS else f"[{value.format('e')} for e in {{0}}]", is_nested=True)
+        return None
+
+    def _map(self, kind: Pairs) -> Part:
+        (key_type, key), (value_type, value) = self._member(kind.key), self._member(kind.value)
+        is_plain = key == value == AS_IT_IS
+        pairs = AS_IT_IS if is_plain else f"[({key.format('k')}, {value.format('e')}) for k, e in {{0}}]"
+        return Part("", pa.map_(key_type, value_type), pairs, is_nested=True)
+
+    def _member(self, kind: Any) -> tuple[Any, str]:
+        """Return type and expression of a member of a list or a map; an asset is a struct of amount and symbol."""
+        parts = self.parts(kind)
+        if len(parts) == 1:
+            return parts[0].type, parts[0].value
+        fields = [pa.field(part.suffix[1:] or "amount", part.type) for part in parts]
+        return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
+
+    def _struct(self, members: Iterable[tuple[str, str, Any]]) -> Part:
+        """Return the column of a struct, filled with tuples; its members are given by name, attribute and kind."""
+        fields, values = [], []
+        for name, attribute, kind in members:
+            for part in self.parts(kind):
+                fields.append(pa.field(f"{self.codecs.spec.spell(name)}{part.suffix}", part.type))
+                values.append(inner(part, attribute))
+        return Part("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
+
+    def _bound(self, value: Any) -> str:
+        """Return the name by which the generated code finds an object."""
+        name = f"o{len(self._names)}"
+        self._names[name] = value
+        return name
+
+
+BENEFICIARIES = next(field.kind for field in wire_fields(CommentPayoutBeneficiaries))
+
+
+def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return who shares in a comment's reward, as the extensions of comment_options say."""
+    return next((each.beneficiaries for each in extensions if type(each) is CommentPayoutBeneficiaries), ())
+
+
+def members(cls: type) -> list[tuple[str, str, Any]]:
+    """Return the fields of a declared type by name in JSON, attribute and kind; those of a record may lie elsewhere in what it shows."""
+    found = []
+    for field in wire_fields(cls):
+        attribute, kind = field.name, field.kind
+        if isinstance(kind, At):
+            attribute, kind = kind.path, kind.kind
+        if not isinstance(kind, Always):
+            found.append((field.json, attribute, kind))
+    return found
+
+
+def inner(part: Part, attribute: str) -> str:
+    """Return the expression of a column of an attribute; without one, of the object itself."""
+    return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
+
+
+def optional(part: Part) -> Part:
+    """Return the column of a field that may be unset: null then."""
+    value = part.value if part.value == AS_IT_IS else f"(None if {{0}} is None else {part.value})"
+    return Part(part.suffix, part.type, value, part.is_nested)
+
+
+def int_type(bits: int, signed: bool) -> Any:
+    """Return the smallest type, of those that all readers take, that holds an integer."""
+    if bits == 64:
+        return INT64 if signed else UINT64
+    return INT64 if bits == 32 and not signed else INT32
+
+
+def array_of(values: Sequence[Any], field: Any) -> Any:
+    """Return the values of a column as an Arrow array; texts with bytes that were no UTF-8 have U+FFFD there."""
+    try:
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:
+        return pa.array(scrubbed(values), field.type)
+    except (OverflowError, pa.ArrowException) as error:
+        error.add_note(f"while the column {field.name}, {field.type}, was filled")
+        raise
+
+
+def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
+    """Return the classes of all operations that a chain has by their names there, virtual ones last."""
+    return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

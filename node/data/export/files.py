@@ -1,0 +1,98 @@
+"""Writes the columns of one chunk into one file, in one of the formats. It knows neither chain nor folder.
+
+The bytes depend on nothing but the columns and where they are cut into groups of rows.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+Format = Literal["parquet", "csv", "jsonl"]
+
+ZSTD_LEVEL = 3
+# A group of rows is what a reader takes at once, and what is held in memory until it is written.
+GROUP_ROWS, GROUP_BYTES = 1 << 16, 8 << 20
+
+
+class ChunkFile:
+    """A file that is being written: `add` columns, then `close`; `rows` is how many it has."""
+
+    def __init__(self, path: Path, schema: Any, form: Format, order: int) -> None:
+        """Open a new file; its first `order` columns are those that its rows are in the order of."""
+        self.path, self.schema, self.rows = path, schema, 0
+        self._waiting: list[Any] = []
+        self._waiting_rows = self._waiting_bytes = 0
+        self._write, self._close = WRITERS[form](path, schema, order)
+
+    def add(self, arrays: list[Any]) -> None:
+        """Add rows, given as columns; they are written when there are enough for a group."""
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        self.rows += batch.num_rows
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        self._waiting_bytes += batch.nbytes
+        if self._waiting_rows >= GROUP_ROWS or self._waiting_bytes >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._write(pa.Table.from_batches(self._waiting, self.schema))
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def close(self) -> tuple[int, str]:
+        """Write what is left; return the size in bytes and the SHA-256 in hex, once the file survives a loss of power."""
+        self._flush()
+        self._close()
+        with self.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+            return os.fstat(file.fileno()).st_size, digest
+
+    def abandon(self) -> None:
+        """Close it as it is: it isn't needed any more."""
+        self._close()
+
+
+Write = Callable[[Any], None]
+Close = Callable[[], None]
+
+
+def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
+    """Write Parquet, each table as a group of rows."""
+    writer = pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=ZSTD_LEVEL,
+        sorting_columns=[pq.SortingColumn(column) for column in range(order)],
+    )
+    return lambda table: writer.write_table(table, row_group_size=max(table.num_rows, 1)), writer.close
+
+
+def csv(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
+    """Write CSV with a line of names; a null is empty without quotes, a text has quotes where it needs them, as RFC 4180 says."""
+    writer = pyarrow.csv.CSVWriter(path, schema)
+    return writer.write_table, writer.close
+
+
+def jsonl(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
+    """Write a JSON object in each line; nulls are left out, times are as 2020-12-01T00:00:00Z, decimals and maps as text and object."""
+    file: BinaryIO = path.open("wb")
+    encode = msgspec.json.Encoder(decimal_format="string").encode_lines
+
+    def write(table: Any) -> None:
+        for batch in table.to_batches(max_chunksize=1 << 12):
+            rows = batch.to_pylist(maps_as_pydicts="strict")
+            file.write(encode([{name: value for name, value in row.items() if value is not None} for row in rows]))
+
+    return write, file.close
+
+
+WRITERS: dict[str, Callable[[Path, Any, int], tuple[Write, Close]]] = {"parquet": parquet, "csv": csv, "jsonl": jsonl}

@@ -1,0 +1,132 @@
+"""`manifest.json` of an export: of which chain it is, made with which options, and its chunks with their rows and SHA-256.
+
+It is the last thing that is written of a range of blocks: what it doesn't name isn't there.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from node.failures import NodeError
+from node.storage.disk import Disk, read_whole, written_whole
+
+NAME = "manifest.json"
+FORMAT = 1
+
+
+class Program(Struct):
+    """The versions of what made an export."""
+
+    coind: str
+    pyarrow: str
+
+
+class ChainOf(Struct):
+    """The chain of an export; `symbols` are the letters of its COIN, SBD and VESTS."""
+
+    name: str
+    chain_id: str
+    symbols: dict[str, str]
+
+
+class Options(Struct):
+    """The options that the bytes of the chunks depend on. `only` is None for everything; `tables` has blocks between, 0 at the end only."""
+
+    format: str
+    chunk_blocks: int
+    first: int
+    only: list[str] | None
+    tables: dict[str, int]
+
+
+class Chunk(Struct):
+    """A file of an export, by its path in the folder."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Range(Struct):
+    """The chunks of a range of blocks, named by the number that it begins with; `first` and `last` are the blocks that it holds.
+
+    `is_end` is whether an export ended with it, so that it has the rows of all tables after its last block.
+    """
+
+    blocks: int
+    first: int
+    last: int
+    last_id: str
+    is_end: bool
+    chunks: list[Chunk]
+
+
+class Manifest(Struct):
+    """All that is known of an export. `schema` has the types of the columns of each dataset: `blocks`, `operations/kind=vote`, ..."""
+
+    format: int
+    program: Program
+    chain: ChainOf
+    options: Options
+    schema: dict[str, dict[str, str]]
+    ranges: list[Range]
+
+
+def load(folder: Path, disk: Disk) -> Manifest | None:
+    """Return the manifest of a folder, None where there is none. Raises NodeError for one that can't be read."""
+    path = folder / NAME
+    try:
+        data = read_whole(disk, path)
+        return msgspec.json.decode(data, type=Manifest) if data else None
+    except OSError as error:
+        raise NodeError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise NodeError(f"{path} is no manifest of an export: {error}; name another folder with --to") from None
+
+
+def save(folder: Path, manifest: Manifest, disk: Disk) -> None:
+    """Write the manifest in one step; it survives a loss of power then."""
+    with written_whole(disk, folder / NAME) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n", 0)
+
+
+def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
+    """Refuse to go on with an export that was made of another chain, with other options, or by a program with other columns."""
+    if found.format != FORMAT:
+        raise NodeError(f"{folder} was exported in format {found.format}, and this program writes {FORMAT}; name another folder with --to")
+    if found.chain != wanted.chain:
+        raise NodeError(
+            f"{folder} holds an export of the chain {found.chain.name} ({found.chain.chain_id}), not of {wanted.chain.name}"
+            f" ({wanted.chain.chain_id}); name its chain with --chain, or another folder with --to"
+        )
+    for field in Options.__struct_fields__:
+        before, now = getattr(found.options, field), getattr(wanted.options, field)
+        if before != now:
+            raise NodeError(
+                f"{folder} was exported with {text_of(field, before)}, not with {text_of(field, now)};"
+                " give the same options, or name another folder with --to"
+            )
+    if found.schema != wanted.schema:
+        differing = sorted(name for name in {*found.schema, *wanted.schema} if found.schema.get(name) != wanted.schema.get(name))
+        raise NodeError(
+            f"{folder} was exported by coind {found.program.coind} with other columns of {', '.join(differing)};"
+            " name another folder with --to"
+        )
+
+
+def text_of(field: str, value: Any) -> str:
+    """Return an option as it is typed."""
+    match field:
+        case "format":
+            return f"--format {value}"
+        case "chunk_blocks":
+            return f"--chunk {value}"
+        case "first":
+            return f"--blocks {value}:"
+        case "only":
+            return "everything" if value is None else f"--only {','.join(value)}"
+    named = ",".join(name if not every else f"{name}@{every}" for name, every in value.items())
+    return f"--tables {named}" if named else "no tables"

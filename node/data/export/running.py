@@ -1,0 +1,403 @@
+"""Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
+
+import difflib
+import fcntl
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import trio
+from msgspec import Struct
+
+from node.data.columns import Shapes, operations_of_chain
+from node.data.export import manifest as manifests
+from node.data.export.collecting import BLOCKS, Collector, Dataset
+from node.data.export.files import Format
+from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
+from node.data.export.ranges import Writer, clear, place_of
+from node.data.export.resuming import Keeper, start_from_snapshot
+from node.data.tables import TableRows, names_of, plugins_for
+from node.ending import watch_signals
+from node.failures import FileError, NodeError, Status
+from node.memory import keep_what_is_loaded
+from node.progress import Progress
+from node.recovering.ahead import Ahead
+from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
+from node.storage.disk import Disk, SystemDisk
+from node.storage.sources import BlockSource, open_source
+from node.version import version
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+from state.plugins.registry import enable
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.symbols import SYMBOL_NAMES
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is exported, from where, to where. `last` is the last block, None for all there are; `only` is None for everything."""
+
+    spec: ChainSpec
+    source: Path
+    to: Path
+    first: int = 1
+    last: int | None = None
+    only: tuple[str, ...] | None = None
+    tables: dict[str, int] = {}
+    form: Format = "parquet"
+    chunk_blocks: int = 100_000
+    skip: int = Skip.NOTHING
+    workers: int = 0
+    disk: Disk = SystemDisk()
+
+
+class Export:
+    """One run of an export. Setting `stop` ends it in order, with the ranges that are whole by then."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.stop = trio.Event()
+        self.is_interrupted = False
+        require_kinds(wanted.spec, wanted.only)
+        plugins = plugins_for(wanted.spec, set(wanted.tables))
+        self.chain = Chain(new_state(wanted.spec, partial(enable, names=plugins)))
+        state = self.chain.state
+        shapes = Shapes(wanted.spec, is_flat=wanted.form == "csv")
+        self.collector = Collector(state, shapes, None if wanted.only is None else set(wanted.only))
+        self.datasets = {each.file: each for each in self.collector.datasets()}
+        tables = names_of(state)
+        self.rows = {name: TableRows(state, tables[name], shapes) for name in wanted.tables}
+        self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
+        self._is_swept = False
+        self._recent: deque[SignedBlock] = deque()
+        self.chain.settled.keep_in(self._packed, lambda: state.props.head_block_number)
+        self.manifest = self._found() or self._new_manifest()
+
+    def _found(self) -> Manifest | None:
+        """Return the manifest of what is there, without the ranges whose files aren't."""
+        found = manifests.load(self.wanted.to, self.wanted.disk)
+        if found is None:
+            return None
+        manifests.require_same(self.wanted.to, found, self._new_manifest())
+        found.ranges = list(self._whole(found.ranges))
+        return found
+
+    def _whole(self, ranges: list[Range]) -> Iterator[Range]:
+        """Yield the ranges from the first one on that follow each other and whose files are there, in their size."""
+        for place, each in enumerate(ranges):
+            if place and each.first != ranges[place - 1].last + 1:
+                return
+            if not all(has_size(self.wanted.to / chunk.path, chunk.bytes) for chunk in each.chunks):
+                return
+            yield each
+
+    def _new_manifest(self) -> Manifest:
+        wanted, letters = self.wanted, self.chain.state.wire.codecs.symbols.letters
+        only = None if wanted.only is None else sorted(wanted.only)
+        datasets = (*self.datasets.values(), *self.tables.values())
+        return Manifest(
+            FORMAT,
+            Program(version(), pa.__version__),
+            ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in letters.items()}),
+            Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables)),
+            {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
+            [],
+        )
+
+    def _packed(self, number: int) -> bytes | None:
+        """Return an irreversible block as bytes, if it is the last one: rules ask for no other, and all together would fill the memory."""
+        recent = self._recent
+        while recent and recent[0].number < self.chain.irreversible:
+            recent.popleft()
+        return self.chain.state.wire.pack_block(recent[0]) if recent and recent[0].number == number else None
+
+    # -------------------------------------------------------------- what is to be done
+
+    @property
+    def needs_state(self) -> bool:
+        """Whether blocks must be applied; without, they are only read, where nobody wants them checked."""
+        return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
+
+    def end_of_range(self, number: int) -> int:
+        """Return the last block of the range that a block belongs to, as far as it is wanted."""
+        size = self.wanted.chunk_blocks
+        end = number // size * size + size - 1
+        return end if self.wanted.last is None else min(end, self.wanted.last)
+
+    def begin(self, last: int) -> int:
+        """Return the first block that is to be exported, and forget the range that it belongs to, where an export ended before its end.
+
+        `last` is the last block of the source, 0 where that isn't known.
+        """
+        ranges = self.manifest.ranges
+        if not ranges:
+            return self.wanted.first
+        newest = ranges[-1]
+        is_partial = newest.last < self.end_of_range(newest.last)
+        if newest.is_end and newest.last not in (last, self.wanted.last) and (is_partial or self.wanted.tables):
+            return ranges.pop().first
+        return newest.last + 1
+
+    def plan(self) -> Iterator[str]:
+        """Yield what would be done, in lines."""
+        source = self._source(1)
+        source.close()
+        last = source.last
+        self._require_first(last)
+        begin = self.begin(last)
+        for each in self.manifest.ranges:
+            yield f"blocks {each.first:,} to {each.last:,}: there, {len(each.chunks)} files"
+        end = last if self.wanted.last is None else min(last, self.wanted.last)
+        if not last:
+            yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
+        while begin <= end:
+            stop = min(self.end_of_range(begin), end)
+            yield f"blocks {begin:,} to {stop:,}: to do"
+            begin = stop + 1
+
+    def summary(self) -> str:
+        """Return what is exported by now, in a line."""
+        ranges = self.manifest.ranges
+        if not ranges:
+            return "no range of blocks is exported yet"
+        chunks = [chunk for each in ranges for chunk in each.chunks]
+        rows, size = sum(chunk.rows for chunk in chunks), sum(chunk.bytes for chunk in chunks)
+        return f"blocks {ranges[0].first:,} to {ranges[-1].last:,}: {rows:,} rows in {len(chunks):,} files, {size:,} bytes"
+
+    # -------------------------------------------------------------- the work
+
+    async def run(self) -> bool:
+        """Export what is missing; returns whether it is all there, False when `stop` was set."""
+        wanted = self.wanted
+        try:
+            wanted.disk.make_folder(wanted.to)
+        except OSError as error:
+            raise NodeError(f"--to {wanted.to}: {error.strerror}; name another folder") from None
+        with locked(wanted.to):
+            clear(wanted.to)
+            source = self._source(1)
+            begin = self.begin(source.last)
+            if begin > (wanted.last or begin) or 0 < source.last < begin:
+                source.close()
+                self._require_first(source.last)
+                return True
+            started = self._start(begin) if self.needs_state else begin - 2
+            if started > 0 and not source.is_pipe:
+                source.close()
+                source = self._source(started + 1)
+            writer = Writer(wanted.to, wanted.form, wanted.disk)
+            progress = Progress(source.size, source.last)
+            try:
+                keeper = Keeper(self.chain, wanted.to, wanted.disk)
+                is_done = await self._write(source, begin, writer, progress, keeper)
+                await keeper.finish()
+                return is_done
+            finally:
+                source.close()
+                progress.close()
+                writer.close()
+                keep_what_is_loaded()
+
+    def _source(self, first: int) -> BlockSource:
+        try:
+            return open_source(self.wanted.source, self.chain.state.wire, first)
+        except FileError as error:  # no damage, but no such file, or not one of blocks
+            raise NodeError(str(error)) from None
+
+    def _require_first(self, last: int) -> None:
+        if 0 < last < self.wanted.first:
+            raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
+
+    def _start(self, begin: int) -> int:
+        """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
+        if not self.manifest.ranges:
+            return 0
+        started = start_from_snapshot(self.chain, self.wanted.to, begin - 1, self.wanted.disk)
+        if self.chain.head is not None:
+            self._recent.append(self.chain.head)
+        return started
+
+    async def _write(self, source: BlockSource, begin: int, writer: Writer, progress: Progress, keeper: Keeper) -> bool:
+        wanted, collector = self.wanted, self.collector
+        pause = trio.current_time() + SLICE_SECONDS
+        first, number = begin, 0
+        for block, is_last in self._applied(source, begin):
+            number = block.number
+            progress.count(number, len(block.transactions), source.position)
+            if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
+                keep_what_is_loaded()
+            if trio.current_time() > pause:
+                await trio.lowlevel.checkpoint()
+                pause = trio.current_time() + SLICE_SECONDS
+                if self.stop.is_set():
+                    return False
+            if number < begin:
+                continue
+            is_end = is_last or number == wanted.last
+            is_whole = is_end or number == self.end_of_range(number)
+            collector.take(block)
+            self._add(writer, first, is_whole=is_whole)
+            self._add_tables(writer, number, is_end=is_end)
+            if is_whole:
+                self._commit(writer, first, block, is_end=is_end)
+                first = number + 1
+                if self.needs_state:
+                    await keeper.look()
+            if is_end:
+                return True
+        if number < begin and not self.manifest.ranges:
+            self._require_first(number)
+        return True
+
+    def _applied(self, source: BlockSource, begin: int) -> Iterator[tuple[SignedBlock, bool]]:
+        """Yield the blocks of the source, each after it was applied where that is needed, and whether it is the last one."""
+        chain, blocks = self.chain, iter(source)
+        done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        started = self.chain.started_at
+        ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
+        try:
+            if done is not None and started < done.last:
+                # These blocks were checked when they were exported.
+                for block in blocks:
+                    if block.number <= started:  # of a pipe, which is read from its start
+                        continue
+                    if self.needs_state:
+                        self._apply(block, TRUSTED, chain.push_block)
+                    if block.number >= done.last:
+                        self._require_id(block, done)
+                        break
+                    yield block, False
+            for block, is_last in with_last(ahead):
+                if self.wanted.last is not None and block.number > self.wanted.last:
+                    return
+                if self.needs_state:
+                    if block.number == begin:
+                        chain.state.listeners.watch_operations(self.collector.hear)
+                    self.collector.begin(block)
+                    self._apply(block, self.wanted.skip, partial(ahead.push, chain))
+                yield block, is_last
+        except FileError as error:
+            raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
+        finally:
+            ahead.close()
+
+    def _apply(self, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
+        apply(self.chain, block, skip, push)
+        self._recent.append(block)
+        if not block.number % BLOCKS_BETWEEN_KEEPS:
+            self._packed(0)
+
+    def _require_id(self, block: SignedBlock, done: Range) -> None:
+        if block.id.hex() != done.last_id:
+            raise NodeError(
+                f"{self.wanted.to} was exported from other blocks than {self.wanted.source} has: block {done.last} is {done.last_id} there,"
+                f" and {block.id.hex()} here; name another folder with --to"
+            )
+
+    def _add(self, writer: Writer, first: int, *, is_whole: bool) -> None:
+        """Give the columns of what was collected to the writer."""
+        start = self._start_of(first)
+        for name, arrays in self.collector.filled(whole=is_whole):
+            dataset = self.datasets[name]
+            writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
+
+    def _add_tables(self, writer: Writer, number: int, *, is_end: bool) -> None:
+        """Give the rows of the tables that are due after a block to the writer."""
+        for name, every in self.wanted.tables.items():
+            if is_end or (every and not number % every):
+                dataset = self.tables[name]
+                place = place_of(dataset, self.wanted.form, "at", number)
+                for arrays in self.rows[name].arrays():
+                    writer.add(place, dataset, arrays)
+
+    def _start_of(self, number: int) -> int:
+        """Return the number that the range of a block is named by."""
+        return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
+
+    def _commit(self, writer: Writer, first: int, block: SignedBlock, *, is_end: bool) -> None:
+        """Make the chunks of a range, up to its last block, part of the export."""
+        disk, to = self.wanted.disk, self.wanted.to
+        # A range that is written once more must not be named while its files are replaced.
+        manifests.save(to, self.manifest, disk)
+        chunks = writer.finish()
+        if not self._is_swept:
+            sweep(
+                to,
+                self.wanted.form,
+                {chunk.path for each in self.manifest.ranges for chunk in each.chunks} | {chunk.path for chunk in chunks},
+            )
+            self._is_swept = True
+        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), is_end, chunks))
+        manifests.save(to, self.manifest, disk)
+
+
+def has_size(path: Path, size: int) -> bool:
+    """Return whether there is a file of this size."""
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
+    """Refuse a name that is no kind of operation of the chain."""
+    known = [*operations_of_chain(spec), BLOCKS]
+    for name in only or ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            what = f"Did you mean {near[0]}? " if near else ""
+            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation. {what}There are {', '.join(known)}")
+
+
+def sweep(folder: Path, form: Format, named: set[str]) -> None:
+    """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
+    for top in ("operations", "blocks", "tables"):
+        for path in sorted((folder / top).rglob(f"*.{form}")):
+            if path.relative_to(folder).as_posix() not in named:
+                path.unlink()
+                with suppress(OSError):
+                    path.parent.rmdir()
+
+
+def with_last(blocks: Iterable[SignedBlock]) -> Iterator[tuple[SignedBlock, bool]]:
+    """Yield blocks, and of each whether it is the last one."""
+    iterator = iter(blocks)
+    block = next(iterator, None)
+    while block is not None:
+        try:
+            following = next(iterator, None)
+        except FileError:
+            yield block, False
+            raise
+        yield block, following is None
+        block = following
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other exports out of a folder. Raises NodeError when one is at work there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise NodeError(f"{folder}: another export writes there; wait for its end, or name another folder with --to") from None
+    finally:
+        os.close(descriptor)
+
+
+async def export(wanted: Wanted) -> int:
+    """Run an export until it is done or a signal stops it; returns the status of the process."""
+    site = Export(wanted)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch_signals, site, nursery.cancel_scope)
+        is_done = await site.run()
+        nursery.cancel_scope.cancel()
+    sys.stdout.write(site.summary() + "\n")
+    return Status.DONE if is_done else Status.INTERRUPTED
