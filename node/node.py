@@ -1,9 +1,8 @@
 """The node: all tasks that run around one chain, in one nursery, from start to end. It knows no rule.
 
-A node is started by `run` (from genesis, or from a data folder) or by `replay_file`; both return the status of the process.
+A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replaying`).
 """
 
-import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -36,7 +35,6 @@ from node.snapshots.starting import complete, start_from_snapshot
 from node.specs import with_accounts, with_witnesses
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
-from node.storage.edits import EDITS_NAME
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
@@ -53,7 +51,6 @@ from rpc.service.transport.rights import Access, is_loopback
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
-from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.moves import Move
@@ -193,12 +190,7 @@ def run(settings: Settings) -> int:
     return run_to_end(partial(_run, settings))
 
 
-def replay_file(settings: Settings, file: Path, *, until: int | None = None, skip: int = Skip.NOTHING) -> int:
-    """Apply a file of blocks; then answer requests if the settings have an address."""
-    return run_to_end(partial(_replay_file, settings, file, until, skip))
-
-
-# ------------------------------------------------------------------ the two kinds of start
+# ------------------------------------------------------------------ the start
 
 
 async def _run(settings: Settings) -> int:
@@ -273,7 +265,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         # Without a mark nothing else vouches for the last block's signature.
-        signed = 0 if log.is_marked else len(log)
+        signed = () if log.is_marked else (len(log),)
         workers = site.settings.workers
         if not await replay(site.chain, blocks, progress, skip=skip, signed=signed, stop=site.stop, workers=workers):
             return loaded
@@ -298,41 +290,6 @@ def is_held(site: Site, folder: DataFolder, block_id: bytes) -> bool:
     """Return whether the block log of a folder has a block."""
     packed = folder.log.packed(block_number(block_id))
     return packed is not None and site.chain.state.wire.unpack_block(packed)[0].id == block_id
-
-
-async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:
-    from node.storage.sources import open_source
-
-    site = Site(settings)
-    try:
-        blocks = open_source(file, site.chain.state.wire)
-    except FileError as error:  # no damage, but no such file, or not one of blocks
-        raise NodeError(str(error)) from None
-    progress = Progress(blocks.size, blocks.last)
-    edits = file.with_name(EDITS_NAME)
-    if settings.disk.exists(edits):
-        what = "a chain with changes by hand, or impersonated accounts, isn't replayed from its blocks alone"
-        _log.warning(f"{edits} is left out: {what}; start a node in the folder to have its state (coind run --data)")
-    async with trio.open_nursery() as nursery:
-        await nursery.start(watch_signals, site, nursery.cancel_scope)
-        try:
-            is_done = await replay(site.chain, blocks, progress, skip=skip, until=until, stop=site.stop, workers=settings.workers)
-        finally:
-            show_result(site.chain, progress)
-        if is_done and settings.http is not None:
-            await serve_chain(site)
-        nursery.cancel_scope.cancel()
-    status = site.status()
-    return status if is_done else Status.INTERRUPTED
-
-
-def show_result(chain: Chain, progress: Progress) -> None:
-    """Print the head that a replay has reached, its speed, and the digest of the state."""
-    props = chain.state.props
-    done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
-    sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}\n{done}: {progress.rate()}\n")
-    sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
-    sys.stdout.flush()
 
 
 # ------------------------------------------------------------------ the tasks

@@ -7,21 +7,34 @@ from typing import Any, TextIO
 
 LINE_SECONDS = 5
 BAR_SECONDS = 0.1
+SHARES = 1000  # of a bar
 
 Seconds = Callable[[], float]
 
 
 class Progress:
-    """Counts blocks and transactions against the bytes of a file (0: unknown), and shows that now and then."""
+    """Counts blocks and transactions against the bytes of a file (0: unknown), and shows that now and then.
 
-    def __init__(self, size: int, last: int = 0, *, out: TextIO | None = None, seconds: Seconds = time.monotonic) -> None:
-        self.size, self.last = size, last
+    `last` is the number of the last block that will be counted, 0 where that isn't known. With `until`, a number to which only a part of
+    the file is counted, the time that is left is estimated by blocks.
+    """
+
+    def __init__(
+        self, size: int, last: int = 0, *, until: int | None = None, out: TextIO | None = None, seconds: Seconds = time.monotonic
+    ) -> None:
+        self.size, self.last = size, last if until is None else min(last or until, until)
+        self._is_by_blocks = until is not None and (not last or until < last)
+        self._first, self._skipped = 1, 0
         self.blocks = self.transactions = self.number = self.position = 0
         self._out = out or sys.stdout
         self._seconds = seconds
         self._bar: Any = None
         self._start = self._shown = seconds()
         self._every = BAR_SECONDS if self._out.isatty() else LINE_SECONDS
+
+    def begin(self, first: int, position: int) -> None:
+        """Begin with a block that isn't the file's first one; what comes before byte `position` is not counted."""
+        self._first, self._skipped = first, position
 
     def count(self, number: int, transactions: int, position: int) -> None:
         """Count a block that has been applied; `position` is the number of bytes read so far."""
@@ -47,10 +60,16 @@ class Progress:
         """Return transactions and blocks per second as text."""
         return f"{self.transactions / self.seconds:,.0f} transactions/s, {self.blocks / self.seconds:,.0f} blocks/s"
 
+    def share(self) -> float:
+        """Return the share that is done, 0 where it isn't known."""
+        if self._is_by_blocks:
+            return (self.number - self._first + 1) / max(self.last - self._first + 1, 1)
+        return (self.position - self._skipped) / (self.size - self._skipped) if self.size > self._skipped else 0.0
+
     def line(self) -> str:
         """Return the progress in one line."""
         of = f" of {self.last:,}" if self.last else ""
-        share = self.position / self.size if self.size else 0.0
+        share = self.share()
         left = f", {self.seconds * (1 - share) / share:,.0f} s left" if 0 < share <= 1 else ""
         return f"block {self.number:,}{of}, {self.transactions:,} transactions, {self.rate()}{left}"
 
@@ -60,17 +79,17 @@ class Progress:
             self._out.flush()
             return
         if self._bar is None:
-            self._bar = new_bar(self._out, self.size)
+            self._bar = new_bar(self._out, bool(self.share()))
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=self.position, description=self.line())
+        self._bar.update(self._bar.task_ids[0], completed=self.share() * SHARES, description=self.line())
 
 
-def new_bar(out: TextIO, size: int) -> Any:
-    """Return a progress bar of rich, which is loaded only when there is a terminal."""
+def new_bar(out: TextIO, has_end: bool) -> Any:
+    """Return a progress bar of rich, which is loaded only when there is a terminal; without an end it only moves."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
 
     bar = Bar(BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), console=Console(file=out), transient=True)
-    bar.add_task("", total=size or None)
+    bar.add_task("", total=SHARES if has_end else None)
     return bar

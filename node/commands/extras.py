@@ -8,7 +8,7 @@ from node.commands.shared import say
 from node.extras import Extra, load_extra
 
 # A module of each, which shows whether it is there.
-MODULES: dict[Extra, tuple[str, ...]] = {"data": ("pyarrow", "duckdb", "pandas"), "nats": ("nats",), "ray": ("ray",)}
+MODULES: dict[Extra, tuple[str, ...]] = {"data": ("pyarrow", "duckdb", "pandas"), "nats": ("nats",), "ray": ("ray", "grpc")}
 
 
 def install_command(

@@ -37,7 +37,7 @@ def _parsed_hint(hint: Any) -> Any:
     """Return the annotation for cyclopts: of an option, of an optional class of options, or any other one as it is."""
     if get_origin(hint) is Annotated and isinstance(get_args(hint)[1], Option):
         kind, option = get_args(hint)
-        return Annotated[kind, _parameter(option)]
+        return Annotated[kind, Repeated, _parameter(option)] if get_origin(kind) is tuple else Annotated[kind, _parameter(option)]
     options = next((each for each in get_args(hint) if each in (running.Common, running.Run)), None)
     return hint if options is None else _OPTIONS[options] | None
 

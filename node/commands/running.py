@@ -14,7 +14,7 @@ from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
-from node.node import Address, Settings, replay_file, run
+from node.node import Address, Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
@@ -176,21 +176,62 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
 
 
 def replay_command(
-    file: Annotated[Path, Option("A block log, or JSON lines of blocks; plain, gzip or zstd.")],
+    file: Annotated[Path, Option("A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.")],
     /,
     *,
-    until: Annotated[int | None, Option("Stop after this block.", least=0, group=BLOCKS)] = None,
+    until: Annotated[str | None, Option("Stop after block N, or N:T inside of it, after T transactions.", group=BLOCKS)] = None,
+    from_: Annotated[Path | None, Option("Begin at this snapshot, with the blocks after it.", group=BLOCKS)] = None,
     verify: Annotated[Literal["all", "none"], Option("Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
+    checkpoint: Annotated[
+        tuple[str, ...], Option("N:ID: refuse a block N with another id; leaves out no checks; can be repeated.", group=BLOCKS)
+    ] = (),
+    data: Annotated[str | None, Option("Keep the blocks in this folder, and go on from those in it.", group=DATA)] = None,
+    snapshot_every: Annotated[
+        int, Option("With --data or --snapshots, save a snapshot after every N blocks; 0: never.", least=0, group=DATA)
+    ] = EVERY,
+    snapshots: Annotated[
+        Path | None, Option("Save all snapshots in this folder, or take the ranges of --parallel from it.", group=DATA)
+    ] = None,
+    parallel: Annotated[
+        str | None,
+        Option(
+            "Check the blocks in ranges between the snapshots, so many at a time (N), or on a cluster (ray://HOST:PORT, ray:N).",
+            group=CHECKS,
+        ),
+    ] = None,
     serve: Annotated[str | None, Option("Then answer from there, HOST:PORT.", group=ACCESS)] = None,
     common: Common | None = None,
 ) -> int:
     """Apply a file of blocks."""
+    from node.parallel.command import verify_in_parallel
+    from node.replaying.options import read_checkpoints, read_point, require_together
+    from node.replaying.whole import Replay, replay_file
+
     common = common or Common()
     common.begin()
     spec = load_spec(common.chain)
-    settings = common.settings(spec, None if serve is None else address(serve), plugins=chosen_plugins(spec))
+    alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve}
+    require_together(alone, parallel, snapshots)
+    if parallel is not None:
+        assert snapshots is not None
+        return verify_in_parallel(file, common.chain, snapshots, parallel, is_trusted=verify == "none")
+    settings = common.settings(
+        spec,
+        None if serve is None else address(serve),
+        plugins=chosen_plugins(spec),
+        data=None if data is None else data_folder(data),
+        snapshot_every=snapshot_every,
+    )
+    task = Replay(
+        source=file,
+        until=None if until is None else read_point(until),
+        skip=TRUSTED if verify == "none" else Skip.NOTHING,
+        start=from_,
+        checkpoints=read_checkpoints(checkpoint),
+        snapshots=snapshots,
+    )
     with settings.announcer:
-        return replay_file(settings, file, until=until, skip=TRUSTED if verify == "none" else Skip.NOTHING)
+        return replay_file(settings, task)
 
 
 def address(text: str) -> Address:

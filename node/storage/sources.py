@@ -5,14 +5,17 @@ It must not know any state.
 
 import os
 import stat
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from node.failures import FileError
-from node.storage.blockfile import BlockFile
+from node.storage.blockfile import SYSTEM, BlockFile
 from node.storage.blocklog import LOG_NAME
-from state.protocol.transaction import SignedBlock, Wire
+from node.storage.disk import Readable
+from node.storage.frames import number_at, walk_back
+from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
 STANDARD_INPUT = Path("-")
 STANDARD_INPUT_NAME = Path("standard input")
@@ -156,3 +159,45 @@ class Pipe:
         """Close it, unless it is the process's standard input."""
         if self._descriptor:
             os.close(self._descriptor)
+
+
+class OlderBlocks:
+    """Blocks of a source by number, for a chain that has begun after them: of a block log that isn't packed, none of anything else.
+
+    The places of all blocks are looked up at the first question, in windows of the file: 8 bytes a block are kept.
+    """
+
+    def __init__(self, path: Path, wire: Wire) -> None:
+        self._path, self._wire = path, wire
+        self._starts: array[int] | None = None
+        self._file: Readable | None = None
+        self._begin = 0
+
+    def find(self, number: int) -> bytes | None:
+        """Return a block as bytes, None where it can't be found."""
+        if self._starts is None:
+            self._starts = self._look()
+        place = number - self._begin
+        if self._file is None or not 0 <= place < len(self._starts) - 1:
+            return None
+        start = self._starts[place]
+        return self._file.read(self._starts[place + 1] - OFFSET.size - start, start)
+
+    def _look(self) -> "array[int]":
+        path = self._path / LOG_NAME if self._path.is_dir() else self._path
+        none: array[int] = array("Q")
+        try:
+            # The open file is kept as long as the chain is.
+            file = SYSTEM.open_to_read(path) if path.is_file() else None
+            if file is None:
+                return none
+            starts = walk_back(file, file.size())
+            if not starts:
+                file.close()
+                return none
+            self._begin = number_at(file, 0)
+            starts.append(file.size())
+            self._file = file
+            return starts
+        except OSError:
+            return none

@@ -82,8 +82,8 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
 )
 
 
-def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> None:
-    """Apply a block, or refuse it by raising; the caller undoes what a refused block has changed."""
+def apply_beginning(state: State, block: SignedBlock, count: int, skip: int) -> None:
+    """Apply the header of a block and its first `count` transactions, or refuse them by raising."""
     for listener in state.listeners.before_block:  # 1
         listener(state, block)
     here = state.here
@@ -114,9 +114,15 @@ def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> N
             condition="witness.running_version >= hardfork_state.current_hardfork_version",
             witness=witness.owner,
         )
-    for trx in block.transactions:  # 10
+    for trx in block.transactions[:count]:  # 10
         apply_transaction(state, trx, skip)
         here.trx_in_block += 1
+
+
+def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> None:
+    """Apply a block, or refuse it by raising; the caller undoes what a refused block has changed."""
+    apply_beginning(state, block, len(block.transactions), skip)
+    here = state.here
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
     # Up to here rules see the number and the time of the block before, from here on those of this one.
     update_global_data(state, block, skip)  # 11

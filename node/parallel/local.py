@@ -1,0 +1,67 @@
+"""Verifies ranges in processes of this machine, so many at a time. A process that ends without an outcome is tried once more."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from functools import partial
+
+import msgspec
+import trio
+
+from node.parallel.board import Board
+from node.parallel.ranges import Outcome, Range
+
+ATTEMPTS = 2
+
+
+async def verify_locally(ranges: list[Range], processes: int, board: Board) -> None:
+    """Verify ranges, and put how far each has come, and its outcome, on the board."""
+    limit = trio.CapacityLimiter(processes)
+    async with trio.open_nursery() as nursery:
+        for place, part in enumerate(ranges):
+            await limit.acquire_on_behalf_of(place)
+            nursery.start_soon(_verify, place, part, board, limit)
+
+
+async def _verify(place: int, part: Range, board: Board, limit: trio.CapacityLimiter) -> None:
+    try:
+        ended = 0
+        for _ in range(ATTEMPTS):
+            found = await _run(place, part, board)
+            if isinstance(found, Outcome):
+                board.end(place, found)
+                return
+            ended = found
+        board.end(place, Outcome(failure=f"its process has ended {ATTEMPTS} times without an outcome, with status {ended}"))
+    finally:
+        limit.release_on_behalf_of(place)
+
+
+async def _run(place: int, part: Range, board: Board) -> Outcome | int:
+    """Return the outcome of a range, or the status of a process that has ended without one."""
+    outcome: Outcome | None = None
+    async with trio.open_nursery() as nursery:
+        command = [sys.executable, "-m", "node.parallel.worker"]
+        start = partial(trio.run_process, command, stdin=msgspec.json.encode(part), stdout=subprocess.PIPE, check=False)
+        process: trio.Process = await nursery.start(start)
+        board.begin(place, process.pid)
+        assert process.stdout is not None
+        async for line in lines(process.stdout):
+            found = msgspec.json.decode(line, type=int | Outcome)
+            if isinstance(found, Outcome):
+                outcome = found
+            else:
+                board.reach(place, found)
+    if outcome is not None:
+        return outcome
+    assert process.returncode is not None
+    return process.returncode
+
+
+async def lines(stream: trio.abc.ReceiveStream) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream; what is behind the last one is left out."""
+    left = b""
+    async for part in stream:
+        *whole, left = (left + part).split(b"\n")
+        for line in whole:
+            yield line

@@ -1,0 +1,54 @@
+"""Finds the chain that blocks are of, where they turn out not to be of the one that was named: their first blocks are tried on each.
+
+Signatures of the first blocks decide, and constants of the chain such as the time of its genesis.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from node.failures import NodeError
+from node.specs import load_spec, spec_names
+from node.storage.sources import open_source
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.protocol.errors import ChainError
+
+FIRST_BLOCKS = 100  # where a refusal may mean that the blocks are of another chain
+
+
+def chains_of(path: Path, number: int, but: str) -> list[str]:
+    """Return the names of the known chains, but for one, that take the blocks of a source from the first one up to a number."""
+    return [name for name in spec_names() if name != but and takes(name, path, number)]
+
+
+def takes(name: str, path: Path, number: int) -> bool:
+    """Return whether a chain at genesis takes the blocks of a source up to a number."""
+    chain = Chain(new_state(load_spec(name)))
+    try:
+        source = open_source(path, chain.state.wire)
+        try:
+            for block in source:
+                chain.push_block(block)
+                if block.number >= number:
+                    return chain.state.props.head_block_number == number
+        finally:
+            source.close()
+    except (ChainError, NodeError):
+        pass
+    return False
+
+
+def advice(path: Path, number: int, but: str, is_pipe: bool) -> str:
+    """Return what to add to the refusal of block `number`: whose blocks they are; empty where that can't be it."""
+    if number > FIRST_BLOCKS:
+        return ""
+    found = [] if is_pipe else chains_of(path, number, but)
+    if found:
+        return f"; the blocks are of the chain {' or '.join(found)}: name it, {' or '.join(options(found))}"
+    return f"; the blocks may be of another chain than {but}: name theirs with --chain" if number == 1 else ""
+
+
+def options(names: list[str]) -> Iterator[str]:
+    """Yield the option that names each chain."""
+    for name in names:
+        yield f"--chain {name}"

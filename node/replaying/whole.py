@@ -1,0 +1,221 @@
+"""A replay from its beginning (genesis, a snapshot, or what a data folder has) to its result, and what is kept and served of it."""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import trio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from node.ending import run_to_end, watch_signals
+from node.failures import DiskError, FileError, NodeError, Status
+from node.node import DISK_ADVICE, Settings, Site, close, load, serve_chain, sync
+from node.progress import Progress
+from node.replay import BlockRefused, Point, replay
+from node.replaying.recognising import FIRST_BLOCKS, advice
+from node.replaying.saving import ReplaySaver
+from node.snapshots.file import Snapshot
+from node.snapshots.folder import folder_of
+from node.snapshots.folder import load as load_snapshot
+from node.storage.datafolder import DataFolder
+from node.storage.edits import EDITS_NAME
+from node.storage.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
+from rpc.log import Log
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.chain.moves import Move
+from state.chain.skip import Skip
+
+BLOCKS_BETWEEN_SYNCS = 1000
+
+_log = Log("replay")
+
+
+class Replay(Struct, frozen=True, kw_only=True):
+    """The blocks that are replayed, from where to where, and what is checked and kept."""
+
+    source: Path  # as `open_source` takes it
+    until: Point | None = None
+    skip: int = Skip.NOTHING
+    start: Path | None = None  # the snapshot that it begins at; None: genesis, or what the data folder has
+    checkpoints: dict[int, bytes] = {}  # the ids that blocks must have, by number
+    snapshots: Path | None = None  # the folder where all snapshots are kept; None: those of the data folder, as a node keeps them
+
+
+def replay_file(settings: Settings, task: Replay) -> int:
+    """Replay blocks; then answer requests if the settings have an address. Returns the status of the process."""
+    return run_to_end(partial(_replay_file, settings, task))
+
+
+async def _replay_file(settings: Settings, task: Replay) -> int:
+    if task.start is not None:
+        settings = with_plugins_of(task.start, settings)
+    site = Site(settings)
+    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
+    is_done = False
+    try:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, site, nursery.cancel_scope)
+            if folder is not None:
+                loaded = await load(site, folder)
+                for deferred in [] if loaded is None else loaded.left:
+                    deferred.finish()
+            elif task.start is not None:
+                start_at(site.chain, task)
+            if not site.stop.is_set():
+                is_done = await replay_on(site, folder, task)
+            if is_done and settings.http is not None:
+                await serve_chain(site, folder)
+            nursery.cancel_scope.cancel()
+        if folder is not None and site.failure is None:
+            sync(site, folder)
+    finally:
+        if folder is not None:
+            close(site, folder)
+    status = site.status()
+    return status if is_done else Status.INTERRUPTED
+
+
+async def replay_on(site: Site, folder: DataFolder | None, task: Replay) -> bool:
+    """Apply the blocks that follow the head of a site's chain, and show the result; returns whether it got to the end."""
+    chain, settings = site.chain, site.settings
+    require_ahead(chain, task)
+    blocks = await opened(site, task)
+    progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
+    warn_of_edits(settings, task.source)
+    writing = partial(write, folder, site) if folder is not None else None
+    every = settings.snapshot_every
+    kept = task.snapshots or (None if settings.data is None else folder_of(settings.data))
+    if writing is not None:
+        chain.on_moved.append(writing)
+    try:
+        async with trio.open_nursery() as nursery:
+            saver = None if kept is None else ReplaySaver(chain, kept, settings.disk, every, nursery, is_tidied=task.snapshots is None)
+            is_done = await replay(
+                chain,
+                blocks,
+                progress,
+                skip=task.skip,
+                until=task.until,
+                signed=(1,),
+                stop=site.stop,
+                workers=settings.workers,
+                checkpoints=task.checkpoints,
+                after=(lambda: None) if saver is None else saver.look,
+            )
+            if saver is not None:
+                await saver.finish()
+    except* BlockRefused as refused:
+        raise explained(refused, site, task, blocks) from None
+    finally:
+        if writing is not None:
+            chain.on_moved.remove(writing)
+        show_result(chain, progress)
+    if is_done:
+        require_reached(chain, task)
+    return is_done
+
+
+# ------------------------------------------------------------------ beginnings
+
+
+def with_plugins_of(path: Path, settings: Settings) -> Settings:
+    """Return settings with those of their plugins whose data a snapshot has."""
+    snapshot = Snapshot(path, settings.disk)
+    snapshot.close()
+    plugins = tuple(name for name in settings.plugins if name in snapshot.head.plugins)
+    if left := [name for name in settings.plugins if name not in plugins]:
+        _log.warning("the snapshot lacks the data of plugins, whose methods are left out", plugins=" ".join(left))
+    return replace(settings, plugins=plugins)
+
+
+def start_at(chain: Chain, task: Replay) -> None:
+    """Put a chain at genesis where the snapshot of a task was taken; blocks before it are found in the source, if that is a log."""
+    assert task.start is not None
+    from node.storage.disk import SystemDisk
+
+    loaded = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find)
+    for deferred in loaded.left:
+        deferred.finish()
+    number = loaded.head.number
+    expected = task.checkpoints.get(number)
+    if expected is not None and expected.hex() != loaded.head.block_id:
+        raise BlockRefused(number, f"is {loaded.head.block_id} in {task.start}, and the checkpoint says {expected.hex()}")
+
+
+def require_ahead(chain: Chain, task: Replay) -> None:
+    """Raise NodeError when the end of a replay comes before its beginning."""
+    head = chain.state.props.head_block_number
+    if task.until is None:
+        return
+    last = task.until.block - (task.until.transactions is not None)
+    if last < head:
+        place = f"the snapshot {task.start}" if task.start is not None else "the data folder"
+        raise NodeError(f"--until {task.until} comes before block {head}, with which {place} begins; begin earlier")
+
+
+async def opened(site: Site, task: Replay) -> BlockSource:
+    """Open the source of a task at the block after the head. Raises NodeError."""
+    chain = site.chain
+    head = chain.state.props.head_block_number
+    try:
+        # Whoever writes into a pipe may take any time.
+        return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, head + 1, abandon_on_cancel=True)
+    except FileError as error:  # no damage, but no such file, or not one of blocks
+        hint = "" if head or task.source == STANDARD_INPUT else advice(task.source, 1, site.settings.spec.name, False)
+        raise NodeError(str(error) + (hint if "--chain" in hint and "may be" not in hint else "")) from None
+
+
+def warn_of_edits(settings: Settings, source: Path) -> None:
+    """Warn of changes by hand in a data folder, which a replay of its blocks doesn't make."""
+    edits = (source if source.is_dir() else source.parent) / EDITS_NAME
+    if source != STANDARD_INPUT and settings.disk.exists(edits):
+        what = "a chain with changes by hand, or impersonated accounts, isn't replayed from its blocks alone"
+        _log.warning(f"{edits} is left out: {what}; start a node in the folder to have its state (coind run --data)")
+
+
+# ------------------------------------------------------------------ on the way
+
+
+def write(folder: DataFolder, site: Site, move: Move) -> None:
+    """Write blocks that have been applied into a data folder."""
+    try:
+        folder.log.switch(move.popped, move.applied)
+        if move.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:
+            folder.log.sync()
+    except OSError as error:
+        site.fail(DiskError(f"{folder.path}: {error.strerror}. {DISK_ADVICE}"))
+
+
+def explained(refused: BaseExceptionGroup[BlockRefused], site: Site, task: Replay, blocks: BlockSource) -> BlockRefused:
+    """Return the refusal of a block, with the chain that the first blocks are of, where that may be why."""
+    error: BaseExceptionGroup[BlockRefused] | BlockRefused = refused
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    is_early = task.start is None and error.number <= FIRST_BLOCKS and error.number not in task.checkpoints
+    if not is_early or (site.settings.data is not None and blocks.position == 0):
+        return error
+    return BlockRefused(error.number, error.reason + advice(task.source, error.number, site.settings.spec.name, blocks.is_pipe))
+
+
+# ------------------------------------------------------------------ the end
+
+
+def require_reached(chain: Chain, task: Replay) -> None:
+    """Raise NodeError when the blocks have ended before the end that was named; warn of checkpoints that weren't met."""
+    head, until = chain.state.props.head_block_number, task.until
+    if until is not None and head < until.block and (until.transactions is None or chain.pending_mark is None):
+        raise NodeError(f"--until {until} is beyond the end: the blocks end with block {head}")
+    if missed := [number for number in task.checkpoints if number > head or number < chain.started_at]:
+        _log.warning("checkpoints were not met", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
+
+
+def show_result(chain: Chain, progress: Progress) -> None:
+    """Print the head that a replay has reached, its speed, and the digest of the state."""
+    props = chain.state.props
+    done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
+    inside = "" if chain.pending_mark is None else f", and {len(chain.pending)} transactions of block {props.head_block_number + 1}"
+    sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}{inside}\n{done}: {progress.rate()}\n")
+    sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
+    sys.stdout.flush()
