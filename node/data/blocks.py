@@ -22,15 +22,25 @@ class Operation:
 
     `kind` is its name, as `transfer`. `value` is the operation itself, whose fields are attributes (`value.from_`, `value.amount.amount`);
     `operation["from"]` reads a field by its name in JSON. `virtual_op` is 0 for operations of transactions; `trx` is 4294967295 for
-    virtual ones that no transaction has caused, and `trx_id` is None then. `time` is the block's.
+    virtual ones that no transaction has caused.
     """
 
-    __slots__ = ("_wire", "block", "op", "time", "trx", "trx_id", "value", "virtual_op")
+    __slots__ = ("_seconds", "_trx_id", "_wire", "block", "op", "trx", "value", "virtual_op")
 
-    def __init__(self, wire: Wire, value: operations.Operation, place: tuple[int, int, int, int], time: datetime, trx_id: bytes) -> None:
-        self._wire, self.value, self.time = wire, value, time
+    def __init__(self, wire: Wire, value: operations.Operation, place: tuple[int, int, int, int], seconds: int, trx_id: bytes) -> None:
+        self._wire, self.value = wire, value
         self.block, self.trx, self.op, self.virtual_op = place
-        self.trx_id = None if trx_id == ZERO_ID else trx_id.hex()
+        self._seconds, self._trx_id = seconds, trx_id
+
+    @property
+    def time(self) -> datetime:
+        """The time of the block, in UTC."""
+        return moment(self._seconds)
+
+    @property
+    def trx_id(self) -> str | None:
+        """The id of the transaction, in hex; None where none has caused it."""
+        return None if self._trx_id == ZERO_ID else self._trx_id.hex()
 
     @property
     def kind(self) -> str:
@@ -89,9 +99,8 @@ class Transaction:
     def operations(self) -> tuple[Operation, ...]:
         """The operations, in their order."""
         trx, block = self.value, self._block
-        time = moment(block.timestamp)
         return tuple(
-            Operation(self._wire, operation, (block.number, self.number, index, 0), time, trx.id)
+            Operation(self._wire, operation, (block.number, self.number, index, 0), block.timestamp, trx.id)
             for index, operation in enumerate(trx.operations)
         )
 

@@ -16,6 +16,7 @@ from node.data.errors import BeyondEnd, CallRefused, WrongMoment
 from node.data.views import Tables
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, Method
+from rpc.service.refusal import DISPATCH_ERROR
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.middle import begin_block
@@ -80,6 +81,8 @@ class ChainState:
 
         `params` is a list, or a dict by name. Methods that change the chain or show the node aren't there. Raises CallRefused.
         """
+        if (known := METHODS.get(method)) is not None and not is_asking(known):
+            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "isn't there: it changes the chain, or shows a node that runs"})
         if self._service is None:
             self._service = new_service(self._chain, self._plugins)
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -136,6 +139,7 @@ def chain_at(
         course.lead_to(before)
         if transactions is not None:
             begin(course, transactions)
+        course.stop()
     except BaseException:
         course.close()
         raise

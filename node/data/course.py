@@ -1,7 +1,7 @@
 """A chain that is led through the blocks of a source, from genesis or from a snapshot. It knows neither rows nor calls."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Course:
             chain.settled.keep_in(self._older.find, lambda: chain.state.props.head_block_number)
         elif not has_all:
             chain.settled.keep_in(Recent(chain).find, lambda: chain.state.props.head_block_number)
-        self._blocks = iter(self._source)
+        self._blocks = each(self._source)
 
     @property
     def last(self) -> int:
@@ -61,7 +61,9 @@ class Course:
     def blocks(self) -> Iterator[SignedBlock]:
         """Yield the blocks that come after the head; each must be applied before the next. Raises UnreadableBlocks."""
         with as_data_errors():
-            yield from self._blocks
+            # Not `yield from`, which would end the reading with whoever stops asking.
+            for block in self._blocks:  # noqa: UP028
+                yield block
 
     def apply(self, block: SignedBlock) -> None:
         """Apply the block that follows the head. Raises RefusedBlock."""
@@ -109,9 +111,14 @@ class Course:
         head = self.chain.state.props.head_block_number
         raise BeyondEnd(head + 1, head)
 
-    def close(self) -> None:
-        """Close the files; the chain stays."""
+    def stop(self) -> None:
+        """Close the source; older blocks can be read on."""
+        self._blocks.close()
         self._source.close()
+
+    def close(self) -> None:
+        """Close all files; the chain stays."""
+        self.stop()
         self._older.close()
 
     def _start(self, latest: int | None) -> None:
@@ -137,6 +144,11 @@ class Course:
         """Whether the block that a snapshot was taken at, as its name says, is in the block log."""
         packed = self._older.find(block_of(path))
         return packed is not None and self.chain.state.wire.unpack_block(packed)[0].id.hex() == path.name[11:51]
+
+
+def each(source: BlockSource) -> Generator[SignedBlock, None, None]:
+    """Yield the blocks of a source, whoever asks for them, until it is closed."""
+    yield from source
 
 
 class Recent:

@@ -44,10 +44,6 @@ class NotThere(DataError, LookupError):
     """There is no table, index or row of that name or key."""
 
 
-class ReadOnly(DataError, AttributeError):
-    """A row, or a table, was to be changed: they can only be read."""
-
-
 class CallRefused(DataError):
     """A method of the API refused a call: `code`, `message` and `data` are those of the JSON-RPC error."""
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from msgspec import Struct
 
-from node.data.blocks import Block, Operation, moment
+from node.data.blocks import Block, Operation
 from node.data.chains import ChainState
 from node.data.chosen import chosen_chain
 from node.data.course import Course
@@ -108,7 +108,7 @@ class Listening:
     def _hear(self, state: State, operation: operations.Operation) -> None:
         here = state.here
         place = here.block, here.trx_in_block, here.op_in_trx, here.virtual_op if operation.VIRTUAL else 0
-        self._operations.append(Operation(state.wire, operation, place, moment(self._block.timestamp), here.trx_id))
+        self._operations.append(Operation(state.wire, operation, place, self._block.timestamp, here.trx_id))
 
     def _after(self, state: State, _block: SignedBlock) -> None:
         if self._has_changes:
@@ -145,9 +145,9 @@ def replayed(
 ) -> Replayed:
     """Return the blocks `first` to `last` of a source, each a Step: the block, its operations with virtual ones, and changed rows.
 
-    `path` and `chain` are as for `open_blocks`; blocks before `first` are applied silently, from a snapshot on where there is one. Tables of
-    `plugins`, by name, change as well. Without `has_changes` no rows are compared, which is faster. Memory doesn't grow with the number of
-    blocks beyond the state's own. Raises what `chain_at` raises, most of it while it is iterated.
+    `path` and `chain` are as for `open_blocks`; blocks before `first` are applied silently, from a snapshot on where there is one.
+    `plugins`, by name, have their tables as well. Without `has_changes` no rows are compared, which is faster.
+    Memory doesn't grow with the number of blocks, but for the state's own. Raises what `chain_at` raises, most of it while it is iterated.
     """
     spec = chosen_chain(Path(path), chain)
     course = Course(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)

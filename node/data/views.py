@@ -5,12 +5,12 @@ A row is a frozen copy, made when it is read: no value of it leads back into the
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 from msgspec import Struct, defstruct
 from msgspec.structs import asdict, astuple
 
-from node.data.errors import MissingLibrary, NotThere, ReadOnly
+from node.data.errors import MissingLibrary, NotThere
 from node.data.names import names_of
 from node.extras import load_extra
 from node.failures import NodeError
@@ -27,9 +27,6 @@ class RowView(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """Return the values by the names that they have in columns: `from`, not `from_`."""
         return {name.rstrip("_"): value for name, value in asdict(self).items()}
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise ReadOnly(f"{name} of a row can't be set: rows are copies of what the chain holds, and can only be read")
 
 
 @cache
@@ -209,12 +206,6 @@ class TableView:
             raise NotThere(f"{self.name} has no unique index of {size} fields; unique are {known}")
         return self._indices[found]
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise ReadOnly(f"{self.name} can only be read")
-
-    def __delitem__(self, key: object) -> NoReturn:
-        raise ReadOnly(f"{self.name} can only be read")
-
     # -------------------------------------------------------------- for other libraries
 
     def batches(self) -> Iterator[Any]:
@@ -226,7 +217,7 @@ class TableView:
         return self._arrow().whole()
 
     def frame(self) -> Any:
-        """Return all rows by id as a pandas DataFrame, whole numbers with gaps as Int64. Needs pyarrow and pandas; raises MissingLibrary."""
+        """Return all rows by id as a pandas DataFrame; integers with gaps are Int64. Needs pyarrow and pandas. Raises MissingLibrary."""
         return frame_of(self.arrow())
 
     def _arrow(self) -> Any:
