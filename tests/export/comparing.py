@@ -106,7 +106,7 @@ class Reader:
 
 
 def compare_operations(reader: Reader, chain: Chain) -> Counter[str]:
-    """Compare all operations with what `account_history_api.get_ops_in_block` says of each block; returns how many there are of each kind."""
+    """Compare all operations with what `account_history_api.get_ops_in_block` says; returns how many there are of each kind."""
     state, show, counts = chain.state, Show(chain.state.wire, APPBASE), Counter[str]()
     rows: dict[int, dict[Key, tuple[str, dict[str, Any]]]] = {}
     times = {row["block"]: row["time"] for row in reader.rows("blocks")}
@@ -226,7 +226,8 @@ REWARDS = """
         union all select curator, 0, 0, reward from curation_reward
         union all select account, -reward_coin, -reward_sbd, -reward_vests from claim_reward_balance
         union all
-        select account, -t.amount * (t.symbol = '{coin}')::int, -t.amount * (t.symbol = '{sbd}')::int, -t.amount * (t.symbol = '{vests}')::int
+        select account, -t.amount * (t.symbol = '{coin}')::int, -t.amount * (t.symbol = '{sbd}')::int,
+            -t.amount * (t.symbol = '{vests}')::int
         from (select account, unnest(reward_tokens) as t from claim_reward_balance2))
     select name, sum(coin), sum(sbd), sum(vests) from paid group by name"""
 POST_VOTES = """

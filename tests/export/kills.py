@@ -43,6 +43,7 @@ def start(wanted: Wanted) -> int:
         return child
     status = int(Status.BUG)
     try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         exported(wanted)
         status = 0
     finally:
