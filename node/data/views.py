@@ -180,11 +180,12 @@ class TableView:
         return self._indices[index]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._indices:
-            raise AttributeError(
-                f"{self.name} has no index {name}; there are {', '.join(self._indices) or 'none'}" if name[0] != "_" else name
-            )
-        return self._indices[name]
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self.by(name)
+        except NotThere as error:
+            raise AttributeError(str(error)) from None
 
     def get(self, *key: Any) -> RowView | None:
         """Return the row of a key, given part by part, or None: by the first unique index with so many fields."""
