@@ -28,7 +28,8 @@ class Operation:
     __slots__ = ("_seconds", "_trx_id", "_wire", "block", "op", "trx", "value", "virtual_op")
 
     def __init__(self, wire: Wire, value: operations.Operation, place: tuple[int, int, int, int], seconds: int, trx_id: bytes) -> None:
-        self._wire, self.value = wire, value
+        self._wire = wire
+        self.value: Any = value  # a subclass of Operation, whose fields a type checker can't know
         self.block, self.trx, self.op, self.virtual_op = place
         self._seconds, self._trx_id = seconds, trx_id
 
@@ -50,7 +51,7 @@ class Operation:
     @property
     def is_virtual(self) -> bool:
         """Whether the chain did this by itself, so that it is in no transaction."""
-        return self.value.VIRTUAL
+        return bool(self.value.VIRTUAL)
 
     @property
     def place(self) -> tuple[int, int, int, int]:

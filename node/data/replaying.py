@@ -1,6 +1,7 @@
 """Leads a chain through its blocks for a script: each with its operations, virtual ones included, and the rows that it has changed."""
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,7 +11,9 @@ from node.data.blocks import Block, Operation
 from node.data.chains import ChainState
 from node.data.chosen import chosen_chain
 from node.data.course import Course
+from node.data.errors import NotThere
 from node.data.names import HELPER, field_name, table_name
+from node.data.views import extra
 from state.chain import changes as journal
 from state.chain.chain import Chain
 from state.protocol import operation as operations
@@ -62,12 +65,46 @@ class Replayed(ChainState):
             self._course.lead_to(self._first - 1)
             self._listening.begin()
             wire = self._chain.state.wire
-            for block in self._course.blocks():
-                if self._last is not None and block.number > self._last:
-                    break
+            for block in self._wanted():
                 self._course.apply(block)
                 heard, changed = self._listening.take()
                 yield Step(Block(wire, block), heard, changed)
+
+    def collect(self, *kinds: str) -> dict[str, Any]:
+        """Lead the chain to the end, and return the operations of these kinds, in their order, as Arrow tables by kind.
+
+        They have the columns of an export (docs/export.md). Needs pyarrow. Raises NotThere for an unknown kind, and MissingLibrary.
+        """
+        arrow = extra("pyarrow", "operations as Arrow")
+        from node.data.columns import Shapes, operations_of_chain
+        from node.data.export.collecting import Collector
+
+        state = self._chain.state
+        known = operations_of_chain(state.spec)
+        if unknown := [kind for kind in kinds if kind not in known]:
+            raise NotThere(f"there is no kind of operations {unknown[0]}; there are {', '.join(sorted(known))}")
+        collector = Collector(state, Shapes(state.spec), set(kinds))
+        batches: dict[str, list[Any]] = {kind: [] for kind in kinds}
+        schemas = {dataset.file: dataset.schema for dataset in collector.datasets()}
+
+        def keep(*, whole: bool = False) -> None:
+            for kind, arrays in collector.filled(whole=whole):
+                batches[kind].append(arrow.RecordBatch.from_arrays(arrays, schema=schemas[kind]))
+
+        with self:
+            self._course.lead_to(self._first - 1)
+            state.listeners.watch_operations(collector.hear)
+            for block in self._wanted():
+                collector.begin(block)
+                self._course.apply(block)
+                collector.take(block)
+                keep()
+        keep(whole=True)
+        return {kind: arrow.Table.from_batches(some, schemas[kind]) for kind, some in batches.items()}
+
+    def _wanted(self) -> Iterator[SignedBlock]:
+        """Yield the blocks up to the last one that is wanted."""
+        return takewhile(lambda block: self._last is None or block.number <= self._last, self._course.blocks())
 
     def close(self) -> None:
         """Close the file."""

@@ -5,7 +5,7 @@ A row is a frozen copy, made when it is read: no value of it leads back into the
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, defstruct
 from msgspec.structs import asdict, astuple
@@ -27,6 +27,10 @@ class RowView(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """Return the values by the names that they have in columns: `from`, not `from_`."""
         return {name.rstrip("_"): value for name, value in asdict(self).items()}
+
+    if TYPE_CHECKING:  # the fields are those of the table
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 @cache

@@ -96,7 +96,7 @@ def test_inside_of_a_block_are_its_first_transactions(data: st.DataObject) -> No
 
 def test_transfers_inside_of_a_block_are_seen() -> None:
     def balance(at: str) -> int:
-        found: int = chain_at(LOG, at, "steem-testnet", plugins=()).tables["accounts"]["ada"].balance  # type: ignore[attr-defined]
+        found: int = chain_at(LOG, at, "steem-testnet", plugins=()).tables["accounts"]["ada"].balance
         return found
 
     assert [balance("25:1"), balance("25:2"), balance("25")] == [0, 100_000, 100_000]

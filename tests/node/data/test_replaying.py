@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from node.data import BeyondEnd, Step, UnreadableBlocks, chain_at, replayed
+from node.data import BeyondEnd, NotThere, Step, UnreadableBlocks, chain_at, replayed
 from node.data.names import field_name
 from state.plugins.registry import PLUGINS
 from tests.helpers.nodes import case_log, write_as
@@ -72,6 +72,24 @@ def test_a_part_is_replayed_and_the_rest_is_silent() -> None:
         assert mine.changes == step.changes
         assert [each.json() for each in mine.operations] == [each.json() for each in step.operations]
     assert "author_reward" in {each.kind for each in part[1].operations}
+
+
+def test_operations_are_collected_as_columns() -> None:
+    kinds = ("author_reward", "transfer", "fill_order")
+    found = replayed(LOG, "steem-testnet").collect(*kinds)
+    for kind in kinds:
+        wanted = [each for step in replayed(LOG, "steem-testnet", has_changes=False) for each in step.operations if each.kind == kind]
+        rows = found[kind].to_pylist()
+        assert [(row["block"], row["trx"], row["op"], row["virtual_op"]) for row in rows] == [each.place for each in wanted]
+        assert [row["trx_id"] for row in rows] == [each.trx_id for each in wanted]
+    assert next(row["from"] for row in found["transfer"].to_pylist()) == "initminer"
+    assert found["author_reward"].num_rows == 17
+    (block,) = {
+        row["block"] for row in replayed(LOG, "steem-testnet", first=81, last=81).collect("author_reward")["author_reward"].to_pylist()
+    }
+    assert block == 81
+    with pytest.raises(NotThere, match="there is no kind of operations votes; there are account_create, "):
+        replayed(LOG, "steem-testnet").collect("votes")
 
 
 def test_memory_is_bounded_where_blocks_can_not_be_read_again(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def test_nothing_is_written_through_a_view() -> None:
     before, accounts = chain().digest, chain().tables["accounts"]
     row = accounts["ada"]
     with pytest.raises(AttributeError):
-        row.balance = 1  # type: ignore[attr-defined]
+        row.balance = 1
     with pytest.raises(AttributeError):
-        del row.balance  # type: ignore[attr-defined]
+        del row.balance
     for write in ("insert", "modify", "remove"):
         with pytest.raises(AttributeError, match=f"no index {write}"):
             getattr(accounts, write)
@@ -105,15 +105,15 @@ def test_ranges_of_an_order(bounds: tuple[str, str]) -> None:
 
 def test_descending_orders_take_values_as_they_are() -> None:
     by_votes = chain().tables["witnesses"].by_vote_name
-    votes = [(row.votes, row.name) for row in by_votes]
+    votes = [(row.votes, row.owner) for row in by_votes]
     assert votes == sorted(votes, key=lambda each: (-each[0], each[1]))
 
 
 def test_rows_are_found_by_the_unique_index_with_so_many_fields() -> None:
     tables = chain().tables
     post = next(iter(tables["comments"]))
-    assert tables["accounts"]["ada"].name == "ada"  # type: ignore[attr-defined]
-    assert tables["comments"][post.author, post.permlink] == post  # type: ignore[attr-defined]
+    assert tables["accounts"]["ada"].name == "ada"
+    assert tables["comments"][post.author, post.permlink] == post
     assert (tables["accounts"].get("nobody"), "nobody" in tables["accounts"], "ada" in tables["accounts"]) == (None, False, True)
     for wrong in (
         lambda: tables["accounts"]["nobody"],
@@ -130,7 +130,7 @@ def test_rows_are_found_by_the_unique_index_with_so_many_fields() -> None:
 def test_names_are_those_of_the_chain() -> None:
     row = chain().tables["accounts"]["ada"]
     assert "reward_steem_balance" in row.as_dict()
-    assert row.reward_steem_balance == chain()._chain.state.account("ada").reward_coin_balance  # type: ignore[attr-defined]
+    assert row.reward_steem_balance == chain()._chain.state.account("ada").reward_coin_balance
 
 
 @pytest.mark.parametrize("case", ["rewards", "smt_tokens", "market_orders"])
@@ -142,7 +142,7 @@ def test_arrow_has_every_row(case: str) -> None:
 
 def test_frames_keep_whole_numbers() -> None:
     frame = chain().tables["accounts"].frame()
-    assert list(frame["name"]) == [row.name for row in chain().tables["accounts"]]  # type: ignore[attr-defined]
+    assert list(frame["name"]) == [row.name for row in chain().tables["accounts"]]
     assert frame.set_index("name")["balance"]["ada"] == 100_000
     for view, _ in tables():
         made = view.frame()
