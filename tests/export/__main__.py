@@ -16,7 +16,7 @@ from tests.export.kills import kill_exports
 
 # Their chains began before hardfork 17, when rewards were paid at once.
 BEFORE_17 = ("natural_hardforks", "walk_hardforks")
-KILLED = "walk_random"
+KILLED = "rewards"
 
 
 def main() -> int:

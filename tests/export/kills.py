@@ -13,7 +13,7 @@ from node.data.export.running import Wanted
 from node.failures import Status
 from tests.export.comparing import exported, wanted_of
 
-CHUNK_BLOCKS, TABLES_EVERY = 200, 300
+CHUNK_BLOCKS, TABLES_EVERY = 20, 30
 
 
 class Kills(Struct):

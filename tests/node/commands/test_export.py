@@ -11,8 +11,9 @@ from tests.helpers.commands import coind
 LOG = str(CASES / "rewards" / "block_log")
 
 
-def test_an_export_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("export", LOG, "--chain", "steem-testnet", "--to", str(tmp_path), "--verify", "none", "--tables", "accounts@50,comments")
+def test_an_export_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("export", LOG, "--chain", "steem-testnet", "--to", ".", "--verify", "none", "--tables", "accounts@50,comments")
     planned = coind(capsys, *words, "--dry")
     assert (planned.status, planned.out) == (0, "blocks 1 to 105: to do\n")
     assert not any(tmp_path.iterdir())
