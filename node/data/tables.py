@@ -14,6 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from node.data.columns import Columns, Opaque, Record, Shapes
+from node.data.names import HELPER, field_name, names_of, table_name
 from node.failures import NodeError
 from rpc.records.rows import kinds_of, plain
 from rpc.service.shown import Amount
@@ -32,8 +33,6 @@ BATCH_ROWS = 4096
 ID = "id"
 INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
 
-# Names for tables whose own would say too little.
-NAMES = {"market_history/buckets": "market_buckets"}
 # What is wider than a signed integer with 64 bits, and amounts that the API shows as plain numbers.
 KINDS: dict[type, dict[str, Kind]] = {
     globals.GlobalProperties: {"total_pow": UNSIGNED, "max_virtual_bandwidth": WIDE},
@@ -46,22 +45,13 @@ KINDS: dict[type, dict[str, Kind]] = {
 }
 
 
-def names_of(state: State) -> dict[str, Table[Any]]:
-    """Return the tables of a state by the names that they have here; those of a plugin have the plugin's in front, as `follow_follows`."""
-    found: dict[str, Table[Any]] = {}
-    for name, table in tables_of(state):
-        if "/_" not in name:  # a plugin's own helper, or the table of another one
-            found[NAMES.get(name, name.replace("/", "_"))] = table
-    return found
-
-
 def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
     """Return the plugins that a state needs to have these tables. Raises NodeError for a table that no state has."""
     needed: set[str] = set()
     bare = names_of(new_state(spec))
     if left := wanted - bare.keys():
         full = new_state(spec, partial(enable, names=PLUGINS))
-        owners = {NAMES.get(name, name.replace("/", "_")): name.partition("/")[0] for name, _ in tables_of(full) if "/_" not in name}
+        owners = {table_name(name): name.partition("/")[0] for name, _ in tables_of(full) if HELPER not in name}
         owned = {name: plugin for name, plugin in owners.items() if plugin in PLUGINS}
         for name in sorted(left):
             if name not in owned:
@@ -118,7 +108,7 @@ def row_columns(state: State, table: type[Table[Any]], shapes: Shapes) -> Column
         kind = known.get(name)
         if kind is None or not is_fitting(kind, hints[name]):
             kind = kind_of_annotation(state, name, hints[name])
-        fields.append((state.spec.spell(name.rstrip("_")), f"v.{name}", INTEGER if name == ID else kind))
+        fields.append((field_name(state.spec, name), f"v.{name}", INTEGER if name == ID else kind))
     return shapes.columns(fields)
 
 

@@ -183,6 +183,12 @@ class OlderBlocks:
         start = self._starts[place]
         return self._file.read(self._starts[place + 1] - OFFSET.size - start, start)
 
+    def close(self) -> None:
+        """Close the file; nothing is found any more."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _look(self) -> "array[int]":
         path = self._path / LOG_NAME if self._path.is_dir() else self._path
         none: array[int] = array("Q")

@@ -57,6 +57,11 @@ def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], i
     return [_change(touched) for touched in changed[:most]], max(0, len(changed) - most)
 
 
+def changes_since(state: State, mark: int) -> Iterator[RowChange]:
+    """Yield the rows that were changed since a mark of the journal, as `changes_of` returns them. The state must not change meanwhile."""
+    return (_change(touched) for touched in _touched(state, mark, state.journal.mark()) if _is_changed(touched))
+
+
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
     """Return the positions of the journal between which a block was applied, edits by hand included."""
     marks = chain.reversible

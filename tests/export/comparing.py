@@ -15,7 +15,7 @@ import trio
 
 from node.data.export.collecting import KEYS, ORDER, Dataset
 from node.data.export.running import Export, Wanted
-from node.data.tables import names_of
+from node.data.names import names_of
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
 from rpc.api.history import get_ops_in_block

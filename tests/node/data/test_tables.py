@@ -5,7 +5,8 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from node.data.tables import names_of, plugins_for, rows_of
+from node.data.names import names_of
+from node.data.tables import plugins_for, rows_of
 from node.failures import NodeError
 from node.specs import load_spec
 from state.chain.chain import Chain

@@ -1,0 +1,36 @@
+"""The code cells of the worked notebooks, run in order without Jupyter: they print what the notebook keeps."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.notebook.cells import NOTEBOOKS, SIZE_MAX, code_cells, is_picture, run_cell, shown_text
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore")
+def test_a_notebook_shows_what_comes_out(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(notebook.parent)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    can_draw = importlib.util.find_spec("matplotlib") is not None
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for cell in code_cells(notebook):
+        if is_picture(cell) and not can_draw:
+            continue
+        printed = run_cell(cell, names)
+        if not is_picture(cell):
+            assert printed == shown_text(cell), cell["id"]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_complete(notebook: Path) -> None:
+    assert notebook.stat().st_size <= SIZE_MAX
+    assert all(cell["execution_count"] for cell in code_cells(notebook))
+    assert sum(bool(cell["outputs"]) for cell in code_cells(notebook)) >= 10
+
+
+def test_there_is_a_notebook() -> None:
+    assert [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS] == ["docs/notebooks/rewards.ipynb"]

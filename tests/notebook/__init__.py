@@ -1,0 +1,1 @@
+"""The worked notebooks of docs/notebooks, run with and without Jupyter."""
