@@ -289,7 +289,7 @@ class Export:
             ahead.close()
 
     def _apply(self, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
-        apply(self.chain, block, skip, push)
+        apply(self.chain, block, skip, push, {})
         self._recent.append(block)
         if not block.number % BLOCKS_BETWEEN_KEEPS:
             self._packed(0)
