@@ -47,6 +47,7 @@ from node.watch.metrics import Metrics
 from node.watch.room import Room
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
+from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
@@ -130,6 +131,8 @@ class Site:
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
+        # Before the driver, which keeps the genesis.
+        self.additions = Additions(self.chain)
         self.driver = Driver(
             self.chain,
             self.clock,
