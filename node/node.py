@@ -266,6 +266,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
     for block_id, edits in folder.planned.items():
         site.chain.plan_edits(block_id, edits)
+    site.additions.adopt(folder.planned)
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
@@ -428,7 +429,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
-    push = Hub(site.chain, site.clock)
+    push = Hub(site.chain, site.clock, site.additions)
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
     service = new_service(

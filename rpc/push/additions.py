@@ -1,6 +1,6 @@
 """What belongs to the blocks of a chain and isn't in them: edits by hand, and transactions that were accepted as impersonated ones."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from state.chain.chain import Chain
 from state.chain.edits import Edit
@@ -17,8 +17,8 @@ class Additions:
     """The edits and the places of impersonated transactions of every block, irreversible ones included, by the block's id.
 
     It must be made while the chain is at its genesis, before its first checkpoint, and before whoever asks it in a listener of the chain's
-    moves. `on_changed` is called with the number of a block whose edits are others now, without that the block has been undone: after an
-    edit, and after a return to an earlier moment.
+    moves. `on_edited` is called with the number of the block that has got another edit, `on_returned` with that of the first block whose
+    edits are others after a return to an earlier moment.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -26,7 +26,8 @@ class Additions:
         self._edits: dict[bytes, tuple[Edit, ...]] = {}
         self._accepted: dict[bytes, Places] = {}
         self._accepted_count = 0
-        self.on_changed: list[Callable[[int], None]] = []
+        self.on_edited: list[Callable[[int], None]] = []
+        self.on_returned: list[Callable[[int], None]] = []
         chain.on_edited.append(self._edited)
         chain.on_edits_dropped.append(self._drop)
         chain.on_moved.append(self._moved)
@@ -44,13 +45,19 @@ class Additions:
         """Return the places of the transactions in a block that may lack signatures."""
         return self._accepted.get(block_id, ())
 
+    def edited(self) -> Iterator[tuple[int, bytes, tuple[Edit, ...]]]:
+        """Yield number, id and edits of every block that has edits, in the order of numbers, those of left branches included."""
+        for block_id in sorted(self._edits):
+            yield block_number(block_id), block_id, self._edits[block_id]
+
     def copy(self) -> "Held":
         """Return everything that is held now."""
         return Held(self._edits.copy(), self._accepted.copy())
 
     def _edited(self, block_id: bytes, edit: Edit) -> None:
         self._edits[block_id] = (*self._edits.get(block_id, ()), edit)
-        self._tell(block_number(block_id))
+        for listener in self.on_edited:
+            listener(block_number(block_id))
 
     def _drop(self, block_ids: list[bytes]) -> None:
         for block_id in block_ids:
@@ -79,13 +86,10 @@ class Additions:
             now, self._edits = self._edits, kept.copy()
             # Accepted transactions stay: they are valid on every branch.
             if changed := [key for key in (*now, *kept) if now.get(key) != kept.get(key)]:
-                self._tell(min(map(block_number, changed)))
+                for listener in self.on_returned:
+                    listener(min(map(block_number, changed)))
 
         return put_back
-
-    def _tell(self, number: int) -> None:
-        for listener in self.on_changed:
-            listener(number)
 
 
 class Held:
