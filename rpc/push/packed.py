@@ -1,6 +1,6 @@
 """The packed form of a stream of blocks, for nodes that follow this one: blocks as bytes, with what belongs to them and isn't in them.
 
-A line is one of: what the chain is (the first one), a block, blocks that are undone, a sign of life with the head, or the last line's error.
+A line is one of: what the chain is (the first one), a block, blocks that are undone, a sign of life with the head, or an error at the end.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from state.protocol.transaction import SignedBlock, Wire
 class Greeting(Struct, kw_only=True):
     """What the chain of a stream is, and where it stands.
 
-    `genesis` is a fingerprint of what it began with. `edits` is a fingerprint of the edits by hand up to the block that the stream
+    `genesis` is a fingerprint of what it began with. `edits` is a fingerprint of the edits by hand before the block that the stream
     begins with, "" without any; those of the blocks up to `unknown_until` are not known.
     """
 
@@ -65,9 +65,10 @@ class Line(Struct, omit_defaults=True):
 def greeting(chain: Chain, additions: Additions, first: int) -> Greeting:
     """Return what a stream begins with whose first block is `first`."""
     spec, props = chain.state.spec, chain.state.props
-    edited = edited_blocks(chain, additions, first)
+    edited = edited_blocks(chain, additions, first - 1)
     started = chain.started_at
-    is_unknown = bool(started and chain.is_changed_by_hand and not any(number <= started for number, _, _ in edited))
+    known = edited_blocks(chain, additions, started)
+    is_unknown = bool(started and chain.is_changed_by_hand and not known)
     return Greeting(
         name=spec.name,
         chain_id=spec.chain_id.hex(),
