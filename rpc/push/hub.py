@@ -59,7 +59,8 @@ class Hub:
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
         self._packed_streams: set[BlockStream] = set()
-        self._packed_lines: dict[bytes, bytes] = {}
+        # With what the line shows beside the block.
+        self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
         self.additions = additions
         self._collector = Collector(chain.state)
         self._is_watching = False
@@ -207,14 +208,12 @@ class Hub:
 
     def _edited(self, number: int) -> None:
         """Give a block once more to those who keep a chain like this one: it has got another edit."""
-        self._packed_lines.clear()
         for stream in self._packed_streams:
             stream.again(number)
         self._wake()
 
     def _returned(self, number: int) -> None:
         """Have readers undo what has other edits now, in the chain's return to an earlier moment."""
-        self._packed_lines.clear()
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
@@ -334,12 +333,12 @@ class Hub:
         block = self._chain.block_by_number(number)
         if block is None:
             return None
-        line = self._packed_lines.get(block.id)
-        if line is None:
-            edits, accepted = self.additions.edits_of(block.id), self.additions.accepted_of(block.id)
-            line = packed_line(self._wire, block, edits, accepted)
+        added = self.additions.edits_of(block.id), self.additions.accepted_of(block.id)
+        known, line = self._packed_lines.get(block.id, (None, b""))
+        if known != added:
+            line = packed_line(self._wire, block, *added)
             if number > self._last() - TEXTS_KEPT_MAX and len(line) <= TEXTS_KEPT_SIZE_MAX // TEXTS_KEPT_MAX:
-                self._packed_lines[block.id] = line
+                self._packed_lines[block.id] = added, line
                 if len(self._packed_lines) > TEXTS_KEPT_MAX:
                     del self._packed_lines[next(iter(self._packed_lines))]
         return line

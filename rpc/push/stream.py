@@ -15,12 +15,12 @@ class BlockStream:
     """The blocks of the main branch from a number on.
 
     `last` returns the number of the last block that may be read, `line` the line of a block, None for one that the node doesn't have.
-    With `has_before` the reader has the blocks before the first already, and hears of those that are undone, too.
+    With `has_before` the reader has the blocks before the first already, and perhaps that one: it hears when they are undone, too.
     """
 
     def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None], *, has_before: bool = False) -> None:
         self._first, self._next = 1 if has_before else first, first
-        self._read = first - 1  # the last block that the reader has
+        self._read = first if has_before else first - 1  # the last block that the reader has, or may have
         self._last, self._line = last, line
         self._undone: tuple[int, int] | None = None
         self.ended = ""  # why it has ended
