@@ -120,22 +120,22 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
         "last_slot": None if producer is None else producer.outcome.name.lower(),
         "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
         "block_log": log_members(parts),
-        "following": following_members(parts),
-    }
+    } | following_members(parts)
 
 
-def following_members(parts: Parts) -> dict[str, Any] | None:
-    """Return the members that show what is followed; null for a node that follows none."""
+def following_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows what is followed; none for a node that follows nobody."""
     following = parts.following
     if following is None:
-        return None
-    return {
+        return {}
+    shown = {
         "url": following.url,
         "head_block_number": following.head,
         "blocks_behind": following.blocks_behind,
         "seconds_since_heard": round(following.seconds_silent, 3),
         "problem": following.problem,
     }
+    return {"following": shown}
 
 
 def log_members(parts: Parts) -> dict[str, Any]:
