@@ -69,6 +69,12 @@ class Following:
 
     async def run(self) -> None:
         """Follow, beginning again after each failure, until cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._follower.close()
+
+    async def _run(self) -> None:
         pause = PAUSE_SECONDS_MIN
         while True:
             before = self._follower.chain.state.props.head_block_id

@@ -142,7 +142,8 @@ async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tup
     place = last
     while place >= first and len(found) < numbers:
         message = await read(place)
-        if message.id and (lowest is None or message.height < lowest or (message.height == lowest and not found)):
+        # Nothing after it has undone it, and it isn't one of the same number that stands again, as after an edit.
+        if message.id and (lowest is None or message.height <= lowest) and (not found or message.height < found[-1][0]):
             found.append((message.height, message.id))
         lowest = message.height if lowest is None else min(lowest, message.height)
         place -= 1
