@@ -130,7 +130,8 @@ class Relay:
         state = (await self._js.stream_info(names.blocks_stream)).state
         self._sequence, self._height, self._id, self._edits = state.last_seq, 0, "", 0
         if state.messages:
-            self._height = (await self._read(state.last_seq)).height
+            raw = await self._js.get_msg(names.blocks_stream, state.last_seq)
+            self._height, self._edits = read_message(raw.data).height, len(msgspec.json.decode(raw.data).get("edits", ()))
             found = await branch_of(state.first_seq, state.last_seq, self._read, 1)
             if self._height and found and found[0][0] == self._height:
                 self._id = found[0][1]
