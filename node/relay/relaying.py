@@ -19,6 +19,7 @@ from node.relay.history import (
     Names,
     block_message_id,
     branch_of,
+    is_in_block,
     operation_message_id,
     operation_of,
     read_message,
@@ -285,5 +286,4 @@ def operations_in(client: Client, number: int) -> list[Any]:
     except RefusedCall as error:
         how = "enable the plugin account_history there, or relay blocks alone: --no-operations"
         raise NodeError(f"the node doesn't say which operations a block has ({error.message}); {how}") from None
-    found: list[Any] = given["ops"]
-    return found
+    return [shown for shown in given["ops"] if is_in_block(shown)]

@@ -12,6 +12,7 @@ from node.relay.history import (
     block_message_id,
     branch_of,
     find_block,
+    is_in_block,
     operation_message_id,
     operation_of,
     read_message,
@@ -51,6 +52,13 @@ def test_operations_have_their_block_and_place() -> None:
     assert (name, msgspec.json.decode(payload)["block_id"], msgspec.json.decode(payload)["place"]) == ("vote_operation", "07aa", 2)
     with pytest.raises(NodeError, match="form that isn't known"):
         operation_of({"op": ["vote", {}]}, "07aa", 2)
+
+
+@pytest.mark.parametrize(
+    ("trx_in_block", "trx_id", "is_in"), [(0, "aa" * 20, True), (2**32 - 1, "00" * 20, True), (2**32 - 1, "aa" * 20, False)]
+)
+def test_operations_that_wait_are_in_no_block(trx_in_block: int, trx_id: str, is_in: bool) -> None:
+    assert is_in_block({"trx_in_block": trx_in_block, "trx_id": trx_id}) is is_in
 
 
 def history(draw: random.Random, count: int) -> list[Message]:
