@@ -55,7 +55,8 @@ def test_operations_have_their_block_and_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trx_in_block", "trx_id", "is_in"), [(0, "aa" * 20, True), (2**32 - 1, "00" * 20, True), (2**32 - 1, "aa" * 20, False)]
+    ("trx_in_block", "trx_id", "is_in"),
+    [(0, "aa" * 20, True), (2**32 - 1, "00" * 20, True), (2**32 - 1, "aa" * 20, False)],
 )
 def test_operations_that_wait_are_in_no_block(trx_in_block: int, trx_id: str, is_in: bool) -> None:
     assert is_in_block({"trx_in_block": trx_in_block, "trx_id": trx_id}) is is_in
