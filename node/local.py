@@ -158,6 +158,11 @@ class LocalChain:
         """Return the head, the time and the modes of the chain."""
         return self.call("dev_api.get_info")
 
+    def digest(self) -> str:
+        """Return the digest of the state: equal chains have the same."""
+        digest: str = self.call("dev_api.get_state_digest")["digest"]
+        return digest
+
     # -------------------------------------------------------------- moments
 
     def snapshot(self) -> int:

@@ -38,12 +38,14 @@ from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
-from node.watch.health import Parts, health
+from node.watch.health import Following, Parts, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
+from rpc.processor import Processor as ServiceProcessor
+from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.service.transport.asgi import Pages, serve
 from rpc.service.transport.guests import Guests, bounds_for
@@ -94,6 +96,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
+    follow: str = ""  # the node, or the broker, whose blocks are taken; "" for none
+    broadcast_to: str = ""  # where broadcasts go then; "" for the followed node
+    is_trusting: bool = False  # whether its blocks are taken unchecked
     blocks: BlockMode = BlockMode()  # when they are made
     time: int | None = None  # the chain's time at the start, in seconds since 1970; None: the clock's
     leap: Leap = "missed"
@@ -126,6 +131,8 @@ class Site:
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
+        # Before the driver, which keeps the genesis.
+        self.additions = Additions(self.chain)
         self.driver = Driver(
             self.chain,
             self.clock,
@@ -254,6 +261,7 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
     for block_id, edits in folder.planned.items():
         site.chain.plan_edits(block_id, edits)
+    site.additions.adopt(folder.planned)
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
@@ -337,6 +345,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
         site.chain.on_edited.append(folder.edits.append)
         site.chain.on_edits_dropped.append(folder.edits.drop)
+    if settings.follow:
+        parts.following = new_following(site, processor)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if folder is not None:
@@ -351,6 +361,8 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.room.watch)
         if parts.producer is not None:
             nursery.start_soon(parts.producer.run)
+        if parts.following is not None:
+            nursery.start_soon(parts.following.run)
         nursery.start_soon(keep_ahead, site.chain.state)
         settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
@@ -377,25 +389,53 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
         site.clock.reach(site.chain.state.head_time * 1000)
 
 
+def new_following(site: Site, processor: Processor) -> Following:
+    """Return the task that keeps the chain where the followed one is."""
+    # Imported here, since other nodes start without it.
+    from node.following import starting
+
+    settings = site.settings
+    return starting.new_following(
+        settings.follow,
+        site.chain,
+        site.additions,
+        processor,
+        begin_anew=site.driver.reset,
+        failed=site.fail,
+        is_trusting=settings.is_trusting,
+        workers=settings.workers,
+    )
+
+
+def for_clients(site: Site, parts: Parts) -> ServiceProcessor:
+    """Return the processor as methods see it."""
+    if parts.following is None:
+        return parts.processor
+    from node.following.starting import new_passing
+
+    following = parts.following
+    return new_passing(following.url, following.reached, parts.processor, site.chain.state.wire, site.settings.broadcast_to)
+
+
 async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
     """Start to answer requests; returns the addresses. `served` is set when the last request has been answered after a stop."""
     settings = site.settings
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
-    push = Hub(site.chain, site.clock)
+    push = Hub(site.chain, site.clock, site.additions)
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
     service = new_service(
         site.chain,
-        parts.processor,
+        for_clients(site, parts),
         site.driver,
         settings.plugins,
         explainer=explainer,
         withheld=access.withheld,
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,
-        foresee=parts.processor.foresee if settings.workers else None,
+        foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
     )
     pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     # Blocks that were loaded, the methods and their compiled functions stay.

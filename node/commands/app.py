@@ -53,6 +53,7 @@ app = App(
 app["--help"].group = app["--version"].group = ABOUT
 app.command("node.commands.parsed:run_command", name="run", help="Start a node.", group=NODE, sort_key=1)
 app.command("node.commands.parsed:replay_command", name="replay", help="Apply a file of blocks.", group=NODE, sort_key=2)
+app.command("node.commands.relay:relay_command", name="relay", help="Put the blocks of a node into a broker.", group=NODE, sort_key=3)
 app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
 app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
 app.command("node.commands.dev.app:dev", name="dev", help=DEV_HELP, group=CHAIN)

@@ -31,12 +31,13 @@ TIME_DIGITS_MAX = 20
 
 THE_CHAIN = "Chain"
 BLOCKS = "Blocks and time"
+FOLLOWING = "Following"
 DATA = "Data"
 ACCESS = "Access"
 OUTPUT = "Output"
 CHECKS = "Checks"
 # The order in which the help shows them.
-GROUPS = (THE_CHAIN, BLOCKS, DATA, ACCESS, OUTPUT, CHECKS)
+GROUPS = (THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +128,14 @@ class Run:
         str | None, Option("The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
     ] = None
     leap: Annotated[Leap, Option("What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
+    follow: Annotated[
+        str | None,
+        Option("Take blocks from another node, http://HOST:PORT, or a broker, nats://HOST, and serve them.", group=FOLLOWING),
+    ] = None
+    broadcast_to: Annotated[
+        str | None, Option("The node to which broadcasts are passed on, http://HOST:PORT; by default the followed one.", group=FOLLOWING)
+    ] = None
+    trust: Annotated[bool, Option("Take the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
     data: Annotated[str | None, Option("Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
     sync: Annotated[str, Option("When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = "block"
     snapshot_every: Annotated[
@@ -161,7 +170,8 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
         spec,
         own.address(),
         plugins=chosen_plugins(spec, own.enable, own.disable),
-        is_producing=bool(spec.witness_keys) if own.produce is None else own.produce,
+        is_producing=own.follow is None and (bool(spec.witness_keys) if own.produce is None else own.produce),
+        **following(own),
         blocks=block_mode(own.blocks),
         time=None if own.time is None else start_time(own.time),
         leap=own.leap,
@@ -173,6 +183,27 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
     )
     with settings.announcer:
         return run(settings)
+
+
+def following(own: Run) -> dict[str, Any]:
+    """Return the settings of a node that follows another one. Raises NodeError."""
+    if own.follow is None:
+        given = "--broadcast-to" if own.broadcast_to is not None else "--trust" if own.trust else ""
+        if given:
+            raise NodeError(f"{given} is for a node that follows another one; name that with --follow")
+        return {}
+    if own.produce:
+        raise NodeError("--produce and --follow contradict each other: a node that follows another one takes its blocks, and makes none")
+    if own.time is not None:
+        raise NodeError("--time and --follow contradict each other: the followed chain has its own time")
+    # Imported here, since other nodes start without it.
+    from node.following.urls import followed_url, node_url
+
+    return {
+        "follow": followed_url(own.follow),
+        "broadcast_to": "" if own.broadcast_to is None else node_url(own.broadcast_to),
+        "is_trusting": own.trust,
+    }
 
 
 def replay_command(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from node.clock import Clock
 from rpc.log import Log
-from rpc.service.refusal import InvalidParameters, InvalidRequest
+from rpc.service.refusal import Answered, InvalidParameters, InvalidRequest
 from state.chain.chain import Chain
 from state.chain.moves import Move
 from state.protocol.errors import ChainError, fill
@@ -150,4 +150,4 @@ class Counters:
 def reason_of(error: Exception) -> str:
     """Return the name of a refusal's class, that of the inner one where a method has wrapped it; INTERNAL_ERROR for a bug."""
     inner = getattr(error, "error", error)
-    return type(inner).__name__ if isinstance(inner, (ChainError, InvalidParameters, InvalidRequest)) else INTERNAL_ERROR
+    return type(inner).__name__ if isinstance(inner, (ChainError, InvalidParameters, InvalidRequest, Answered)) else INTERNAL_ERROR

@@ -1,7 +1,7 @@
 """The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -22,6 +22,43 @@ OK, UNAVAILABLE = 200, 503
 NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
 
 
+class Following(Protocol):
+    """The task that keeps this node where another one is."""
+
+    @property
+    def url(self) -> str:
+        """What is followed."""
+
+    @property
+    def head(self) -> int:
+        """The number of the other node's head, as far as is known."""
+
+    @property
+    def blocks_behind(self) -> int:
+        """How many blocks the other node is ahead."""
+
+    @property
+    def seconds_silent(self) -> float:
+        """How long ago the other node was heard of."""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing comes now; empty while all is well."""
+
+    @property
+    def attempts(self) -> int:
+        """How often the following has begun."""
+
+    def trouble(self) -> str:
+        """Return why this node isn't where the other one is; empty as long as it is."""
+
+    async def reached(self, number: int) -> None:
+        """Wait until a block is here."""
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+
+
 class Parts(Struct, kw_only=True):
     """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
 
@@ -32,6 +69,7 @@ class Parts(Struct, kw_only=True):
     ending: Callable[[], str]
     guests: Guests | None = None
     producer: Producer | None = None
+    following: Following | None = None
     log: BlockLog | None = None
     room: Room | None = None
     loop: LoopTurns | None = None
@@ -39,7 +77,13 @@ class Parts(Struct, kw_only=True):
 
 def trouble(parts: Parts) -> str:
     """Return why the node doesn't do what it was started for, in words; empty as long as it does."""
-    return parts.ending() or parts.processor.failure or (not_producing(parts) and f"no block is produced: {not_producing(parts)}")
+    idle = not_producing(parts)
+    return parts.ending() or parts.processor.failure or (idle and f"no block is produced: {idle}") or not_following(parts)
+
+
+def not_following(parts: Parts) -> str:
+    """Return why a node that should be where another one is isn't; empty when it is or needn't."""
+    return "" if parts.following is None else parts.following.trouble()
 
 
 def not_producing(parts: Parts) -> str:
@@ -76,7 +120,22 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
         "last_slot": None if producer is None else producer.outcome.name.lower(),
         "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
         "block_log": log_members(parts),
+    } | following_members(parts)
+
+
+def following_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows what is followed; none for a node that follows nobody."""
+    following = parts.following
+    if following is None:
+        return {}
+    shown = {
+        "url": following.url,
+        "head_block_number": following.head,
+        "blocks_behind": following.blocks_behind,
+        "seconds_since_heard": round(following.seconds_silent, 3),
+        "problem": following.problem,
     }
+    return {"following": shown}
 
 
 def log_members(parts: Parts) -> dict[str, Any]:

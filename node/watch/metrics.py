@@ -56,6 +56,7 @@ class Metrics:
         parts = self._parts
         yield from node_families(parts)
         yield from chain_families(parts)
+        yield from following_families(parts)
         yield from counted(parts.counters)
         yield from queue_families(parts)
         yield from loop_families(parts)
@@ -94,6 +95,17 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - props.time)
     yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", props.last_irreversible_block_num)
     yield gauge("coind_transactions_pending", "Transactions that wait for a block", len(parts.chain.pending))
+
+
+def following_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield where the followed node is."""
+    following = parts.following
+    if following is None:
+        return
+    yield gauge("coind_followed_head_block_number", "Number of the followed node's head", following.head)
+    yield gauge("coind_followed_blocks_behind", "Blocks that the followed node is ahead", following.blocks_behind)
+    yield gauge("coind_followed_silent_seconds", "How long ago the followed node was heard of", following.seconds_silent)
+    yield counter("coind_followed_attempts", "How often the following has begun", following.attempts)
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":

@@ -11,7 +11,9 @@ import trio
 
 from rpc.explain.case import Explanation
 from rpc.log import Log
+from rpc.push.additions import Additions
 from rpc.push.operations import Collector, impacted
+from rpc.push.packed import greeting, greeting_line, packed_line, sign_of_life
 from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
@@ -45,9 +47,9 @@ _log = Log("push")
 
 
 class Hub:
-    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970."""
+    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970. Without `additions` there are no packed streams."""
 
-    def __init__(self, chain: Chain, clock: Callable[[], int]) -> None:
+    def __init__(self, chain: Chain, clock: Callable[[], int], additions: Additions | None = None) -> None:
         self._chain, self._clock = chain, clock
         self._wire = chain.state.wire
         self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
@@ -56,6 +58,10 @@ class Hub:
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
+        self._packed_streams: set[BlockStream] = set()
+        # With what the line shows beside the block.
+        self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
+        self.additions = additions
         self._collector = Collector(chain.state)
         self._is_watching = False
         self._irreversible = 0
@@ -109,18 +115,31 @@ class Hub:
         return [self._by_account.setdefault(name, {}) for name in accounts] if accounts else [self._of_all_accounts]
 
     @contextmanager
-    def stream(self, first: int, *, irreversible: bool) -> Iterator[BlockStream]:
-        """Open a stream of blocks from a number on, of irreversible ones only if wished."""
-        stream = BlockStream(first, self._last_irreversible if irreversible else self._last, self._line)
+    def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
+        """Open a stream of blocks from a number on, of irreversible ones only, and in the packed form, if wished."""
+        last, line = self._last_irreversible if irreversible else self._last, self._packed_line if packed else self._line
+        stream = BlockStream(first, last, line, has_before=packed)
         before = self._counts()
         self._streams.add(stream)
+        if packed:
+            self._packed_streams.add(stream)
         self._attach(before)
         try:
             yield stream
         finally:
             before = self._counts()
             self._streams.discard(stream)
+            self._packed_streams.discard(stream)
             self._attach(before)
+
+    def greeting(self, first: int) -> bytes:
+        """Return the line with which a packed stream begins."""
+        assert self.additions is not None
+        return greeting_line(greeting(self._chain, self.additions, first))
+
+    def sign_of_life(self) -> bytes:
+        """Return a line for packed streams that says where the head is."""
+        return sign_of_life(self._last())
 
     async def news(self) -> None:
         """Wait until the head has moved, or the node ends."""
@@ -151,8 +170,15 @@ class Hub:
         if is_any and not was_any:
             self._irreversible = self._chain.irreversible
             moved.append(self._moved)
+            if self.additions is not None:
+                self.additions.on_edited.append(self._edited)
+                self.additions.on_returned.append(self._returned)
         elif was_any and not is_any:
             moved.remove(self._moved)
+            if self.additions is not None:
+                self.additions.on_edited.remove(self._edited)
+                self.additions.on_returned.remove(self._returned)
+            self._packed_lines.clear()
             self._texts.clear()
             self._texts_size = 0
         if is_operations and not was_operations:
@@ -178,6 +204,18 @@ class Hub:
             _log.exception("a notice could not be made")
             for session in {subscription.session for subscriptions in self._subscriptions.values() for subscription in subscriptions}:
                 session.let_go(BROKEN)
+        self._wake()
+
+    def _edited(self, number: int) -> None:
+        """Give a block once more to those who keep a chain like this one: it has got another edit."""
+        for stream in self._packed_streams:
+            stream.again(number)
+        self._wake()
+
+    def _returned(self, number: int) -> None:
+        """Have readers undo what has other edits now, in the chain's return to an earlier moment."""
+        for stream in self._packed_streams:
+            stream.undo(number)
         self._wake()
 
     def _wake(self) -> None:
@@ -288,6 +326,22 @@ class Hub:
         """Return the line of a block for a stream; None for one that the node doesn't have."""
         block = self._chain.block_by_number(number)
         return None if block is None else self._text(block) + b"\n"
+
+    def _packed_line(self, number: int) -> bytes | None:
+        """Return the line of a block for a packed stream; those of new blocks are made once for all readers."""
+        assert self.additions is not None
+        block = self._chain.block_by_number(number)
+        if block is None:
+            return None
+        added = self.additions.edits_of(block.id), self.additions.accepted_of(block.id)
+        known, line = self._packed_lines.get(block.id, (None, b""))
+        if known != added:
+            line = packed_line(self._wire, block, *added)
+            if number > self._last() - TEXTS_KEPT_MAX and len(line) <= TEXTS_KEPT_SIZE_MAX // TEXTS_KEPT_MAX:
+                self._packed_lines[block.id] = added, line
+                if len(self._packed_lines) > TEXTS_KEPT_MAX:
+                    del self._packed_lines[next(iter(self._packed_lines))]
+        return line
 
     def _text(self, block: SignedBlock) -> bytes:
         """Return the JSON of a block; that of a new one is made once for all."""

@@ -15,10 +15,12 @@ class BlockStream:
     """The blocks of the main branch from a number on.
 
     `last` returns the number of the last block that may be read, `line` the line of a block, None for one that the node doesn't have.
+    With `has_before` the reader has the blocks before the first already, and perhaps that one: it hears when they are undone, too.
     """
 
-    def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None]) -> None:
-        self._first, self._next = first, first
+    def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None], *, has_before: bool = False) -> None:
+        self._first, self._next = 1 if has_before else first, first
+        self._read = first if has_before else first - 1  # the last block that the reader has, or may have
         self._last, self._line = last, line
         self._undone: tuple[int, int] | None = None
         self.ended = ""  # why it has ended
@@ -26,9 +28,14 @@ class BlockStream:
     def undo(self, first: int) -> None:
         """Note that blocks from a number on are no longer on the main branch. The next line names the ones that were read."""
         first = max(first, self._first)
-        if first < self._next:
-            self._undone = (first, self._next - 1) if self._undone is None else (first, self._undone[1])
-            self._next = first
+        if first <= self._read:
+            self._undone = (first, self._read) if self._undone is None else (first, self._undone[1])
+            self._read = first - 1
+        self._next = min(self._next, max(first, self._first))
+
+    def again(self, number: int) -> None:
+        """Give a block once more whose line is another one now, and those after it."""
+        self._next = min(self._next, max(number, self._first))
 
     def end(self, reason: str) -> None:
         """End the stream: its last line says why."""
@@ -48,6 +55,7 @@ class BlockStream:
                 break
             lines.append(line)
             size += len(line)
+            self._read = max(self._read, self._next)
             self._next += 1
         return b"".join(lines)
 

@@ -28,6 +28,7 @@ from rpc.service.refusal import (
     NO_PARAMS,
     PARSE_ERROR,
     SERVER_ERROR,
+    Answered,
     BadArgument,
     Clock,
     InvalidParameters,
@@ -370,6 +371,8 @@ class Service:
         if isinstance(error, PushFailed):
             said = error_object(error.error, SERVER_ERROR, self.wire, self.clock)
             return self._explained(request_id, said, error.error, request, error.transaction)
+        if isinstance(error, Answered):
+            return _error(request_id, error.said)
         if isinstance(error, InvalidParameters):
             return _error(request_id, invalid_parameters(error))
         if isinstance(error, NotServed):

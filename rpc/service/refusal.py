@@ -73,6 +73,14 @@ class BadArgument(Exception):
         self.name: str = name if isinstance(refused, ChainError) else f"{name}.{refused.name}"
 
 
+class Answered(Exception):
+    """What another node has answered a call with that was passed on to it: `said` is its error object, which the client gets as it is."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        super().__init__(said.get("message"))
+        self.said = said
+
+
 class NotEnabled(Exception):
     """A method that needs one of these plugins, which are all off."""
 

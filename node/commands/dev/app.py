@@ -94,6 +94,12 @@ def info(*, asking: Asking = Asking()) -> int:  # noqa: B008 - it is frozen
     return asked(asking, "get_info", {}, lambda result: write_pairs(info_pairs(result)))
 
 
+@dev.command(name="digest", group=BLOCKS)
+def digest(*, asking: Asking = Asking()) -> int:  # noqa: B008
+    """Show the digest of the state: two nodes with the same head, on which nothing waits, have the same."""
+    return asked(asking, "get_state_digest", {}, show_pairs)
+
+
 @dev.command(name="mine", group=BLOCKS)
 def mine(count: Count = 1, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
     """Make blocks at once, one unless a COUNT is given."""

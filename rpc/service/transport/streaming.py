@@ -3,6 +3,7 @@
 A stream holds one piece that is on its way and nothing else, so a slow reader costs a connection and no memory.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qsl
@@ -21,6 +22,8 @@ PATH = "/stream/blocks"
 QUERY_LENGTH_MAX = 200
 # A reader that takes so long for one piece is let go; one that takes nothing for `connection.SEND_SECONDS_MAX` is cut off.
 PIECE_SECONDS_MAX = 30
+# A reader of the packed form learns so often where the head is, and that the node is still there.
+LIFE_SECONDS = 5
 TOO_SLOW = "the reader is too slow"
 
 _TYPE = (b"content-type", b"application/x-ndjson")
@@ -45,23 +48,29 @@ async def show_stream(
     `turn` waits until the next piece may be worked on.
     """
     try:
-        first, irreversible = read_query(scope["query_string"])
+        first, irreversible, packed = read_query(scope["query_string"])
     except BadQuery as error:
         return str(error)
-    with push.stream(push.next_number if first is None else first, irreversible=irreversible) as stream:
+    if packed and push.additions is None:
+        return "form=packed is not given by this node"
+    first = push.next_number if first is None else first
+    with push.stream(first, irreversible=irreversible, packed=packed) as stream:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
             await _send(guest, send, {"type": "http.response.start", "status": 200, "headers": [_TYPE, *_LIVE, *headers]}, 0)
-            await _run(service, push, guest, turn, stream, send)
+            if packed:
+                greeting = push.greeting(first)
+                await _send(guest, send, {"type": "http.response.body", "body": greeting, "more_body": True}, len(greeting))
+            await _run(service, push, guest, turn, stream, send, LIFE_SECONDS if packed else math.inf)
             nursery.cancel_scope.cancel()
     return ""
 
 
-def read_query(query: bytes) -> tuple[int | None, bool]:
-    """Return the first block that a query asks for, None for the next one, and whether it wants irreversible ones only."""
+def read_query(query: bytes) -> tuple[int | None, bool, bool]:
+    """Return the first block that a query asks for, None for the next one, whether it wants irreversible ones only, and the packed form."""
     if len(query) > QUERY_LENGTH_MAX:
         raise BadQuery(f"the query may have at most {QUERY_LENGTH_MAX} letters")
-    first, irreversible = None, False
+    first, irreversible, packed = None, False, False
     for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name == "from":
             if not (value.isascii() and value.isdigit() and 1 <= int(value) <= UINT32_MAX):
@@ -71,16 +80,24 @@ def read_query(query: bytes) -> tuple[int | None, bool]:
             if value not in ("true", "false"):
                 raise BadQuery("irreversible must be true or false")
             irreversible = value == "true"
+        elif name == "form":
+            if value not in ("json", "packed"):
+                raise BadQuery("form must be json or packed")
+            packed = value == "packed"
         else:
-            raise BadQuery("a stream takes from=N and irreversible=true")
-    return first, irreversible
+            raise BadQuery("a stream takes from=N, irreversible=true and form=packed")
+    return first, irreversible, packed
 
 
-async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: BlockStream, send: Send) -> None:
-    """Send pieces of a stream as long as it goes on, then its last line."""
+async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: BlockStream, send: Send, life: float) -> None:
+    """Send pieces of a stream as long as it goes on, then its last line; at least every `life` seconds a sign of life."""
+    said = trio.current_time()
     while True:
         await turn()
         piece = await service.in_turn(stream.piece)
+        if trio.current_time() - said >= life and not stream.ended:
+            piece += push.sign_of_life()
+            said = trio.current_time()
         if piece:
             begun = trio.current_time()
             await _send(guest, send, {"type": "http.response.body", "body": piece, "more_body": True}, len(piece))
@@ -89,7 +106,8 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
         elif stream.ended:
             break
         else:
-            await push.news()
+            with trio.move_on_at(said + life):
+                await push.news()
     last = stream.last_line()
     await _send(guest, send, {"type": "http.response.body", "body": last}, len(last))
 

@@ -26,6 +26,7 @@ BEYOND = [
     "dev_api.explain_transaction",
     "dev_api.faucet",
     "dev_api.get_info",
+    "dev_api.get_state_digest",
     "dev_api.impersonate",
     "dev_api.list_keys",
     "dev_api.list_refused",

@@ -229,6 +229,17 @@ def test_it_is_for_programs_on_the_same_machine_only(site: Site) -> None:
     assert b"Could not find API dev_api" in site.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}', local=False)
 
 
+def test_two_chains_are_compared_by_the_digest(site: Site) -> None:
+    before = site.call("dev_api.get_state_digest")
+    moment = site.call("dev_api.snapshot")["id"]
+    site.call("dev_api.faucet", account="bob")
+    other = site.call("dev_api.get_state_digest")
+    assert (other["head_block_id"], other["pending"]) == (before["head_block_id"], 0)
+    assert other["digest"] != before["digest"]
+    site.call("dev_api.revert", id=moment)
+    assert site.call("dev_api.get_state_digest") == before
+
+
 def test_a_dump_and_back(site: Site, tmp_path: Path) -> None:
     site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
     site.call("dev_api.mine", count=30)

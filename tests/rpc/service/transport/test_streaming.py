@@ -37,13 +37,15 @@ async def health(port: int) -> float:
 @pytest.mark.parametrize(
     ("query", "read"),
     [
-        (b"", (None, False)),
-        (b"from=1", (1, False)),
-        (b"from=4294967295&irreversible=true", (UINT32_MAX, True)),
-        (b"irreversible=false", (None, False)),
+        (b"", (None, False, False)),
+        (b"from=1", (1, False, False)),
+        (b"from=4294967295&irreversible=true", (UINT32_MAX, True, False)),
+        (b"from=7&form=packed", (7, False, True)),
+        (b"form=json", (None, False, False)),
+        (b"irreversible=false", (None, False, False)),
     ],
 )
-def test_queries(query: bytes, read: tuple[int | None, bool]) -> None:
+def test_queries(query: bytes, read: tuple[int | None, bool, bool]) -> None:
     assert read_query(query) == read
 
 
@@ -56,7 +58,8 @@ def test_queries(query: bytes, read: tuple[int | None, bool]) -> None:
         (b"from=-1", "from must be"),
         (b"from=%C2%B2", "from must be"),
         (b"irreversible=yes", "irreversible must be true or false"),
-        (b"until=3", "a stream takes from=N and irreversible=true"),
+        (b"form=xml", "form must be json or packed"),
+        (b"until=3", "a stream takes from=N, irreversible=true and form=packed"),
         (b"from=" + b"1" * 300, "the query may have at most 200 letters"),
     ],
 )

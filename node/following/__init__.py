@@ -1,0 +1,1 @@
+"""Following another node: what happens on its chain, as events, applied to a chain of our own."""

@@ -1,0 +1,117 @@
+"""Blocks from a broker, through a child process that reads it: its library is asyncio's, and the node stays without."""
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from node.failures import NodeError
+from node.following.events import Event
+from node.following.http import LINE_SIZE_MAX, PART_SIZE
+from node.following.lines import BadLine, Head, StreamEnded, read_packed
+from node.following.sources import Place, WrongChain, another_chain
+from rpc.push.packed import Greeting, genesis_fingerprint
+from state.protocol.spec import ChainSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-P", "-m", "node.relay.reading")
+SILENCE_SECONDS_MAX = 30
+
+
+class BrokerSource:
+    """A broker that a relay fills."""
+
+    def __init__(self, url: str, spec: ChainSpec) -> None:
+        if find_spec("nats") is None:
+            raise NodeError("--follow nats:// needs nats, which isn't installed; install it: bin/coind install nats")
+        self._url, self._spec = url, spec
+
+    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+        """Yield what comes."""
+        is_greeted = False
+        async with aclosing(self._lines("lines", str(place.first))) as batches:
+            async for some in batches:
+                batch: list[Event | Head] = []
+                for line in some:
+                    if not is_greeted:
+                        batch.append(self._begin(line))
+                        is_greeted = True
+                        continue
+                    said = read_packed(line)
+                    if isinstance(said, Greeting):
+                        raise BadLine(line, "what a chain is stands in the first line only")
+                    batch.append(said)
+                yield batch
+        raise NodeError(f"the reader of {self._url} has ended")
+
+    async def head(self) -> int:
+        """Return the number of the last block in the broker."""
+        return int((await self._answer("head"))["head"])
+
+    async def id_of(self, number: int) -> bytes | None:
+        """Return the id of a block that is or was on the main branch; None without it."""
+        return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
+
+    def _begin(self, line: bytes) -> Head:
+        """Read the first line, which says whose blocks they are."""
+        given = decoded(line)
+        about = given.get("about") or {}
+        if about.get("chain_id") != self._spec.chain_id.hex():
+            raise another_chain(self._url, f"blocks of the chain {about.get('name')} (chain id {about.get('chain_id')})", self._spec)
+        if about.get("genesis") != genesis_fingerprint(self._spec):
+            what = f"{self._url} has blocks of the chain {about['name']} from another genesis than this node's {self._spec.name}"
+            raise WrongChain(f"{what}; start this node with the same --chain, --witnesses and --accounts")
+        return Head(int(given["head"]))
+
+    async def _answer(self, *words: str) -> dict[str, Any]:
+        async with aclosing(self._lines(*words)) as batches:
+            async for lines in batches:
+                return decoded(lines[0])
+        raise NodeError(f"the reader of {self._url} gives no answer")
+
+    async def _lines(self, what: str, *rest: str) -> AsyncGenerator[list[bytes]]:
+        """Yield the lines that a child writes, until it ends."""
+        command = [*COMMAND, what, self._url, self._spec.name, *rest]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        # Of a session of its own, so that a signal of the terminal leaves its end to this process.
+        process = await trio.lowlevel.open_process(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        )
+        assert process.stdout is not None
+        try:
+            begun = b""
+            while True:
+                with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
+                    part = bytes(await process.stdout.receive_some(PART_SIZE))
+                if patience.cancelled_caught:
+                    raise NodeError(f"the reader of {self._url} is silent")
+                if not part:
+                    return
+                *lines, begun = (begun + part).split(b"\n")
+                if lines:
+                    yield lines
+                if len(begun) > LINE_SIZE_MAX:
+                    raise NodeError(f"a line of the broker has more than {LINE_SIZE_MAX >> 20} MiB")
+        finally:
+            process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
+            await trio.aclose_forcefully(process.stdout)
+
+
+def decoded(line: bytes) -> dict[str, Any]:
+    """Return a line of the child as an object. Raises NodeError, also with the error that the line tells."""
+    try:
+        given = msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise BadLine(line, error) from None
+    if "error" in given:
+        raise StreamEnded(str(given["error"]))
+    return given

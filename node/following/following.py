@@ -1,0 +1,199 @@
+"""The task that keeps a node where another node is: it takes events from a source, applies them, and begins again when that fails."""
+
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+
+import trio
+
+from node.failures import NodeError
+from node.following.events import Event, NewBlock
+from node.following.follower import Follower, OtherBranch, TooFarBack
+from node.following.lines import Head
+from node.following.sources import Behind, Place, Source, WrongChain
+from node.processor import Processor
+from node.replay import BlockRefused
+from rpc.log import Log
+from rpc.push.packed import edited_blocks, fingerprint
+from state.protocol.errors import ChainError
+
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
+# Batches that have been read and not applied yet; a batch is what one read has brought.
+BATCHES_MAX = 64
+# A replica that is so far behind, or hears nothing for so long, isn't one that clients should be sent to.
+BEHIND_BLOCKS_MAX = 50
+SILENCE_SECONDS_MAX = 15
+
+_log = Log("following")
+
+
+class Following:
+    """Follows a source while `run` runs. `head` is where the other node was when it was last heard of.
+
+    `problem` is why nothing comes, "" while all is well. `failed` is called with an error that no second attempt can mend.
+    """
+
+    def __init__(self, url: str, source: Source, follower: Follower, processor: Processor, failed: Callable[[NodeError], None]) -> None:
+        self.url, self.head, self.problem = url, 0, "it has not answered yet"
+        self.attempts = 0
+        # Since when it hasn't been followed, None while it is; and whether a block was refused, which time doesn't mend.
+        self._failing_since: float | None = trio.current_time()
+        self._is_refused = False
+        self._source, self._follower, self._processor, self._failed = source, follower, processor, failed
+        self._heard = trio.current_time()
+        self._news = trio.Event()
+
+    @property
+    def blocks_behind(self) -> int:
+        """How many blocks the other node is ahead."""
+        return max(0, self.head - self._follower.next + 1)
+
+    @property
+    def seconds_silent(self) -> float:
+        """How long ago the other node was heard of."""
+        return trio.current_time() - self._heard
+
+    def trouble(self) -> str:
+        """Return why this node isn't where the other one is; empty as long as it is."""
+        if self._failing_since is not None:
+            seconds = trio.current_time() - self._failing_since
+            if not self.head or self._is_refused or seconds > SILENCE_SECONDS_MAX:
+                return f"{self.url} isn't followed: {self.problem}"
+        if self.blocks_behind > BEHIND_BLOCKS_MAX:
+            return f"{self.blocks_behind} blocks behind {self.url}"
+        return ""
+
+    async def reached(self, number: int) -> None:
+        """Wait until a block is here."""
+        while self._follower.next <= number:
+            await self._news.wait()
+
+    async def run(self) -> None:
+        """Follow, beginning again after each failure, until cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._follower.close()
+
+    async def _run(self) -> None:
+        pause = PAUSE_SECONDS_MIN
+        while True:
+            before = self._follower.chain.state.props.head_block_id
+            try:
+                self.attempts += 1
+                await self._follow()
+            except WrongChain as error:
+                self._failed(error)
+                return
+            except (OtherBranch, Behind) as error:
+                problem = await self._compare(error)
+            except (BlockRefused, TooFarBack) as error:
+                self._is_refused = True
+                problem = str(error)
+            except NodeError as error:
+                problem = str(error)
+            if problem and problem != self.problem:
+                _log.warning("the followed node can't be followed now, it is tried again", url=self.url, reason=problem)
+            if problem and self._failing_since is None:
+                self._failing_since = trio.current_time()
+            self.problem = problem or self.problem
+            if self._follower.chain.state.props.head_block_id != before:
+                pause = PAUSE_SECONDS_MIN
+            await trio.sleep(pause)
+            pause = min(PAUSE_SECONDS_MAX, pause * 2)
+
+    async def _follow(self) -> None:
+        """Take and apply what comes until that ends, always with an error."""
+        batches_in, batches_out = trio.open_memory_channel[list[Event | Head]](BATCHES_MAX)
+        failure: NodeError | None = None
+
+        async def read() -> None:
+            nonlocal failure
+            async with batches_in:
+                try:
+                    async with aclosing(self._source.batches(self._place())) as batches:
+                        async for batch in batches:
+                            await batches_in.send(batch)
+                except NodeError as error:
+                    failure = error
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            try:
+                async for batch in batches_out:
+                    await self._apply([*batch, *_waiting(batches_out)])
+            except NodeError as error:
+                failure = error
+            nursery.cancel_scope.cancel()
+        assert failure is not None
+        raise failure
+
+    def _place(self) -> Place:
+        follower = self._follower
+        first = max(1, follower.next - 1)
+        edited = edited_blocks(follower.chain, follower.additions, first - 1)
+        return Place(follower.next - 1, first, fingerprint(edited))
+
+    async def _apply(self, batch: list[Event | Head]) -> None:
+        self._heard = trio.current_time()
+        events: list[Event] = []
+        for said in batch:
+            if isinstance(said, Head):
+                self.head = said.number
+            else:
+                self.head = max(self.head, said.number) if isinstance(said, NewBlock) else said.first - 1
+                events.append(said)
+        if events:
+            await self._take(self._follower.steps(events))
+            self._news.set()
+            self._news = trio.Event()
+        if self._failing_since is not None and (events or not self.blocks_behind):
+            _log.info("following", url=self.url, head_block_number=self.head)
+            self.problem, self._failing_since, self._is_refused = "", None, False
+
+    async def _take(self, steps: Iterator[None]) -> None:
+        try:
+            await self._processor.take_steps(steps)
+        except ChainError as error:  # the processor takes no jobs any more
+            raise NodeError(str(error)) from None
+
+    async def _compare(self, error: NodeError) -> str:
+        """Go back to the last block that both chains have; returns what prevents that."""
+        follower = self._follower
+        try:
+            if isinstance(error, Behind) and error.is_all:
+                common = 0
+            else:
+                theirs = await self._source.head()
+                common = await self._last_common(min(theirs, follower.next - 1))
+                if common == theirs and not follower.chain.state.spec.is_test:
+                    return f"{error}, which is before ours"  # it has to catch up with us
+            _log.info("the followed node has left our branch", url=self.url, last_common_block=common, reason=str(error))
+            await self._take(follower.go_back(common))
+        except NodeError as found:
+            self._is_refused = isinstance(found, TooFarBack)
+            return str(found)
+        return ""
+
+    async def _last_common(self, last: int) -> int:
+        """Return the number of the last block up to `last` that both chains have: a block's id covers all before it."""
+        same, differs, step = 0, last + 1, 1
+        # Branches leave each other near their ends: there it is looked for first.
+        while differs - same > 1:
+            middle = max((same + differs) // 2, last + 1 - step)
+            step *= 4
+            ours = self._follower.chain.block_by_number(middle)
+            if ours is not None and await self._source.id_of(middle) == ours.id:
+                same = middle
+            else:
+                differs = middle
+        return same
+
+
+def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Head]]") -> list[Event | Head]:
+    """Return what else has come."""
+    found: list[Event | Head] = []
+    try:
+        while True:
+            found += batches.receive_nowait()
+    except (trio.WouldBlock, trio.EndOfChannel):
+        return found

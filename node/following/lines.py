@@ -1,0 +1,89 @@
+"""Reads the lines of a stream of blocks, of the packed form and of the other one, as events. It opens nothing."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from node.failures import NodeError
+from node.following.events import Event, NewBlock, Undone
+from node.storage.blockfile import is_legacy
+from rpc.push.packed import Gone, Greeting
+from state.chain.edits import read_edit
+from state.protocol.errors import ChainError
+from state.protocol.transaction import Wire
+
+SHOWN_MAX = 200
+
+
+class StreamEnded(NodeError):
+    """The other node has ended its stream, and said why."""
+
+
+class BadLine(NodeError):
+    """A line that is none of a stream of blocks."""
+
+    def __init__(self, line: bytes, why: object) -> None:
+        super().__init__(f"a line that can't be read ({why}): {line[:SHOWN_MAX].decode('utf-8', 'replace')}")
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A sign of life: where the other node's head is."""
+
+    number: int
+
+
+class _Packed(msgspec.Struct):
+    """All members of all lines; one of them says what it is."""
+
+    block: int | None = None
+    id: str = ""
+    packed: str = ""
+    edits: list[msgspec.Raw] = []
+    accepted: tuple[int, ...] = ()
+    chain: Greeting | None = None
+    undone: Gone | None = None
+    head: int | None = None
+    error: str | None = None
+
+
+_DECODE = msgspec.json.Decoder(_Packed).decode
+
+
+def read_packed(line: bytes) -> Event | Greeting | Head:
+    """Return what a line of the packed form says. Raises BadLine and StreamEnded."""
+    try:
+        given = _DECODE(line)
+        if given.block is not None:
+            edits = tuple(read_edit(bytes(edit)) for edit in given.edits)
+            return NewBlock(given.block, bytes.fromhex(given.id), bytes.fromhex(given.packed), edits, given.accepted)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise BadLine(line, error) from None
+    if given.chain is not None:
+        return given.chain
+    if given.undone is not None:
+        return Undone(given.undone.first, given.undone.last)
+    if given.head is not None:
+        return Head(given.head)
+    if given.error is not None:
+        raise StreamEnded(f"the followed node has ended the stream: {given.error[:SHOWN_MAX]}")
+    raise BadLine(line, "it says nothing")
+
+
+def read_json(line: bytes, wire: Wire) -> Event:
+    """Return what a line of the JSON form says. Raises BadLine and StreamEnded."""
+    try:
+        value: Any = json.loads(line)
+        if "undone" in value:
+            return Undone(int(value["undone"]["first"]), int(value["undone"]["last"]))
+        if "error" in value:
+            raise StreamEnded(f"the followed node has ended the stream: {str(value['error'])[:SHOWN_MAX]}")
+        return block_event(value, wire)
+    except (ValueError, KeyError, TypeError, RecursionError, ChainError) as error:
+        raise BadLine(line, error) from None
+
+
+def block_event(value: Any, wire: Wire) -> NewBlock:
+    """Return the event of a block in either JSON form. Raises ChainError and TypeError."""
+    block = wire.block_from_json(value, is_legacy(value))
+    return NewBlock(block.number, block.id, wire.pack_block(block))

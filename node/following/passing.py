@@ -1,0 +1,99 @@
+"""What clients of a replica may do to its chain: nothing. Broadcasts are passed on to the followed node, whose replies they get."""
+
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from typing import Any, NoReturn
+
+import trio
+
+from node.commands.client import RefusedCall
+from node.failures import NodeError
+from node.following.http import REPLY_SECONDS_MAX, connected
+from rpc.processor import Inclusion, Processor, Result
+from rpc.service.refusal import Answered
+from state.protocol.errors import Refused
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+
+CALLS_MAX = 64  # passed on at a time; more wait
+WAITING_CALLS_MAX = 1024  # that wait for a block; more are refused
+WAIT_SECONDS_MAX = 3700  # an hour is the longest that a transaction may wait
+HERE_SECONDS_MAX = 10  # how long an answer waits for its block to be here, too
+
+PUSH = "network_broadcast_api.broadcast_transaction"
+PUSH_BLOCK = "network_broadcast_api.broadcast_block"
+WAIT = "condenser_api.broadcast_transaction_synchronous"
+
+
+class Passing:
+    """The processor of a replica, as its methods see it; `url` is where broadcasts go, "" nowhere, `followed` what the replica follows.
+
+    `reached` waits until a block is here: who has waited for a block reads here what it wrote.
+    """
+
+    def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
+        self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
+        self._places, self._waiting_places = trio.CapacityLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
+
+    async def push_transaction(self, trx: SignedTransaction) -> None:
+        """Pass a transaction on."""
+        async with self._places:
+            await self._call(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1})
+
+    async def push_block(self, block: SignedBlock) -> None:
+        """Pass a block on."""
+        async with self._places:
+            await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
+
+    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+        """Pass a transaction on, and wait for its block there, and then for that here."""
+        try:
+            self._waiting_places.acquire_on_behalf_of_nowait(place := object())
+        except trio.WouldBlock:
+            busy = "${n} calls wait for transactions already"
+            raise Refused(busy, condition="waiting < max", n=WAITING_CALLS_MAX) from None
+        try:
+            given = await self._call(WAIT, [self._wire.transaction_to_json(trx, legacy=True)], WAIT_SECONDS_MAX)
+        finally:
+            self._waiting_places.release_on_behalf_of(place)
+        try:
+            found = Inclusion(bytes.fromhex(given["id"]), int(given["block_num"]), int(given["trx_num"]), bool(given["expired"]))
+        except (KeyError, TypeError, ValueError):
+            raise self._no_answer("its answer can't be read") from None
+        with trio.move_on_after(HERE_SECONDS_MAX):
+            await self._reached(found.block_num)
+        return found
+
+    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+        """Refuse: this chain goes where the followed one goes."""
+        self._refuse()
+
+    async def take_steps(self, steps: Iterator[object]) -> int:
+        """Refuse."""
+        self._refuse()
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Refuse."""
+        self._refuse()
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing."""
+        return await self._own.in_steps(work)
+
+    def _refuse(self) -> NoReturn:
+        text = "this node follows ${url} and changes nothing by itself; ask that one"
+        raise Refused(text, condition="chain.is_own()", url=self._followed)
+
+    async def _call(self, method: str, params: Any, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
+        if not self._url:
+            text = "this node follows ${url}, which takes no transactions; start it with --broadcast-to URL, the node that makes the blocks"
+            raise Refused(text, condition="has_owner()", url=self._followed)
+        try:
+            async with connected(self._url) as connection:
+                return await connection.call(method, params, seconds_max=seconds_max)
+        except RefusedCall as error:
+            raise Answered(error.error) from None
+        except NodeError as error:
+            raise self._no_answer(str(error)) from None
+
+    def _no_answer(self, why: str) -> Refused:
+        text = "the node that makes the blocks gives no answer, so that nobody knows whether it has taken this: ${why}"
+        return Refused(text, condition="owner.answers()", why=why)

@@ -1,0 +1,235 @@
+"""Where a node that follows another one takes its blocks from, over HTTP: its stream, packed or as JSON, or block by block.
+
+A source yields batches of events; how the node compares its chain with the other one's it is told by `Place`.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, Protocol
+
+import trio
+from msgspec import Struct
+
+from node.commands.client import NoNode, RefusedCall
+from node.failures import NodeError
+from node.following.events import Event, NewBlock
+from node.following.http import REPLY_SECONDS_MAX, SILENCE_SECONDS_MAX, Connection, connected
+from node.following.lines import BadLine, Head, block_event, read_json, read_packed
+from rpc.push.packed import Greeting, genesis_fingerprint
+from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+
+POLL_SECONDS = 1.0
+POLL_BLOCKS_MAX = 50  # blocks that are asked for at once
+JSON_SILENCE_SECONDS_MAX = 3600
+
+
+class WrongChain(NodeError):
+    """The other node has another chain than this one."""
+
+
+class Behind(NodeError):
+    """The other node's head is before ours, or its edits before that are others: the chains have to be compared."""
+
+    def __init__(self, text: str, *, is_all: bool = False) -> None:
+        super().__init__(text)
+        self.is_all = is_all  # whether nothing of ours can be kept
+
+
+class Place(Struct, frozen=True):
+    """Where our chain is: the number of its head, the first block that is asked for, and the fingerprint of edits before that."""
+
+    head: int
+    first: int
+    edits: str
+
+
+class Source(Protocol):
+    """A node, or something that has a node's blocks."""
+
+    def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+        """Yield what comes, from block `place.first` on. Raises NodeError when it ends."""
+
+    async def head(self) -> int:
+        """Return the number of the last block that is there."""
+
+    async def id_of(self, number: int) -> bytes | None:
+        """Return the id of a block of the main branch; None without it."""
+
+
+class NodeSource:
+    """Another node, over HTTP."""
+
+    def __init__(self, url: str, spec: ChainSpec, wire: Wire) -> None:
+        self.url, self._spec, self._wire = url, spec, wire
+
+    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+        """Yield what comes by the best way that the node knows."""
+        for query in (f"from={place.first}&form=packed", f"from={place.first}"):
+            async with connected(self.url) as connection:
+                reply = await connection.request("GET", f"/stream/blocks?{query}")
+                if reply.status == 200:
+                    is_packed = "packed" in query
+                    silence = SILENCE_SECONDS_MAX if is_packed else JSON_SILENCE_SECONDS_MAX
+                    async with (
+                        aclosing(reply.lines(silence)) as lines,
+                        aclosing(self._packed(lines, place) if is_packed else self._json(lines)) as batches,
+                    ):
+                        async for batch in batches:
+                            yield batch
+                    raise NoNode(f"{self.url} has ended the stream")
+                if reply.status == 503:
+                    raise NoNode(f"{self.url} has no room for another stream")
+        async with aclosing(self._polled(place)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def head(self) -> int:
+        """Return the number of the node's head."""
+        async with connected(self.url) as connection:
+            return (await head_of(connection))[0]
+
+    async def id_of(self, number: int) -> bytes | None:
+        """Return the id of a block of the main branch; None without it."""
+        async with connected(self.url) as connection:
+            block = await block_of(connection, number)
+            try:
+                return None if block is None else bytes.fromhex(block["block_id"])
+            except (KeyError, TypeError, ValueError):
+                raise NoNode(f"{self.url} shows block {number} without its id") from None
+
+    # -------------------------------------------------------------- the three ways
+
+    async def _packed(self, lines: AsyncIterator[list[bytes]], place: Place) -> AsyncGenerator[list[Event | Head]]:
+        is_greeted = False
+        async for some in lines:
+            batch: list[Event | Head] = []
+            for line in some:
+                said = read_packed(line)
+                if isinstance(said, Greeting):
+                    require_same(self.url, self._spec, said, place)
+                    is_greeted = True
+                    batch.append(Head(said.head))
+                elif not is_greeted:
+                    raise BadLine(line, "the first line says what the chain is")
+                else:
+                    batch.append(said)
+            yield batch
+
+    async def _json(self, lines: AsyncIterator[list[bytes]]) -> AsyncGenerator[list[Event | Head]]:
+        await self._require_chain_id()
+        async for some in lines:
+            yield [read_json(line, self._wire) for line in some]
+
+    async def _polled(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+        await self._require_chain_id()
+        async with connected(self.url) as connection:
+            following, last = place.first, b""
+            while True:
+                number, head_id = await head_of(connection)
+                if number < following - 1:
+                    raise Behind(f"the head of {self.url} is block {number}")
+                if number == following - 1 and last and head_id != last:
+                    raise Behind(f"the head of {self.url} is another block {number}")
+                while following <= number:
+                    count = min(POLL_BLOCKS_MAX, number + 1 - following)
+                    batch: list[Event | Head] = [Head(number)]
+                    for block in await blocks_of(connection, following, count):
+                        batch.append(event := self._event(block, following))
+                        following, last = following + 1, event.id
+                    yield batch
+                await trio.sleep(POLL_SECONDS)
+
+    def _event(self, block: Any, number: int) -> NewBlock:
+        try:
+            event = block_event(block, self._wire)
+        except (ChainError, TypeError, ValueError, KeyError, RecursionError) as error:
+            raise BadLine(json.dumps(block).encode(), f"block {number}: {error}") from None
+        if event.number != number:
+            raise NoNode(f"{self.url} answers with block {event.number} in place of block {number}")
+        return event
+
+    async def _require_chain_id(self) -> None:
+        """Refuse a node of another chain; one that doesn't say which it has is believed until a block is refused."""
+        async with connected(self.url) as connection:
+            try:
+                config = await either(connection, "database_api.get_config", {}, "condenser_api.get_config", [])
+            except RefusedCall:
+                return
+        ids = [value for key, value in config.items() if key.endswith("CHAIN_ID")] if isinstance(config, dict) else []
+        if ids and ids[0] != self._spec.chain_id.hex():
+            raise another_chain(self.url, f"the chain id {ids[0]}", self._spec)
+
+
+def require_same(url: str, spec: ChainSpec, said: Greeting, place: Place) -> None:
+    """Refuse a chain that is another one than ours, and say where ours stands differently. Raises WrongChain and Behind."""
+    if said.chain_id != spec.chain_id.hex():
+        raise another_chain(url, f"the chain {said.name} (chain id {said.chain_id})", spec)
+    if said.genesis != genesis_fingerprint(spec):
+        own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
+        theirs = f"{said.witnesses} witnesses and {said.accounts} accounts"
+        raise WrongChain(
+            f"{url} has the chain {said.name} from another genesis than this node's {spec.name}: {theirs}, here {own}; start both with the"
+            " same --chain, --witnesses and --accounts"
+        )
+    if place.first <= said.unknown_until:
+        raise WrongChain(
+            f"the chain of {url} was changed by hand before block {said.unknown_until}, and came from a dump, so that nobody knows how:"
+            " begin with the same dump (coind snapshot load)"
+        )
+    if said.edits != place.edits:
+        raise Behind("the followed chain was changed by hand in another way", is_all=True)
+    if said.head < place.head:
+        raise Behind(f"the head of {url} is block {said.head}")
+
+
+def another_chain(url: str, theirs: str, spec: ChainSpec) -> WrongChain:
+    """Return the error of two chains with different ids."""
+    return WrongChain(f"{url} has {theirs}, and this node {spec.name} (chain id {spec.chain_id.hex()}); name the same one with --chain")
+
+
+async def head_of(connection: Connection) -> tuple[int, bytes]:
+    """Return number and id of a node's head."""
+    props = "get_dynamic_global_properties"
+    given = await either(connection, f"database_api.{props}", {}, f"condenser_api.{props}", [])
+    try:
+        return int(given["head_block_number"]), bytes.fromhex(given["head_block_id"])
+    except (KeyError, TypeError, ValueError):
+        raise NoNode("the node doesn't say what its head is") from None
+
+
+async def block_of(connection: Connection, number: int) -> Any:
+    """Return a block as the node shows it, None without it."""
+    found = await either(connection, "block_api.get_block", {"block_num": number}, "condenser_api.get_block", [number])
+    return found.get("block") if isinstance(found, dict) and "previous" not in found else found
+
+
+async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]:
+    """Return blocks as the node shows them, at least one; as many at once as it can."""
+    if count > 1:
+        try:
+            given = await connection.call("block_api.get_block_range", {"starting_block_num": first, "count": count})
+            if isinstance(given, dict) and isinstance(given.get("blocks"), list) and given["blocks"]:
+                blocks: list[Any] = given["blocks"][:count]
+                return blocks
+        except RefusedCall as error:
+            if not error.is_unknown_method:
+                raise
+    blocks = [await block_of(connection, number) for number in range(first, first + count)]
+    if None in blocks:
+        blocks = blocks[: blocks.index(None)]
+    if not blocks:
+        raise NoNode(f"the node doesn't have block {first}")
+    return blocks
+
+
+async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any) -> Any:
+    """Return the result of a call, or of another one where the node doesn't know the first."""
+    try:
+        return await connection.call(method, params, seconds_max=REPLY_SECONDS_MAX)
+    except RefusedCall as error:
+        if not error.is_unknown_method:
+            raise
+    return await connection.call(other, other_params, seconds_max=REPLY_SECONDS_MAX)

@@ -1,0 +1,280 @@
+"""A producer, a relay and replicas around a broker, all in processes of their own, and what happens to them."""
+
+import asyncio
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from node.relay.history import Names
+from tests.attack.nodes import Client, Gone, Node
+from tests.conftest import ROOT
+
+PATIENCE_SECONDS = 60
+TRANSFERS = 10  # in each block
+HOW_TO_GET = "nats-server isn't installed; get it: apt install nats-server, or from https://nats.io/download, then start this again"
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class Process:
+    """A program that is started, killed and started again with the same arguments."""
+
+    def __init__(self, folder: Path, name: str, *command: str | Path) -> None:
+        self._command, self._log = [str(word) for word in command], folder / f"{name}.log"
+        self._folder = folder
+        self.start()
+
+    def start(self) -> None:
+        """Start it."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._folder, env=environment)
+
+    def kill(self) -> None:
+        """End it as the system does, at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def again(self) -> None:
+        """Kill it and start it."""
+        self.kill()
+        self.start()
+
+    def words(self) -> str:
+        """The last of what it has written."""
+        return self._log.read_text("utf-8", "replace")[-1000:]
+
+
+class Member:
+    """A node at a port of its own, which is started again at the same port; its stream is read all along, and times of blocks noted."""
+
+    def __init__(self, folder: Path, name: str, *arguments: str | Path) -> None:
+        self.name, self.port = name, free_port()
+        self._folder, self._arguments = folder / name, arguments
+        self.seen: dict[str, float] = {}
+        self.is_over = False
+        self.start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.node = Node(self._folder, "--port", str(self.port), "--log-level", "warning", *self._arguments)
+        self.node.wait()
+
+    def kill(self) -> None:
+        """End it as the system does, at once."""
+        self.node.kill()
+
+    def again(self) -> None:
+        """Kill it and start it."""
+        self.kill()
+        self.start()
+
+    def call(self, method: str, params: Any) -> Any:
+        """The result of a call."""
+        client = Client(self.node)
+        try:
+            answer = client.call(method, params)
+        finally:
+            client.close()
+        if "result" not in answer:
+            raise AssertionError(f"{self.name}: {method}: {answer['error']['message']}")
+        return answer["result"]
+
+    def head(self) -> tuple[int, str]:
+        """Number and id of its head."""
+        shown = self.call("database_api.get_dynamic_global_properties", {})
+        return shown["head_block_number"], shown["head_block_id"]
+
+    def _watch(self) -> None:
+        while not self.is_over:
+            try:
+                self._read_stream()
+            except (OSError, http.client.HTTPException, ValueError):
+                time.sleep(0.1)
+
+    def _read_stream(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request("GET", "/stream/blocks")
+            response = connection.getresponse()
+            while line := response.readline():
+                self.seen.setdefault(json.loads(line).get("block_id", ""), time.monotonic())
+        finally:
+            connection.close()
+
+
+class World:
+    """The producer, the relay, the broker and the replicas."""
+
+    def __init__(self, folder: Path, replicas: int, *, is_direct: bool) -> None:
+        self.folder, self.is_direct = folder, is_direct
+        server = shutil.which("nats-server")
+        if server is None and not is_direct:
+            raise SystemExit(HOW_TO_GET)
+        self.producer = Member(folder, "producer", "--blocks", "manual", "--witnesses", "21", "--data", folder / "chain")
+        self.broker = self.relay = None
+        self.source = source = self.producer.url
+        if not is_direct:
+            port = free_port()
+            self.source = source = f"nats://127.0.0.1:{port}"
+            self.broker = Process(folder, "broker", str(server), "-js", "-sd", folder / "js", "-a", "127.0.0.1", "-p", str(port))
+            wait_for(lambda: can_connect(port), "the broker to answer")
+            command = (sys.executable, "-P", "-m", "node", "relay", "--from", self.producer.url, "--to", source)
+            self.relay = Process(folder, "relay", *command)
+        self.replicas = []
+        for number in range(replicas):
+            kept = ("--data", folder / f"kept{number}") if number % 2 else ()
+            name = f"replica{number}"
+            follow = ("--witnesses", "21", "--follow", source, "--broadcast-to", self.producer.url, *kept)
+            self.replicas.append(Member(folder, name, *follow))
+        self.blocks = 0
+        self.calm: set[str] = set()  # ids of blocks near which nothing was killed
+
+    def send(self, member: Member, memo: str) -> None:
+        """Have a member broadcast transfers; a node that is being killed may have them or not."""
+        for count in range(TRANSFERS):
+            transfer = {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": f"{memo} {count}"}
+            member.call("dev_api.broadcast_operations", {"operations": [["transfer", transfer]]})
+
+    def mine(self, count: int, pause: float, *, calm: bool) -> None:
+        """Make blocks with transfers, some of which come by replicas."""
+        for _ in range(count):
+            self.blocks += 1
+            member = self.replicas[self.blocks % len(self.replicas)] if self.blocks % 2 else self.producer
+            try:
+                self.send(member, f"block {self.blocks}")
+            except (AssertionError, Gone):
+                self.send(self.producer, f"block {self.blocks} again")
+            head = self.producer.call("dev_api.mine", {"count": 1})
+            if calm:
+                self.calm.add(head["head_block_id"])
+            time.sleep(pause)
+
+    def switch(self) -> None:
+        """Have the producer leave its last two blocks for three of another node."""
+        kept = self.folder / "other"
+        first = Member(self.folder, "other", "--witnesses", "21", "--follow", self.producer.url, "--data", kept)
+        wait_for(lambda: first.head() == self.producer.head(), "the other node to be there")
+        first.is_over = True
+        first.node.stop()
+        other = Member(self.folder, "another", "--witnesses", "21", "--blocks", "manual", "--data", kept)
+        self.mine(2, 0.5, calm=False)
+        self.send(other, "on the other branch")
+        before, left = other.head()[0], self.producer.head()[1]
+        other.call("dev_api.mine", {"count": 3})
+        for number in range(before + 1, before + 4):
+            block = other.call("block_api.get_block", {"block_num": number})["block"]
+            self.producer.call("network_broadcast_api.broadcast_block", {"block": block})
+        assert self.producer.head() == other.head(), "the producer has switched"
+        assert self.producer.call("block_api.get_block", {"block_num": before + 2})["block"]["block_id"] != left
+        other.is_over = True
+        other.kill()
+
+    def agree(self) -> str:
+        """Wait until all replicas are where the producer is; returns the digest that all have, and raises when one has another."""
+        self.producer.call("dev_api.mine", {"count": 2})
+        head = self.producer.head()
+        for replica in self.replicas:
+            wait_for(lambda replica=replica: replica.head() == head, f"{replica.name} to be at block {head[0]}")  # type: ignore[misc]
+        wanted = self.producer.call("dev_api.get_state_digest", {})
+        for replica in self.replicas:
+            found = replica.call("dev_api.get_state_digest", {})
+            assert found == wanted, f"{replica.name} has another state: {found}, the producer {wanted}"
+        return str(wanted["digest"])
+
+    def stands_in_broker(self) -> str:
+        """Compare what stands in the broker with the producer's blocks and operations; returns how much there is."""
+        import nats
+
+        async def read() -> tuple[list[Any], list[Any]]:
+            connection = await nats.connect(self.source)
+            js = connection.jetstream()
+            found = []
+            for stream in (Names("dev").blocks_stream, Names("dev").operations_stream):
+                state = (await js.stream_info(stream)).state
+                places = range(state.first_seq, state.last_seq + 1)
+                found.append([json.loads((await js.get_msg(stream, place)).data or b"null") for place in places])
+            await connection.close()
+            return found[0], found[1]
+
+        blocks, operations = asyncio.run(read())
+        branch: list[str] = []
+        for line in blocks:
+            branch = branch[: line["undone"]["first"] - 1] if "undone" in line else [*branch[: line["block"] - 1], line["id"]]
+        shown = [self.producer.call("block_api.get_block", {"block_num": number + 1})["block"]["block_id"] for number in range(len(branch))]
+        assert branch == shown, "the broker has the producer's blocks"
+        ids = [line["id"] for line in blocks if "id" in line]
+        assert len(ids) == len(set(ids)), "no block stands twice"
+        places = [(line["block_id"], line["place"]) for line in operations if "block_id" in line]
+        assert len(places) == len(set(places)), "no operation stands twice"
+        for number, block_id in enumerate(branch, 1):
+            wanted = self.producer.call("account_history_api.get_ops_in_block", {"block_num": number, "only_virtual": False})["ops"]
+            found = [(line["op"]["type"], line["trx_id"]) for line in operations if line.get("block_id") == block_id]
+            expected = [(line["op"]["type"], line["trx_id"]) for line in wanted]
+            assert found == expected, f"block {number} has all its operations in the broker: {found}, not {expected}"
+        return f"{len(ids)} blocks and {len(places)} operations stand in the broker, none twice"
+
+    def lags(self, *, calm: bool) -> list[float]:
+        """How many seconds after the producer's own stream each replica's showed a block."""
+        begun = self.producer.seen
+        ids = [key for key in begun if key and (key in self.calm or not calm)]
+        return [replica.seen[key] - begun[key] for replica in self.replicas for key in ids if key in replica.seen]
+
+    def end(self) -> None:
+        """End everything."""
+        for member in (*self.replicas, self.producer):
+            member.is_over = True
+            member.kill()
+        for process in (self.relay, self.broker):
+            if process is not None:
+                process.process.send_signal(signal.SIGKILL)
+                process.process.wait()
+
+
+def can_connect(port: int) -> bool:
+    """Whether somebody listens at a port."""
+    with socket.socket() as trying:
+        return trying.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_for(is_true: Callable[[], bool], what: str) -> None:
+    """Wait until something is true; raises AssertionError when that takes too long."""
+    latest = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < latest:
+        try:
+            if is_true():
+                return
+        except (Gone, AssertionError):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f"waited {PATIENCE_SECONDS} s for {what}")
+
+
+def line_of(lags: list[float]) -> str:
+    """The median and the worst of lags, in words."""
+    ordered = sorted(lags)
+    late = ordered[int(len(ordered) * 0.99)]
+    return f"median {statistics.median(ordered) * 1000:.0f} ms, 99 % within {late * 1000:.0f} ms, worst {ordered[-1] * 1000:.0f} ms"
