@@ -1,6 +1,7 @@
 """The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -8,11 +9,12 @@ from msgspec import Struct
 from node.clock import Clock
 from node.driving.producer import Producer
 from node.processor import Processor
+from node.readers.messages import Report
 from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
 from node.watch.room import Room
-from rpc.service.envelope import encoded
+from rpc.service.envelope import Service, encoded
 from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
@@ -59,6 +61,50 @@ class Following(Protocol):
         """Follow until cancelled."""
 
 
+class Reader(Protocol):
+    """A process that answers reads beside this one."""
+
+    number: int
+    pid: int
+    starts: int
+    handed: int
+    problem: str
+    report: Report
+
+
+class Readers(Protocol):
+    """All of them."""
+
+    @property
+    def each(self) -> Sequence[Reader]:
+        """Their places."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last message that they were sent about the chain."""
+
+    def serve(self, service: Service, pages: dict[str, Callable[[], PageReply]]) -> None:
+        """Answer what they pass on by a service, and show these pages."""
+
+    def refuse(self, said: bytes) -> None:
+        """Tell their subscribers of a refusal."""
+
+    def hand_on(self, line: socket.socket, peer: Any) -> bool:
+        """Hand a connection to one of them, or don't; whether that was done."""
+
+    def stop(self) -> None:
+        """Have them end in order."""
+
+    async def stopped(self) -> None:
+        """Wait until they have ended."""
+
+    async def ready(self) -> None:
+        """Wait until they answer, for a bounded time."""
+
+    async def run(self) -> None:
+        """Keep them running until cancelled."""
+
+
 class Parts(Struct, kw_only=True):
     """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
 
@@ -70,6 +116,7 @@ class Parts(Struct, kw_only=True):
     guests: Guests | None = None
     producer: Producer | None = None
     following: Following | None = None
+    readers: Readers | None = None
     log: BlockLog | None = None
     room: Room | None = None
     loop: LoopTurns | None = None
@@ -121,7 +168,31 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
         "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
         "block_log": log_members(parts),
         "following": following_members(parts),
+        "readers": reader_members(parts),
     }
+
+
+def reader_members(parts: Parts) -> list[dict[str, Any]]:
+    """Return the members that show the readers, of which each has its last report; empty without any."""
+    readers = parts.readers
+    return (
+        []
+        if readers is None
+        else [
+            {
+                "reader": reader.number,
+                "pid": reader.pid,
+                "status": "error" if reader.problem else "ok",
+                "reason": reader.problem,
+                "starts": reader.starts,
+                "connections": reader.report.connections,
+                "connections_handed_on": reader.handed,
+                "calls": reader.report.calls,
+                "memory_bytes": reader.report.memory,
+            }
+            for reader in readers.each
+        ]
+    )
 
 
 def following_members(parts: Parts) -> dict[str, Any] | None:
