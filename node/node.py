@@ -41,7 +41,7 @@ from node.storage.edits import EDITS_NAME
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
-from node.watch.health import Following, Parts, health
+from node.watch.health import Following, Parts, Readers, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
@@ -50,7 +50,7 @@ from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor
 from rpc.push.additions import Additions
 from rpc.push.hub import Hub
-from rpc.service.transport.asgi import serve
+from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Listener, OpenDoors
 from rpc.service.transport.rights import Access, is_loopback
@@ -501,7 +501,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         stopwatch=settings.stopwatch,
         foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
     )
-    pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     doors: OpenDoors = Listener
     if parts.readers is not None:
         parts.readers.serve(service, pages)

@@ -70,12 +70,12 @@ class Link:
                 self._news = trio.Event()
                 await self._news.wait()
                 continue
-            await trio.lowlevel.wait_writable(self._line)
             try:
+                await trio.lowlevel.wait_writable(self._line)
                 sent = self._line.send(self._queue[0])
             except BlockingIOError:
                 continue
-            except OSError:
+            except (OSError, trio.ClosedResourceError):
                 self.lost.set()
                 return
             self._queued -= sent
@@ -88,12 +88,12 @@ class Link:
         """Yield what arrives, until the line is lost."""
         data = bytearray()
         while not self.lost.is_set():
-            await trio.lowlevel.wait_readable(self._line)
             try:
+                await trio.lowlevel.wait_readable(self._line)
                 more = self._line.recv(RECEIVE_SIZE)
             except BlockingIOError:
                 continue
-            except OSError:
+            except (OSError, trio.ClosedResourceError):
                 more = b""
             if not more:
                 break
@@ -110,7 +110,9 @@ class Link:
         self.lost.set()
 
     def close(self) -> None:
-        """End the line."""
+        """End the line, and the waits for it."""
         self.lost.set()
         self._news.set()
-        self._line.close()
+        if self._line.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._line)
+            self._line.close()

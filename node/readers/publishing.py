@@ -106,7 +106,8 @@ class Publisher:
     def _waiting(self) -> tuple[tuple[tuple[bytes, bytes], ...] | None, tuple[bytes, ...]]:
         """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
-        waiting, taken = None, ()
+        waiting: tuple[tuple[bytes, bytes], ...] | None = None
+        taken: tuple[bytes, ...] = ()
         if pending is self._pending and len(pending) >= self._count:
             new = pending[self._count :]
             taken = tuple(map(pack, new))

@@ -18,7 +18,7 @@ from node.ahead import keep_ahead
 from node.known_chains import known_chains
 from node.logs import configure_logs
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
-from node.node import Settings, Site
+from node.node import GOODBYE_SECONDS_MAX, Settings, Site
 from node.readers.applying import Replica
 from node.readers.link import Link
 from node.readers.messages import Ask, Call, Cancel, Changes, FromOwner, Loaded, Lost, Ready, Reply, Report, Start, Stop, Sync
@@ -127,27 +127,34 @@ class Mind:
         )
         keep_what_is_loaded()
         collect_in_portions()
+        served = trio.Event()
+
+        async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
+            await serve(
+                service,
+                where.host,
+                where.port,
+                pages={path: partial(self._show, path) for path in PAGES},
+                push=self._push,
+                access=access,
+                is_http2=settings.is_http2,
+                guests=self._guests,
+                doors=lambda _host, _port: Handed(self._doors),
+                shutdown=site.stop.wait,
+                task_status=task_status,
+            )
+            served.set()
+
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._report)
             nursery.start_soon(keep_ahead, site.chain.state)
-            await nursery.start(
-                partial(
-                    serve,
-                    service,
-                    where.host,
-                    where.port,
-                    pages={path: partial(self._show, path) for path in PAGES},
-                    push=self._push,
-                    access=access,
-                    is_http2=settings.is_http2,
-                    guests=self._guests,
-                    doors=lambda _host, _port: Handed(self._doors),
-                    shutdown=site.stop.wait,
-                )
-            )
+            await nursery.start(answer)
             self._link.send(Loaded(self._replica.number))
             await site.stop.wait()
-        # All is served: the owner hears that by the end of the line.
+            with trio.move_on_after(GOODBYE_SECONDS_MAX):
+                await served.wait()
+            nursery.cancel_scope.cancel()
+        # The owner hears by the end of the line that all is answered.
         self._link.close()
 
     async def _report(self) -> None:
