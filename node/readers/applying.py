@@ -8,7 +8,7 @@ from node.driving.driver import Driver
 from node.failures import NodeError
 from node.following.events import Event, NewBlock, Undone
 from node.following.follower import Follower
-from node.readers.messages import Block, Changes, Gone, Sync
+from node.readers.messages import Block, Changes, Driven, Gone, Sync
 from rpc.push.additions import Additions
 from state.chain.chain import Chain
 from state.chain.edits import read_edit
@@ -38,6 +38,7 @@ class Replica:
             shutil.rmtree(path.parent, ignore_errors=True)
         edits = {block_id: tuple(map(read_edit, some)) for block_id, some in sync.edits.items()}
         self._additions.adopt(edits, sync.accepted)
+        self._drive(sync.driven)
         self.number, self.is_lost = sync.number, False
 
     def apply(self, changes: Changes) -> str:
@@ -49,8 +50,7 @@ class Replica:
             if changes.events:
                 self._follower.apply(*map(event_of, changes.events))
             if changes.driven is not None:
-                self._driver.clock.set_back(changes.driven.lead_ms)
-                self._chain.state.impersonated.set(changes.driven.impersonated, changes.driven.is_everyone)
+                self._drive(changes.driven)
             if changes.waiting is not None:
                 self._wait_for(changes.waiting)
             for packed in changes.taken:
@@ -61,6 +61,10 @@ class Replica:
             return self._lose(str(error))
         self.number = changes.number
         return ""
+
+    def _drive(self, driven: Driven) -> None:
+        self._driver.clock.set_back(driven.lead_ms)
+        self._chain.state.impersonated.set(driven.impersonated, driven.is_everyone)
 
     def _lose(self, reason: str) -> str:
         self.is_lost = True

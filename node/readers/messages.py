@@ -45,6 +45,7 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
     path: str
     edits: dict[bytes, tuple[bytes, ...]]
     accepted: dict[bytes, tuple[int, ...]]
+    driven: Driven
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):

@@ -140,7 +140,7 @@ class Publisher:
                     dumped.replace(own)
                 else:
                     os.link(dumped, own)
-                link.send(Sync(self.number, str(own), edits, held.accepted))
+                link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now()))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))
             for link in links:
