@@ -8,7 +8,7 @@ from node.driving.driver import Driver
 from node.failures import NodeError
 from node.following.events import Event, NewBlock, Undone
 from node.following.follower import Follower
-from node.readers.messages import Block, Changes, Driven, Gone, Sync
+from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
 from rpc.push.additions import Additions
 from state.chain.chain import Chain
 from state.chain.edits import read_edit
@@ -70,18 +70,22 @@ class Replica:
         self.is_lost = True
         return reason
 
-    def _wait_for(self, waiting: tuple[tuple[bytes, bytes], ...]) -> None:
+    def _wait_for(self, waiting: tuple[Waiting, ...]) -> None:
         """Have these transactions wait, and no others, in this order."""
-        chain = self._chain
-        if [trx.id for trx in chain.pending] == [trx_id for trx_id, _ in waiting]:
+        chain, applied = self._chain, self._chain.state.transactions.by_trx_id
+        now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
+        if now == [(wanted.id, wanted.is_applied) for wanted in waiting]:
             return
-        known = {trx.id: trx for trx in (*chain.popped, *chain.pending)}
+        known = {trx.id: trx for trx in chain.pending}
         chain.clear_pending()
-        for trx_id, packed in waiting:
-            trx = chain.state.wire.unpack_transaction(packed) if packed else known.get(trx_id)
+        for wanted in waiting:
+            trx = chain.state.wire.unpack_transaction(wanted.packed) if wanted.packed else known.get(wanted.id)
             if trx is None:
-                raise NodeError(f"the transaction {trx_id.hex()} is not known here")
-            self._take(trx)
+                raise NodeError(f"the transaction {wanted.id.hex()} is not known here")
+            if wanted.is_applied:
+                self._take(trx)
+            else:
+                chain.pending.append(trx)
 
     def _take(self, trx: SignedTransaction) -> None:
         self._patience.renew()

@@ -20,6 +20,16 @@ class Gone(Struct, frozen=True, array_like=True, tag=2):
     last: int
 
 
+class Waiting(Struct, frozen=True, array_like=True):
+    """A transaction that waits: its id, its bytes if it is new, and whether the state has its effects; after blocks were undone, and where
+    time was up, it has not.
+    """
+
+    id: bytes
+    packed: bytes
+    is_applied: bool
+
+
 class Driven(Struct, frozen=True, array_like=True):
     """How far the chain's clock runs ahead of the machine's, in milliseconds, and who is impersonated."""
 
@@ -49,13 +59,11 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """What one job has changed: first the blocks; then `waiting`, unless it is null: the ids of all transactions that wait, each with its
-    bytes if they are new; then `taken`, the transactions that wait in addition. `refused` are refusals as subscribers get them.
-    """
+    """What one job has changed: first the blocks; then `waiting`, unless it is null: all transactions that wait; then `taken`, the transactions that wait in addition. `refused` are refusals as subscribers get them."""
 
     number: int
     events: tuple[Block | Gone, ...]
-    waiting: tuple[tuple[bytes, bytes], ...] | None
+    waiting: tuple[Waiting, ...] | None
     taken: tuple[bytes, ...]
     driven: Driven | None
     refused: tuple[bytes, ...]

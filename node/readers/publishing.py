@@ -11,7 +11,7 @@ from pathlib import Path
 
 from node.driving.driver import Driver
 from node.readers.link import Link, framed
-from node.readers.messages import Block, Changes, Driven, Gone, Sync
+from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
 from rpc.log import Log
 from rpc.push.additions import Additions
 from state.chain.chain import Chain
@@ -103,17 +103,21 @@ class Publisher:
         edits = tuple(map(write_edit, self._additions.edits_of(block.id)))
         return Block(block.number, block.id, self._chain.state.wire.pack_block(block), edits, self._additions.accepted_of(block.id))
 
-    def _waiting(self) -> tuple[tuple[tuple[bytes, bytes], ...] | None, tuple[bytes, ...]]:
+    def _waiting(self) -> tuple[tuple[Waiting, ...] | None, tuple[bytes, ...]]:
         """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
-        waiting: tuple[tuple[bytes, bytes], ...] | None = None
+        waiting: tuple[Waiting, ...] | None = None
         taken: tuple[bytes, ...] = ()
-        if pending is self._pending and len(pending) >= self._count:
+        # After blocks were undone it can be the same list, without the effects of what is in it.
+        if pending is self._pending and len(pending) >= self._count and not self._events:
             new = pending[self._count :]
             taken = tuple(map(pack, new))
             self._known.update(trx.id for trx in new)
         elif pending or self._known or self._events:
-            waiting = tuple((trx.id, b"" if trx.id in self._known else pack(trx)) for trx in pending)
+            applied = self._chain.state.transactions.by_trx_id
+            waiting = tuple(
+                Waiting(trx.id, b"" if trx.id in self._known else pack(trx), applied.get(trx.id) is not None) for trx in pending
+            )
             self._known = {trx.id for trx in pending}
         self._pending, self._count = pending, len(pending)
         return waiting, taken
