@@ -39,6 +39,7 @@ class Replica:
         edits = {block_id: tuple(map(read_edit, some)) for block_id, some in sync.edits.items()}
         self._additions.adopt(edits, sync.accepted)
         self._drive(sync.driven)
+        self._wait_for(sync.waiting)
         self.number, self.is_lost = sync.number, False
 
     def apply(self, changes: Changes) -> str:

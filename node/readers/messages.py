@@ -56,6 +56,7 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
     edits: dict[bytes, tuple[bytes, ...]]
     accepted: dict[bytes, tuple[int, ...]]
     driven: Driven
+    waiting: tuple[Waiting, ...]
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):

@@ -114,13 +114,14 @@ class Publisher:
             taken = tuple(map(pack, new))
             self._known.update(trx.id for trx in new)
         elif pending or self._known or self._events:
-            applied = self._chain.state.transactions.by_trx_id
-            waiting = tuple(
-                Waiting(trx.id, b"" if trx.id in self._known else pack(trx), applied.get(trx.id) is not None) for trx in pending
-            )
+            waiting = self._waiting_of(pending, self._known)
             self._known = {trx.id for trx in pending}
         self._pending, self._count = pending, len(pending)
         return waiting, taken
+
+    def _waiting_of(self, pending: list[SignedTransaction], known: set[bytes]) -> tuple[Waiting, ...]:
+        applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
+        return tuple(Waiting(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
 
     def _driven_now(self) -> Driven:
         impersonated, clock = self._chain.state.impersonated, self._driver.clock
@@ -136,6 +137,8 @@ class Publisher:
         try:
             dumped = folder / "dump"
             self._driver.dump(str(dumped))
+            # Whoever loads a dump applies what waits: only here it is said what isn't applied.
+            waiting = self._waiting_of(self._chain.pending, set())
             held = self._additions.copy()
             edits = {block_id: tuple(map(write_edit, some)) for block_id, some in held.edits.items()}
             for place, link in enumerate(links):
@@ -144,7 +147,7 @@ class Publisher:
                     dumped.replace(own)
                 else:
                     os.link(dumped, own)
-                link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now()))
+                link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now(), waiting))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))
             for link in links:
