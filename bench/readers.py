@@ -1,10 +1,10 @@
 """Measures what more processes for readers bring: small reads over HTTP/1.1, kept alive, by 8 connections.
 
 Run: .venv/bin/python -m bench.readers [SECONDS] [READERS ...]
-Nodes of the chain dev with 0, 1, 2 readers (or those that are named) are asked one after another, in five rounds, for SECONDS (2) each; the best and the median of
-the rounds are shown. The load comes from `wrk` (Debian: apt install wrk), one thread: it takes a tenth of the processor time of a client in
-Python, but on the same machine as the node it takes some. Beside each figure stand the processor times of wrk and of the node's processes
-for a request: where the cores are busy with other programs, these still say how much there is to gain.
+Nodes of the chain dev with 0, 1, 2 readers (or those that are named) are asked one after another, in five rounds, for SECONDS (2) each; the
+best and the median of the rounds are shown. The load comes from `wrk` (Debian: apt install wrk), one thread: it takes a tenth of the
+processor time of a client in Python, but on the same machine as the node it takes some. Beside each figure stand the processor times of wrk
+and of the node's processes for a request: where the cores are busy with other programs, these still say how much there is to gain.
 """
 
 import json

@@ -386,15 +386,12 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     )
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
-        folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
-        site.chain.on_edited.append(folder.edits.append)
-        site.chain.on_edits_dropped.append(folder.edits.drop)
+        attach_edits(site, processor, folder)
+        parts.room = Room(folder.path, settings.disk)
     if settings.follow:
         parts.following = new_following(site, processor)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
-    if folder is not None:
-        parts.room = Room(folder.path, settings.disk)
     if settings.readers:
         parts.readers = new_readers(site, processor)
     served = trio.Event()
@@ -416,15 +413,26 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
-        await site.stop.wait()
-        if parts.readers is not None:
-            parts.readers.stop()
-        # Open requests get a moment to end.
-        with trio.move_on_after(GOODBYE_SECONDS_MAX):
-            await served.wait()
-            if parts.readers is not None:
-                await parts.readers.stopped()
+        await end_in_order(site, parts, served)
         nursery.cancel_scope.cancel()
+
+
+async def end_in_order(site: Site, parts: Parts, served: trio.Event) -> None:
+    """Wait until the node is stopped; then give open requests a moment to end, those of readers too."""
+    await site.stop.wait()
+    if parts.readers is not None:
+        parts.readers.stop()
+    with trio.move_on_after(GOODBYE_SECONDS_MAX):
+        await served.wait()
+        if parts.readers is not None:
+            await parts.readers.stopped()
+
+
+def attach_edits(site: Site, processor: Processor, folder: DataFolder) -> None:
+    """Have edits by hand written as they are made."""
+    folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
+    site.chain.on_edited.append(folder.edits.append)
+    site.chain.on_edits_dropped.append(folder.edits.drop)
 
 
 def start_at_present(site: Site, processor: Processor, folder: DataFolder | None) -> None:

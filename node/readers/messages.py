@@ -60,7 +60,9 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """What one job has changed: first the blocks; then `waiting`, unless it is null: all transactions that wait; then `taken`, the transactions that wait in addition. `refused` are refusals as subscribers get them."""
+    """What one job has changed: first the blocks; then `waiting`, unless it is null: all transactions that wait; then `taken`, the
+    transactions that wait in addition. `refused` are refusals as subscribers get them.
+    """
 
     number: int
     events: tuple[Block | Gone, ...]

@@ -103,7 +103,7 @@ def test_whatever_is_done_reaches_all(clients: list[Client]) -> None:
     two.call("dev_api.pop_blocks", {"count": 2})
     same(clients)
     one.call("dev_api.impersonate", {"accounts": ["alice"]})
-    three.call("dev_api.advance", {"seconds": 86400})
+    three.call("dev_api.advance_time", {"seconds": 86400})
     same(clients)
     three.call("dev_api.revert", {"id": moment})
     same(clients)
