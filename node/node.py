@@ -464,6 +464,7 @@ def new_following(site: Site, processor: Processor) -> Following:
         begin_anew=site.driver.reset,
         failed=site.fail,
         is_trusting=settings.is_trusting,
+        workers=settings.workers,
     )
 
 

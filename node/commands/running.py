@@ -13,7 +13,6 @@ from node.commands.options import Option
 from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import Leap, block_mode
 from node.failures import NodeError
-from node.following.urls import followed_url, node_url
 from node.logs import Level, configure_logs
 from node.node import Address, Settings, replay_file, run
 from node.plugins import chosen_plugins
@@ -208,6 +207,9 @@ def following(own: Run) -> dict[str, Any]:
         raise NodeError("--produce and --follow contradict each other: a node that follows another one takes its blocks, and makes none")
     if own.time is not None:
         raise NodeError("--time and --follow contradict each other: the followed chain has its own time")
+    # Imported here, since other nodes start without it.
+    from node.following.urls import followed_url, node_url
+
     return {
         "follow": followed_url(own.follow),
         "broadcast_to": "" if own.broadcast_to is None else node_url(own.broadcast_to),

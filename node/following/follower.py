@@ -4,10 +4,12 @@ It is synchronous; its steps are jobs of the processor (`Processor.take_steps`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from time import perf_counter
 
 from node.failures import NodeError
 from node.following.events import Event, NewBlock, Undone
+from node.recovering.ahead import Ahead
 from node.replay import TRUST_OWN, BlockRefused
 from rpc.push.additions import Additions
 from rpc.service.turns import Stopwatch
@@ -23,8 +25,6 @@ SLICE_SECONDS = 0.01  # how long events are applied one after another, before ot
 AT_ONCE_BLOCKS_MAX = 1000
 # The other node makes blocks after any gap.
 CHECKED = Skip.UNDO_HISTORY_CHECK
-
-Push = Callable[[Chain, SignedBlock, int], object]
 
 
 class Gap(NodeError):
@@ -60,6 +60,7 @@ class Follower:
     `begin_anew` puts our chain back to its genesis, for chains made for tests: their nodes go back beyond irreversible blocks. Without it
     such a step is refused. With `is_trusting` signatures and the like aren't checked. A block that is refused raises BlockRefused and
     leaves the chain as it was. With `keeps_pending` the transactions that wait here are kept, and those of undone blocks wait again.
+    So many `workers` recover keys ahead while there are many blocks to catch up with; `close` ends them.
     """
 
     def __init__(
@@ -70,12 +71,13 @@ class Follower:
         begin_anew: Callable[[], None] | None = None,
         is_trusting: bool = False,
         keeps_pending: bool = False,
-        push: Push = Chain.push_block,
+        workers: int = 0,
         stopwatch: Stopwatch = perf_counter,
     ) -> None:
         self.chain, self.additions = chain, additions
-        self._begin_anew, self._push = begin_anew, push
+        self._begin_anew = begin_anew
         self._skip = TRUST_OWN if is_trusting else CHECKED
+        self._ahead = Ahead((), chain.state.wire, workers, self._skip)
         self._keeps_pending, self._stopwatch = keeps_pending, stopwatch
 
     @property
@@ -87,12 +89,12 @@ class Follower:
         """Apply events in slices. Raises BlockRefused, Gap, OtherBranch or TooFarBack at the first that can't be applied."""
         pause = self._stopwatch() + SLICE_SECONDS
         until, at_once = 0, 0
-        for event in events:
+        for event, block in self._read(events):
             if isinstance(event, Undone):
                 until, at_once = max(until, self.next - 1), 0
                 yield from self._go_back(event.first - 1)
-            else:
-                yield from self._take(event)
+            elif block is not None:
+                yield from self._take(event, block)
                 at_once += 1
             if self._stopwatch() > pause and (self.next > until or at_once > AT_ONCE_BLOCKS_MAX):
                 yield
@@ -107,12 +109,25 @@ class Follower:
         """Undo everything after a block, in steps. Raises TooFarBack."""
         yield from self._go_back(number)
 
+    def close(self) -> None:
+        """End the processes that recover keys."""
+        self._ahead.close()
+
     # -------------------------------------------------------------- blocks
 
-    def _take(self, event: NewBlock) -> Iterator[None]:
+    def _read(self, events: Iterable[Event]) -> Iterator[tuple[Event, SignedBlock | None]]:
+        """Yield events, those of blocks with the block, whose keys are recovered ahead."""
+        for is_undone, some in groupby(events, lambda event: isinstance(event, Undone)):
+            if is_undone:
+                yield from ((event, None) for event in some)
+                continue
+            blocks = [event for event in some if isinstance(event, NewBlock)]
+            self._ahead.go_on(map(self._unpacked, blocks))
+            yield from zip(blocks, self._ahead, strict=True)
+
+    def _take(self, event: NewBlock, block: SignedBlock) -> Iterator[None]:
         if event.number > self.next:
             raise Gap(self.next, event.number)
-        block = self._unpacked(event)
         if event.number < self.next:
             yield from self._take_again(block, event)
             return
@@ -153,7 +168,7 @@ class Follower:
             if place < len(block.transactions):
                 chain.state.impersonated.accept(block.transactions[place].id)
         try:
-            self._push(chain, block, skip)
+            self._ahead.push(chain, block, skip)
         except ChainError as error:
             raise BlockRefused(block.number, error.message(chain.state.spec.spell)) from error
         self._edit(block, edits)

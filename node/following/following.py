@@ -7,7 +7,7 @@ import trio
 
 from node.failures import NodeError
 from node.following.events import Event, NewBlock
-from node.following.follower import Follower, Gap, OtherBranch, TooFarBack
+from node.following.follower import Follower, OtherBranch, TooFarBack
 from node.following.lines import Head
 from node.following.sources import Behind, Place, Source, WrongChain
 from node.processor import Processor
@@ -35,6 +35,8 @@ class Following:
     def __init__(self, url: str, source: Source, follower: Follower, processor: Processor, failed: Callable[[NodeError], None]) -> None:
         self.url, self.head, self.problem = url, 0, "it has not answered yet"
         self.attempts = 0
+        # Since when it hasn't been followed, None while it is; and whether a block was refused, which time doesn't mend.
+        self._failing_since: float | None = trio.current_time()
         self._is_refused = False
         self._source, self._follower, self._processor, self._failed = source, follower, processor, failed
         self._heard = trio.current_time()
@@ -52,8 +54,10 @@ class Following:
 
     def trouble(self) -> str:
         """Return why this node isn't where the other one is; empty as long as it is."""
-        if self.problem and (not self.head or self.seconds_silent > SILENCE_SECONDS_MAX or self._is_refused):
-            return f"{self.url} isn't followed: {self.problem}"
+        if self._failing_since is not None:
+            seconds = trio.current_time() - self._failing_since
+            if not self.head or self._is_refused or seconds > SILENCE_SECONDS_MAX:
+                return f"{self.url} isn't followed: {self.problem}"
         if self.blocks_behind > BEHIND_BLOCKS_MAX:
             return f"{self.blocks_behind} blocks behind {self.url}"
         return ""
@@ -65,9 +69,14 @@ class Following:
 
     async def run(self) -> None:
         """Follow, beginning again after each failure, until cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._follower.close()
+
+    async def _run(self) -> None:
         pause = PAUSE_SECONDS_MIN
         while True:
-            self._is_refused = False
             before = self._follower.chain.state.props.head_block_id
             try:
                 self.attempts += 1
@@ -75,7 +84,7 @@ class Following:
             except WrongChain as error:
                 self._failed(error)
                 return
-            except (OtherBranch, Behind, Gap) as error:
+            except (OtherBranch, Behind) as error:
                 problem = await self._compare(error)
             except (BlockRefused, TooFarBack) as error:
                 self._is_refused = True
@@ -84,7 +93,9 @@ class Following:
                 problem = str(error)
             if problem and problem != self.problem:
                 _log.warning("the followed node can't be followed now, it is tried again", url=self.url, reason=problem)
-            self.problem = problem
+            if problem and self._failing_since is None:
+                self._failing_since = trio.current_time()
+            self.problem = problem or self.problem
             if self._follower.chain.state.props.head_block_id != before:
                 pause = PAUSE_SECONDS_MIN
             await trio.sleep(pause)
@@ -135,9 +146,9 @@ class Following:
             await self._take(self._follower.steps(events))
             self._news.set()
             self._news = trio.Event()
-        if self.problem:
+        if self._failing_since is not None and (events or not self.blocks_behind):
             _log.info("following", url=self.url, head_block_number=self.head)
-        self.problem = ""
+            self.problem, self._failing_since, self._is_refused = "", None, False
 
     async def _take(self, steps: Iterator[None]) -> None:
         try:

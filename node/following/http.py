@@ -61,18 +61,45 @@ class Reply:
 
 
 class Connection:
-    """A connection to a node, for one request after another."""
+    """A connection to a node, for one request after another; it is opened again where the node closes it after a reply."""
 
-    def __init__(self, url: str, stream: trio.abc.Stream) -> None:
-        self._url, self._stream = url, stream
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._parts = parts_of(url)
+        self._stream: trio.abc.Stream | None = None
         self._http = h11.Connection(h11.CLIENT)
-        self.last_id = 0
+        self._last_id = 0
+
+    async def open(self) -> None:
+        """Connect."""
+        await self.close()
+        host, port = self._parts.hostname, self._parts.port or PORTS[self._parts.scheme]
+        assert host is not None
+        self._http = h11.Connection(h11.CLIENT)
+        try:
+            with trio.fail_after(CONNECT_SECONDS_MAX):
+                if self._parts.scheme == "https":
+                    self._stream = await trio.open_ssl_over_tcp_stream(host, port, https_compatible=True)
+                else:
+                    self._stream = await trio.open_tcp_stream(host, port)
+        except trio.TooSlowError:
+            raise Unreachable(f"no node answers at {self._url} within {CONNECT_SECONDS_MAX} s") from None
+        except OSError as error:
+            raise Unreachable(f"no node answers at {self._url} ({error.strerror or error})") from None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._stream is not None:
+            await trio.aclose_forcefully(self._stream)
+            self._stream = None
 
     async def request(self, method: str, path: str, body: bytes = b"") -> Reply:
         """Send a request; returns the reply when its head is there."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
+        if self._stream is None or self._http.our_state is not h11.IDLE:
+            await self.open()
+        assert self._stream is not None
         host = self._parts.netloc.rpartition("@")[2]
         headers = [("host", host), ("content-length", str(len(body))), ("content-type", "application/json")]
         data = self._http.send(h11.Request(method=method, target=path, headers=headers)) or b""
@@ -88,14 +115,15 @@ class Connection:
 
     async def event(self) -> Any:
         """Return the next event of HTTP that has come."""
+        assert self._stream is not None
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._http.receive_data(bytes(await self._stream.receive_some(PART_SIZE)))
         return event
 
     async def call(self, method: str, params: Any, *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
         """Return the result of a call. Raises RefusedCall, NoNode or Unreachable."""
-        self.last_id += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}).encode()
+        self._last_id += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}).encode()
         with trio.fail_after(seconds_max):
             reply = await self.request("POST", self._parts.path or "/", body)
             given = await reply.whole()
@@ -114,26 +142,15 @@ class Connection:
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Connection]:
     """Open a connection to a node for a while. What goes wrong in it is raised as Unreachable or NoNode."""
-    parts = parts_of(url)
-    assert parts.hostname is not None
-    port = parts.port or PORTS[parts.scheme]
+    connection = Connection(url)
+    await connection.open()
     try:
-        with trio.fail_after(CONNECT_SECONDS_MAX):
-            if parts.scheme == "https":
-                stream: trio.abc.Stream = await trio.open_ssl_over_tcp_stream(parts.hostname, port, https_compatible=True)
-            else:
-                stream = await trio.open_tcp_stream(parts.hostname, port)
-    except trio.TooSlowError:
-        raise Unreachable(f"no node answers at {url} within {CONNECT_SECONDS_MAX} s") from None
-    except OSError as error:
-        raise Unreachable(f"no node answers at {url} ({error.strerror or error})") from None
-    try:
-        yield Connection(url, stream)
+        yield connection
     except trio.TooSlowError:
         raise Unreachable(f"{url} is silent") from None
     except (OSError, trio.BrokenResourceError, ssl.SSLError) as error:
         raise Unreachable(f"the connection to {url} has ended ({error})") from None
-    except h11.RemoteProtocolError as error:
+    except h11.ProtocolError as error:
         raise NoNode(f"{url} answers, but not in HTTP ({error}); is it the port of a node?") from None
     finally:
-        await trio.aclose_forcefully(stream)
+        await connection.close()

@@ -33,10 +33,11 @@ def new_following(
     begin_anew: Callable[[], None],
     failed: Callable[[NodeError], None],
     is_trusting: bool,
+    workers: int = 0,
 ) -> Following:
     """Return the task that keeps a chain where the one of a node, or of a broker, is."""
     spec, wire = chain.state.spec, chain.state.wire
-    follower = Follower(chain, additions, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting)
+    follower = Follower(chain, additions, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting, workers=workers)
     return Following(url, open_source(url, spec, wire), follower, processor, failed)
 
 

@@ -63,6 +63,11 @@ class Ahead:
         self._error: Exception | None = None
         self._is_at_end = False
 
+    def go_on(self, blocks: Iterable[SignedBlock]) -> None:
+        """Iterate other blocks from now on, with the same processes; what was read ahead is forgotten."""
+        self._blocks, self._error, self._is_at_end = iter(blocks), None, False
+        self._groups.clear()
+
     def close(self) -> None:
         """End the processes."""
         if self._pool is not None:

@@ -12,9 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from node.failures import NodeError
+from state.chain.blocks import NO_TRANSACTION
 
 _NO_TOKEN = re.compile("[^A-Za-z0-9_-]")
 PREVIOUS_DIGITS = 40
+NO_ID = "0" * 40
 
 
 class Names(Struct, frozen=True):
@@ -142,11 +144,17 @@ async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tup
     place = last
     while place >= first and len(found) < numbers:
         message = await read(place)
-        if message.id and (lowest is None or message.height < lowest or (message.height == lowest and not found)):
+        # Nothing after it has undone it, and it isn't one of the same number that stands again, as after an edit.
+        if message.id and (lowest is None or message.height <= lowest) and (not found or message.height < found[-1][0]):
             found.append((message.height, message.id))
         lowest = message.height if lowest is None else min(lowest, message.height)
         place -= 1
     return found
+
+
+def is_in_block(shown: Any) -> bool:
+    """Whether an operation that a node shows for a block is in it: for the head, nodes also show those that wait for the next block."""
+    return bool(shown["trx_in_block"] != NO_TRANSACTION or shown["trx_id"] == NO_ID)
 
 
 def operation_of(shown: Any, block_id: str, place: int) -> tuple[str, bytes]:

@@ -19,6 +19,7 @@ from node.relay.history import (
     Names,
     block_message_id,
     branch_of,
+    is_in_block,
     operation_message_id,
     operation_of,
     read_message,
@@ -130,7 +131,8 @@ class Relay:
         state = (await self._js.stream_info(names.blocks_stream)).state
         self._sequence, self._height, self._id, self._edits = state.last_seq, 0, "", 0
         if state.messages:
-            self._height = (await self._read(state.last_seq)).height
+            raw = await self._js.get_msg(names.blocks_stream, state.last_seq)
+            self._height, self._edits = read_message(raw.data).height, len(msgspec.json.decode(raw.data).get("edits", ()))
             found = await branch_of(state.first_seq, state.last_seq, self._read, 1)
             if self._height and found and found[0][0] == self._height:
                 self._id = found[0][1]
@@ -284,5 +286,4 @@ def operations_in(client: Client, number: int) -> list[Any]:
     except RefusedCall as error:
         how = "enable the plugin account_history there, or relay blocks alone: --no-operations"
         raise NodeError(f"the node doesn't say which operations a block has ({error.message}); {how}") from None
-    found: list[Any] = given["ops"]
-    return found
+    return [shown for shown in given["ops"] if is_in_block(shown)]

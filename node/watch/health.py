@@ -2,14 +2,13 @@
 
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from node.clock import Clock
 from node.driving.producer import Producer
 from node.processor import Processor
-from node.readers.messages import Report
 from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
@@ -19,6 +18,9 @@ from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
+
+if TYPE_CHECKING:
+    from node.readers.messages import Report
 
 OK, UNAVAILABLE = 200, 503
 NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
@@ -69,7 +71,7 @@ class Reader(Protocol):
     starts: int
     handed: int
     problem: str
-    report: Report
+    report: "Report"
 
 
 class Readers(Protocol):
@@ -150,63 +152,64 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
     chain, producer = parts.chain, parts.producer
     state, props = chain.state, chain.state.props
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
-    return {
-        "status": "error" if reason else "ok",
-        "reason": reason,
-        "ready": not reason,
-        "chain": state.spec.name,
-        "chain_id": state.spec.chain_id.hex(),
-        "head_block_number": props.head_block_number,
-        "head_block_id": props.head_block_id.hex(),
-        "head_block_time": time_text(props.time),
-        "head_block_age_seconds": parts.clock() // 1000 - props.time,
-        "last_irreversible_block_num": props.last_irreversible_block_num,
-        "pending_transactions": len(chain.pending),
-        "producing": not because,
-        "not_producing_because": because,
-        "last_slot": None if producer is None else producer.outcome.name.lower(),
-        "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
-        "block_log": log_members(parts),
-        "following": following_members(parts),
-        "readers": reader_members(parts),
-    }
-
-
-def reader_members(parts: Parts) -> list[dict[str, Any]]:
-    """Return the members that show the readers, of which each has its last report; empty without any."""
-    readers = parts.readers
     return (
-        []
-        if readers is None
-        else [
-            {
-                "reader": reader.number,
-                "pid": reader.pid,
-                "status": "error" if reader.problem else "ok",
-                "reason": reader.problem,
-                "starts": reader.starts,
-                "connections": reader.report.connections,
-                "connections_handed_on": reader.handed,
-                "calls": reader.report.calls,
-                "memory_bytes": reader.report.memory,
-            }
-            for reader in readers.each
-        ]
+        {
+            "status": "error" if reason else "ok",
+            "reason": reason,
+            "ready": not reason,
+            "chain": state.spec.name,
+            "chain_id": state.spec.chain_id.hex(),
+            "head_block_number": props.head_block_number,
+            "head_block_id": props.head_block_id.hex(),
+            "head_block_time": time_text(props.time),
+            "head_block_age_seconds": parts.clock() // 1000 - props.time,
+            "last_irreversible_block_num": props.last_irreversible_block_num,
+            "pending_transactions": len(chain.pending),
+            "producing": not because,
+            "not_producing_because": because,
+            "last_slot": None if producer is None else producer.outcome.name.lower(),
+            "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
+            "block_log": log_members(parts),
+        }
+        | following_members(parts)
+        | reader_members(parts)
     )
 
 
-def following_members(parts: Parts) -> dict[str, Any] | None:
-    """Return the members that show what is followed; null for a node that follows none."""
+def reader_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows the readers, with what each has reported last; none for a node without."""
+    if parts.readers is None:
+        return {}
+    shown = [
+        {
+            "reader": reader.number,
+            "pid": reader.pid,
+            "status": "error" if reader.problem else "ok",
+            "reason": reader.problem,
+            "starts": reader.starts,
+            "connections": reader.report.connections,
+            "connections_handed_on": reader.handed,
+            "calls": reader.report.calls,
+            "memory_bytes": reader.report.memory,
+        }
+        for reader in parts.readers.each
+    ]
+    return {"readers": shown}
+
+
+def following_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows what is followed; none for a node that follows nobody."""
     following = parts.following
     if following is None:
-        return None
-    return {
+        return {}
+    shown = {
         "url": following.url,
         "head_block_number": following.head,
         "blocks_behind": following.blocks_behind,
         "seconds_since_heard": round(following.seconds_silent, 3),
         "problem": following.problem,
     }
+    return {"following": shown}
 
 
 def log_members(parts: Parts) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from node.driving.driver import Driver
 from node.processor import Processor
 from rpc.explain.explainer import Explainer
 from rpc.explorer.series import Series
+from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 from rpc.service.envelope import Service
@@ -33,7 +34,7 @@ class Pushing:
 
     def __init__(self) -> None:
         self.chain: Chain = dev_chain()
-        self.hub = Hub(self.chain, trio_clock)
+        self.hub = Hub(self.chain, trio_clock, Additions(self.chain))
         self.processor = Processor(self.chain, clock=ChainClock(trio_clock))
         explainer = Explainer(self.chain, trio.current_time)
         explainer.on_refused.append(self.hub.refused)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,16 +60,18 @@ def happen(world: World, blocks: int, pause: float) -> None:
     print("switched to another branch", flush=True)
     digest = world.agree()
     print(f"with kills: {line_of(world.lags(calm=False))}")
+    if not world.is_direct:
+        print(world.stands_in_broker())
     print(f"all are at block {world.producer.head()[0]} with the digest {digest}")
 
 
-def kills(world: World):  # type: ignore[no-untyped-def]
+def kills(world: World) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the parts that are killed and started again, each with the function that does it."""
     yield "a replica without data", world.replicas[0].again
     yield "a replica with data", world.replicas[1].again
     for name, process in (("the relay", world.relay), ("the broker", world.broker)):
         if process is not None:
-            yield name, lambda process=process: (process.kill(), process.start())
+            yield name, process.again
     yield "the producer", world.producer.again
 
 

@@ -1,5 +1,6 @@
 """A producer, a relay and replicas around a broker, all in processes of their own, and what happens to them."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from node.relay.history import Names
 from tests.attack.nodes import Client, Gone, Node
 from tests.conftest import ROOT
 
@@ -49,6 +51,11 @@ class Process:
         """End it as the system does, at once."""
         self.process.kill()
         self.process.wait()
+
+    def again(self) -> None:
+        """Kill it and start it."""
+        self.kill()
+        self.start()
 
     def words(self) -> str:
         """The last of what it has written."""
@@ -129,10 +136,10 @@ class World:
             raise SystemExit(HOW_TO_GET)
         self.producer = Member(folder, "producer", "--blocks", "manual", "--witnesses", "21", "--data", folder / "chain")
         self.broker = self.relay = None
-        source = self.producer.url
+        self.source = source = self.producer.url
         if not is_direct:
             port = free_port()
-            source = f"nats://127.0.0.1:{port}"
+            self.source = source = f"nats://127.0.0.1:{port}"
             self.broker = Process(folder, "broker", str(server), "-js", "-sd", folder / "js", "-a", "127.0.0.1", "-p", str(port))
             wait_for(lambda: can_connect(port), "the broker to answer")
             command = (sys.executable, "-P", "-m", "node", "relay", "--from", self.producer.url, "--to", source)
@@ -197,6 +204,38 @@ class World:
             found = replica.call("dev_api.get_state_digest", {})
             assert found == wanted, f"{replica.name} has another state: {found}, the producer {wanted}"
         return str(wanted["digest"])
+
+    def stands_in_broker(self) -> str:
+        """Compare what stands in the broker with the producer's blocks and operations; returns how much there is."""
+        import nats
+
+        async def read() -> tuple[list[Any], list[Any]]:
+            connection = await nats.connect(self.source)
+            js = connection.jetstream()
+            found = []
+            for stream in (Names("dev").blocks_stream, Names("dev").operations_stream):
+                state = (await js.stream_info(stream)).state
+                places = range(state.first_seq, state.last_seq + 1)
+                found.append([json.loads((await js.get_msg(stream, place)).data or b"null") for place in places])
+            await connection.close()
+            return found[0], found[1]
+
+        blocks, operations = asyncio.run(read())
+        branch: list[str] = []
+        for line in blocks:
+            branch = branch[: line["undone"]["first"] - 1] if "undone" in line else [*branch[: line["block"] - 1], line["id"]]
+        shown = [self.producer.call("block_api.get_block", {"block_num": number + 1})["block"]["block_id"] for number in range(len(branch))]
+        assert branch == shown, "the broker has the producer's blocks"
+        ids = [line["id"] for line in blocks if "id" in line]
+        assert len(ids) == len(set(ids)), "no block stands twice"
+        places = [(line["block_id"], line["place"]) for line in operations if "block_id" in line]
+        assert len(places) == len(set(places)), "no operation stands twice"
+        for number, block_id in enumerate(branch, 1):
+            wanted = self.producer.call("account_history_api.get_ops_in_block", {"block_num": number, "only_virtual": False})["ops"]
+            found = [(line["op"]["type"], line["trx_id"]) for line in operations if line.get("block_id") == block_id]
+            expected = [(line["op"]["type"], line["trx_id"]) for line in wanted]
+            assert found == expected, f"block {number} has all its operations in the broker: {found}, not {expected}"
+        return f"{len(ids)} blocks and {len(places)} operations stand in the broker, none twice"
 
     def lags(self, *, calm: bool) -> list[float]:
         """How many seconds after the producer's own stream each replica's showed a block."""

@@ -191,8 +191,33 @@ def test_a_file_takes_every_option_of_run(started: Started, tmp_path: Path) -> N
     file.write_text(re.sub("^# ?(?=[a-z0-9-]+ = )", "", text, flags=re.MULTILINE))
     named = {each.name.replace("_", "-") for declared in (Common, Run) for each in fields(declared)} - {"config"}
     assert set(tomllib.loads(file.read_text())) == named, "docs/options.toml has another list of options"
+    # A node that follows another one makes no blocks.
+    file.write_text(re.sub("^(follow|broadcast-to|trust) = .*$", "", file.read_text(), flags=re.MULTILINE))
     settings = started("run", "--config", file, "--log-level", "info")
     assert (settings.blocks, settings.witnesses, settings.is_debug_allowed) == (BlockMode("mixed", 3), 21, False)
+
+
+def test_a_node_that_follows_another_one(started: Started) -> None:
+    settings = started("run", "--follow", "127.0.0.1:9000")
+    assert (settings.follow, settings.broadcast_to, settings.is_trusting) == ("http://127.0.0.1:9000", "", False)
+    assert not settings.is_producing
+    settings = started("run", "--follow", "nats://there", "--broadcast-to", "http://owner:8090", "--trust")
+    assert (settings.follow, settings.broadcast_to, settings.is_trusting) == ("nats://there", "http://owner:8090", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--follow", "http://a:1", "--produce"), "--produce and --follow contradict each other"),
+        (("--follow", "http://a:1", "--time", "2026-03-01"), "--time and --follow contradict each other"),
+        (("--follow", "ftp://a"), "is no address of a node"),
+        (("--follow", "nats://"), "is no address of a broker"),
+        (("--broadcast-to", "http://a:1"), "--broadcast-to is for a node that follows another one"),
+        (("--trust",), "--trust is for a node that follows another one"),
+    ],
+)
+def test_what_a_node_that_follows_does_not_take(words: tuple[str, ...], said: str) -> None:
+    assert said in refused("run", *words)
 
 
 def test_the_command_line_counts_more_than_the_file(started: Started, tmp_path: Path) -> None:

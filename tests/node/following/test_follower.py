@@ -190,7 +190,9 @@ def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
     with pytest.raises(BlockRefused, match="block 26: "):
         pair.follower.apply(NewBlock(26, block.id, damaged))
     pair.follower.apply(one)
-    rival = made_branch(pair.chain.block_by_number(24), 2)[1]  # type: ignore[arg-type]
+    parent = pair.chain.block_by_number(24)
+    assert parent is not None
+    rival = made_branch(parent, 2, (transfer(pair.chain),))[1]
     with pytest.raises(OtherBranch, match="block 26 is of another branch"):
         pair.follower.apply(NewBlock(26, rival.id, pair.chain.state.wire.pack_block(rival)))
     pair.follower.apply(two)

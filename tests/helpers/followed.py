@@ -1,0 +1,113 @@
+"""Replicas in this process, and servers that answer like other nodes, or like none: for tests of nodes that follow others."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import trio
+
+from node.driving.modes import BlockMode
+from node.failures import NodeError
+from node.following.starting import new_following
+from node.node import Settings, Site
+from node.processor import Processor
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.protocol.spec import ChainSpec
+from tests.helpers.nodes import DEV
+
+Answer = Callable[[str, bytes], bytes]
+
+
+class Replica:
+    """A node's parts that follow an address."""
+
+    def __init__(self, url: str, spec: ChainSpec = DEV) -> None:
+        self.site = Site(Settings(spec=spec, plugins=(), blocks=BlockMode("manual"), clock=lambda: 1_800_000_000_000))
+        self.chain, self.processor = self.site.chain, Processor(self.site.chain)
+        self.failures: list[NodeError] = []
+        self.following = new_following(
+            url,
+            self.chain,
+            self.site.additions,
+            self.processor,
+            begin_anew=self.site.driver.reset,
+            failed=self.failures.append,
+            is_trusting=False,
+        )
+
+    @property
+    def head(self) -> int:
+        """The number of its head."""
+        return self.chain.state.props.head_block_number
+
+    def is_like(self, other: Chain) -> bool:
+        """Whether it has the state of another chain."""
+        mine, theirs = self.chain.state, other.state
+        return mine.props.head_block_id == theirs.props.head_block_id and state_digest(mine) == state_digest(theirs)
+
+
+@asynccontextmanager
+async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
+    """A replica that follows for a while."""
+    replica = Replica(url, spec)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(replica.processor.run)
+        nursery.start_soon(replica.following.run)
+        with trio.fail_after(20):
+            yield replica
+        nursery.cancel_scope.cancel()
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    with trio.fail_after(10):
+        while not is_true():
+            await trio.sleep(0.005)
+
+
+@asynccontextmanager
+async def answering(answer: Answer) -> AsyncIterator[str]:
+    """A server whose answers are the bytes that a function of the request's first line and body gives; yields its address."""
+
+    async def talk(stream: trio.SocketStream) -> None:
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += await stream.receive_some(65536)
+        head, _, body = received.partition(b"\r\n\r\n")
+        size = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
+        while len(body) < size:
+            body += await stream.receive_some(65536)
+        with trio.move_on_after(10):
+            with suppress(trio.BrokenResourceError):
+                await stream.send_all(answer(head.split(b"\r\n")[0].decode(), body))
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, talk, listeners)
+        yield f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+        nursery.cancel_scope.cancel()
+
+
+def reply(body: bytes, status: str = "200 OK") -> bytes:
+    """A reply of HTTP that ends with the connection."""
+    return b"HTTP/1.1 " + status.encode() + b"\r\nconnection: close\r\n\r\n" + body
+
+
+def answers(methods: dict[str, Callable[[Any], Any]]) -> Answer:
+    """Answers to calls of these methods as an older node gives them; other methods and pages are unknown to it."""
+
+    def answer(line: str, body: bytes) -> bytes:
+        if line.startswith("GET"):
+            return reply(b"", "404 Not Found")
+        request = json.loads(body)
+        found = methods.get(request["method"])
+        if found is None:
+            said: Any = {"error": {"code": -32601, "message": f"Could not find method {request['method']}"}}
+        else:
+            said = {"result": found(request["params"])}
+        return reply(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}).encode())
+
+    return answer

@@ -1,0 +1,101 @@
+"""Blocks from a broker, as a child process writes them: one that is made of a few lines here."""
+
+import sys
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from node.failures import NodeError
+from node.following import broker
+from node.following.broker import BrokerSource
+from node.following.sources import Place, WrongChain
+from node.following.urls import broker_url, followed_url, node_url
+from node.specs import load_spec
+from rpc.push.packed import genesis_fingerprint, packed_line
+from state.protocol.spec import ChainSpec
+from tests.helpers.followed import replica_of, until
+from tests.helpers.nodes import DEV, dev_chain, make_block
+
+Say = Callable[..., None]
+URL = "nats://127.0.0.1:4222"
+START = Place(0, 1, "")
+
+
+def about(spec: ChainSpec = DEV) -> bytes:
+    """The first line of a reader."""
+    chain = {"chain_id": spec.chain_id.hex(), "genesis": genesis_fingerprint(spec), "name": spec.name}
+    return msgspec.json.encode({"about": chain, "head": 2}) + b"\n"
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch) -> Say:
+    """Have the child write some bytes and end, or go on."""
+
+    def say(data: bytes, seconds: float = 0) -> None:
+        text = f"import sys, time; sys.stdout.buffer.write({data!r}); sys.stdout.flush(); time.sleep({seconds})"
+        monkeypatch.setattr(broker, "COMMAND", (sys.executable, "-S", "-c", text))
+
+    monkeypatch.setattr(broker, "find_spec", lambda name: name)
+    return say
+
+
+async def what_comes(spec: ChainSpec = DEV) -> list[object]:
+    """Everything that a source yields; raises what it ends with."""
+    found: list[object] = []
+    async for batch in BrokerSource(URL, spec).batches(START):
+        found += batch
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the reader of nats://127.0.0.1:4222 has ended"),
+        (b"garbage\n", "a line that can't be read"),
+        (b'{"error":"the broker has gone"}\n', "the broker has gone"),
+        (about() + b'{"block":"one"}\n', "a line that can't be read"),
+        (about() + b'{"error":"no more"}\n', "has ended the stream: no more"),
+    ],
+)
+async def test_whatever_the_child_writes_is_said(says: Say, data: bytes, said: str) -> None:
+    says(data)
+    with pytest.raises(NodeError, match=said):
+        await what_comes()
+
+
+async def test_blocks_of_another_chain_are_refused(says: Say) -> None:
+    says(about())
+    with pytest.raises(WrongChain, match="blocks of the chain dev "):
+        await what_comes(load_spec("steem-mainnet"))
+
+
+async def test_a_replica_takes_blocks(says: Say) -> None:
+    chain = dev_chain()
+    lines = [packed_line(chain.state.wire, make_block(chain), (), ()) for _ in range(2)]
+    says(about() + b"".join(lines), seconds=10)
+    async with replica_of(URL) as replica:
+        await until(lambda: replica.is_like(chain))
+
+
+async def test_questions_are_answered_by_one_line(says: Say) -> None:
+    source = BrokerSource(URL, DEV)
+    says(b'{"head":7}\n')
+    assert await source.head() == 7
+    says(b'{"id":"00ff"}\n')
+    assert await source.id_of(3) == b"\x00\xff"
+    says(b'{"id":""}\n')
+    assert await source.id_of(3) is None
+
+
+def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "find_spec", lambda name: None)
+    with pytest.raises(NodeError, match="bin/coind install nats"):
+        BrokerSource(URL, DEV)
+
+
+def test_addresses() -> None:
+    assert (followed_url(URL), followed_url("there:8090"), node_url("https://there")) == (URL, "http://there:8090", "https://there")
+    for text in ("nats://", "nats://a b", "nats://a:0", "nats://a:b"):
+        with pytest.raises(NodeError, match="is no address of a broker"):
+            broker_url(text)
