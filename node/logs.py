@@ -135,6 +135,11 @@ def configure_logs(level: Level = "info", *, is_json: bool | None = None) -> Non
     logging.getLogger(ROOT).setLevel(number)
 
 
+def is_json_lines() -> bool:
+    """Return whether lines are written as JSON."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in our_handlers())
+
+
 def lines_lost() -> int:
     """Return the number of lines that could not be written."""
     return sum(handler.stream.lost for handler in our_handlers())

@@ -38,7 +38,7 @@ from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import version
 from node.watch.counters import Counters
-from node.watch.health import Following, Parts, health
+from node.watch.health import Following, Parts, Readers, health
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
@@ -47,8 +47,9 @@ from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor
 from rpc.push.additions import Additions
 from rpc.push.hub import Hub
-from rpc.service.transport.asgi import Pages, serve
+from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.listening import Listener, OpenDoors
 from rpc.service.transport.rights import Access, is_loopback
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
@@ -108,6 +109,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
     sync: SyncPolicy = SyncPolicy()
+    readers: int = 0  # processes more that answer reads
     workers: int = 0  # processes that recover keys ahead where blocks are checked
     check_invariants: int = 0  # check after every so many blocks; 0: never
     stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
@@ -342,15 +344,14 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
     )
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
-        folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
-        site.chain.on_edited.append(folder.edits.append)
-        site.chain.on_edits_dropped.append(folder.edits.drop)
+        attach_edits(site, processor, folder)
+        parts.room = Room(folder.path, settings.disk)
     if settings.follow:
         parts.following = new_following(site, processor)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
-    if folder is not None:
-        parts.room = Room(folder.path, settings.disk)
+    if settings.readers:
+        parts.readers = new_readers(site, processor)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.run)
@@ -364,14 +365,32 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         if parts.following is not None:
             nursery.start_soon(parts.following.run)
         nursery.start_soon(keep_ahead, site.chain.state)
+        if parts.readers is not None:
+            nursery.start_soon(parts.readers.run)
+            await parts.readers.ready()
         settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
         _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
-        await site.stop.wait()
-        # Open requests get a moment to end.
-        with trio.move_on_after(GOODBYE_SECONDS_MAX):
-            await served.wait()
+        await end_in_order(site, parts, served)
         nursery.cancel_scope.cancel()
+
+
+async def end_in_order(site: Site, parts: Parts, served: trio.Event) -> None:
+    """Wait until the node is stopped; then give open requests a moment to end, those of readers too."""
+    await site.stop.wait()
+    if parts.readers is not None:
+        parts.readers.stop()
+    with trio.move_on_after(GOODBYE_SECONDS_MAX):
+        await served.wait()
+        if parts.readers is not None:
+            await parts.readers.stopped()
+
+
+def attach_edits(site: Site, processor: Processor, folder: DataFolder) -> None:
+    """Have edits by hand written as they are made."""
+    folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
+    site.chain.on_edited.append(folder.edits.append)
+    site.chain.on_edits_dropped.append(folder.edits.drop)
 
 
 def start_at_present(site: Site, processor: Processor, folder: DataFolder | None) -> None:
@@ -407,6 +426,18 @@ def new_following(site: Site, processor: Processor) -> Following:
     )
 
 
+def new_readers(site: Site, processor: Processor) -> Readers:
+    """Return the processes that answer reads beside this one."""
+    # Imported here, since other nodes start without them.
+    from node.readers.owner import Readers as Owned
+    from node.readers.publishing import Publisher
+
+    settings = site.settings
+    # What a reader can't be given, or has no use for.
+    passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
+    return Owned(settings.readers, Publisher(site.chain, site.additions, site.driver), processor, passed)
+
+
 def for_clients(site: Site, parts: Parts) -> ServiceProcessor:
     """Return the processor as methods see it."""
     if parts.following is None:
@@ -437,7 +468,12 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         stopwatch=settings.stopwatch,
         foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
     )
-    pages: Pages = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    doors: OpenDoors = Listener
+    if parts.readers is not None:
+        parts.readers.serve(service, pages)
+        push.on_refusal = parts.readers.refuse
+        doors = partial(Listener, hand_on=parts.readers.hand_on)
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
     collect_in_portions()
@@ -453,6 +489,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
             access=access,
             is_http2=settings.is_http2,
             guests=parts.guests,
+            doors=doors,
             task_status=task_status,
         )
         served.set()

@@ -97,6 +97,8 @@ class Processor:
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
         # Called in the job of a transaction that was accepted, before its sender is answered.
         self.on_accepted: list[Callable[[], None]] = []
+        # Called after each job, before its caller is answered.
+        self.on_done: list[Callable[[], None]] = []
         self._log = log
         self._syncer = None if log is None else Syncer(log, sync, self.fail, in_thread)
         self._clock = clock or ChainClock()
@@ -395,6 +397,8 @@ class Processor:
             self._require_log()
         except Exception as error:  # expected or not, the caller gets it; the processor goes on
             job.error = error
+        for listener in self.on_done:
+            listener()
         if job.done is not None:
             job.done.set()
 

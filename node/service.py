@@ -9,7 +9,7 @@ from node.known_chains import known_chains
 from rpc.explain.explainer import Explainer
 from rpc.explorer.series import Series
 from rpc.processor import Processor
-from rpc.service.envelope import Observe, Service, unobserved
+from rpc.service.envelope import Elsewhere, Observe, Service, unobserved
 from rpc.service.method import METHODS
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
@@ -27,10 +27,12 @@ def new_service(
     observe: Observe = unobserved,
     stopwatch: Stopwatch = perf_counter,
     foresee: Callable[[list[SignedTransaction]], None] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Service:
     """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
-    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast.
+    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `elsewhere` answers
+    what needs the owner of the chain, if that is another process.
     """
     return Service(
         METHODS.values(),
@@ -42,6 +44,7 @@ def new_service(
         observe=observe,
         reads=chain.state.journal.reads,
         foresee=foresee,
+        elsewhere=elsewhere,
         state=chain.state,
         chain=chain,
         processor=processor,

@@ -27,6 +27,7 @@ from state.protocol.spec import ChainSpec
 DEFAULT_HTTP = "127.0.0.1:8090"
 PORT_MAX = 65535
 WORKERS_MAX = 64
+READERS_MAX = 64
 TIME_DIGITS_MAX = 20
 
 THE_CHAIN = "Chain"
@@ -143,6 +144,15 @@ class Run:
         Option("Save a snapshot in the folder after every N blocks and at the end; 0: never.", least=0, group=DATA),
     ] = EVERY
     http: Annotated[str, Option("Where to answer, HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    readers: Annotated[
+        int,
+        Option(
+            "Processes that answer reads beside the one that owns the chain, each with a chain of its own.",
+            least=0,
+            most=READERS_MAX,
+            group=ACCESS,
+        ),
+    ] = 0
     port: Annotated[
         int | None,
         Option(
@@ -180,6 +190,7 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
         data=None if own.data is None else data_folder(own.data),
         sync=sync_policy(own.sync),
         snapshot_every=own.snapshot_every,
+        readers=own.readers,
     )
     with settings.announcer:
         return run(settings)

@@ -65,6 +65,8 @@ class Driver:
         self.leap: str = leap
         self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
         self.on_mode: list[Callable[[], None]] = []
+        # Called before the chain is put to another moment, be it an earlier one or that of a dump.
+        self.on_returned: list[Callable[[], None]] = []
         self.version = version()
         self.disk = disk
         self.edit_log: EditLog | None = None
@@ -244,6 +246,8 @@ class Driver:
     def _return_to(self, checkpoint: Checkpoint, edits_size: int) -> None:
         # None of the blocks may be in the block log without the edits that it depends on, whenever the process ends: those of blocks that
         # come back are written before them, and those of blocks that leave are cut off after them.
+        for listener in self.on_returned:
+            listener()
         if self.edit_log is not None:
             self.edit_log.bring_back(checkpoint.edits)
         self.chain.return_to(checkpoint)
@@ -261,6 +265,8 @@ class Driver:
         """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
+        for listener in self.on_returned:
+            listener()
         with refusing("the dump can be read"):
             settled = load(self.chain, Path(path), self.disk, self._read_settled)
         self._settle(settled)

@@ -1,7 +1,8 @@
 """The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+import socket
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -12,11 +13,14 @@ from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
 from node.watch.room import Room
-from rpc.service.envelope import encoded
+from rpc.service.envelope import Service, encoded
 from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
+
+if TYPE_CHECKING:
+    from node.readers.messages import Report
 
 OK, UNAVAILABLE = 200, 503
 NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
@@ -59,6 +63,50 @@ class Following(Protocol):
         """Follow until cancelled."""
 
 
+class Reader(Protocol):
+    """A process that answers reads beside this one."""
+
+    number: int
+    pid: int
+    starts: int
+    handed: int
+    problem: str
+    report: "Report"
+
+
+class Readers(Protocol):
+    """All of them."""
+
+    @property
+    def each(self) -> Sequence[Reader]:
+        """Their places."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last message that they were sent about the chain."""
+
+    def serve(self, service: Service, pages: dict[str, Callable[[], PageReply]]) -> None:
+        """Answer what they pass on by a service, and show these pages."""
+
+    def refuse(self, said: bytes) -> None:
+        """Tell their subscribers of a refusal."""
+
+    def hand_on(self, line: socket.socket, peer: Any) -> bool:
+        """Hand a connection to one of them, or don't; whether that was done."""
+
+    def stop(self) -> None:
+        """Have them end in order."""
+
+    async def stopped(self) -> None:
+        """Wait until they have ended."""
+
+    async def ready(self) -> None:
+        """Wait until they answer, for a bounded time."""
+
+    async def run(self) -> None:
+        """Keep them running until cancelled."""
+
+
 class Parts(Struct, kw_only=True):
     """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
 
@@ -70,6 +118,7 @@ class Parts(Struct, kw_only=True):
     guests: Guests | None = None
     producer: Producer | None = None
     following: Following | None = None
+    readers: Readers | None = None
     log: BlockLog | None = None
     room: Room | None = None
     loop: LoopTurns | None = None
@@ -103,24 +152,49 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
     chain, producer = parts.chain, parts.producer
     state, props = chain.state, chain.state.props
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
-    return {
-        "status": "error" if reason else "ok",
-        "reason": reason,
-        "ready": not reason,
-        "chain": state.spec.name,
-        "chain_id": state.spec.chain_id.hex(),
-        "head_block_number": props.head_block_number,
-        "head_block_id": props.head_block_id.hex(),
-        "head_block_time": time_text(props.time),
-        "head_block_age_seconds": parts.clock() // 1000 - props.time,
-        "last_irreversible_block_num": props.last_irreversible_block_num,
-        "pending_transactions": len(chain.pending),
-        "producing": not because,
-        "not_producing_because": because,
-        "last_slot": None if producer is None else producer.outcome.name.lower(),
-        "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
-        "block_log": log_members(parts),
-    } | following_members(parts)
+    return (
+        {
+            "status": "error" if reason else "ok",
+            "reason": reason,
+            "ready": not reason,
+            "chain": state.spec.name,
+            "chain_id": state.spec.chain_id.hex(),
+            "head_block_number": props.head_block_number,
+            "head_block_id": props.head_block_id.hex(),
+            "head_block_time": time_text(props.time),
+            "head_block_age_seconds": parts.clock() // 1000 - props.time,
+            "last_irreversible_block_num": props.last_irreversible_block_num,
+            "pending_transactions": len(chain.pending),
+            "producing": not because,
+            "not_producing_because": because,
+            "last_slot": None if producer is None else producer.outcome.name.lower(),
+            "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
+            "block_log": log_members(parts),
+        }
+        | following_members(parts)
+        | reader_members(parts)
+    )
+
+
+def reader_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows the readers, with what each has reported last; none for a node without."""
+    if parts.readers is None:
+        return {}
+    shown = [
+        {
+            "reader": reader.number,
+            "pid": reader.pid,
+            "status": "error" if reader.problem else "ok",
+            "reason": reader.problem,
+            "starts": reader.starts,
+            "connections": reader.report.connections,
+            "connections_handed_on": reader.handed,
+            "calls": reader.report.calls,
+            "memory_bytes": reader.report.memory,
+        }
+        for reader in parts.readers.each
+    ]
+    return {"readers": shown}
 
 
 def following_members(parts: Parts) -> dict[str, Any]:

@@ -57,6 +57,7 @@ class Metrics:
         yield from node_families(parts)
         yield from chain_families(parts)
         yield from following_families(parts)
+        yield from reader_families(parts)
         yield from counted(parts.counters)
         yield from queue_families(parts)
         yield from loop_families(parts)
@@ -106,6 +107,28 @@ def following_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_followed_blocks_behind", "Blocks that the followed node is ahead", following.blocks_behind)
     yield gauge("coind_followed_silent_seconds", "How long ago the followed node was heard of", following.seconds_silent)
     yield counter("coind_followed_attempts", "How often the following has begun", following.attempts)
+
+
+def reader_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield how each process is that answers reads, this one included as 0, from what it has reported last."""
+    if parts.readers is None:
+        return
+    own, guests = parts.counters.calls.values(), parts.guests
+    connections = 0 if guests is None else guests.held()["connections"][0]
+    made, seconds = sum(sum(each.counts) for each in own), sum(each.seconds for each in own)
+    shown: dict[str, tuple[float, ...]] = {"0": (1, 0, connections, made, seconds, 0)}
+    for reader in parts.readers.each:
+        said = reader.report
+        behind = max(0, parts.readers.number - said.number)
+        shown[str(reader.number)] = (int(not reader.problem), behind, said.connections, said.calls, said.seconds, said.memory)
+    labels = ("process",)
+    values: list[list[Value]] = [[((name,), row[place]) for name, row in shown.items()] for place in range(6)]
+    yield gauge("coind_process_ready", "1 when a process takes connections: 0 is the owner of the chain", labels=labels, values=values[0])
+    yield gauge("coind_process_behind", "Changes of the chain that it had not reported yet", labels=labels, values=values[1])
+    yield gauge("coind_process_connections", "Open connections of a process", labels=labels, values=values[2])
+    yield counter("coind_process_calls", "Calls that a process has answered from its chain", labels=labels, values=values[3])
+    yield counter("coind_process_call_seconds", "Time that these took", labels=labels, values=values[4])
+    yield gauge("coind_process_memory_bytes", "Resident memory of a reader", labels=labels, values=values[5][1:])
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":

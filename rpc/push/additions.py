@@ -33,9 +33,11 @@ class Additions:
         chain.on_moved.append(self._moved)
         chain.state.keepers.append(self._keeping)
 
-    def adopt(self, edits: Mapping[bytes, Iterable[Edit]]) -> None:
-        """Take the edits of blocks that are loaded from a folder."""
+    def adopt(self, edits: Mapping[bytes, Iterable[Edit]], accepted: Mapping[bytes, Places] | None = None) -> None:
+        """Take the edits, and accepted transactions, of blocks that are loaded from elsewhere."""
         self._edits = {block_id: tuple(some) for block_id, some in edits.items()}
+        if accepted is not None:
+            self._accepted, self._accepted_count = dict(accepted), sum(map(len, accepted.values()))
 
     def edits_of(self, block_id: bytes) -> tuple[Edit, ...]:
         """Return the edits that were made with a block of the main branch, in order."""

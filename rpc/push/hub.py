@@ -62,6 +62,8 @@ class Hub:
         # With what the line shows beside the block.
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
         self.additions = additions
+        # Called with the JSON of each refusal.
+        self.on_refusal: Callable[[bytes], None] | None = None
         self._collector = Collector(chain.state)
         self._is_watching = False
         self._irreversible = 0
@@ -281,8 +283,16 @@ class Hub:
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
         """Give notices of a client's transaction that was refused; None for one that can't be read."""
-        if not self._subscriptions[Kind.refusals]:
-            return
+        if self._subscriptions[Kind.refusals] or self.on_refusal is not None:
+            self.give_refusal(self._refusal(trx, error, explanation))
+
+    def give_refusal(self, said: bytes) -> None:
+        """Give notices of a refusal, as its JSON."""
+        self._give(self._subscriptions[Kind.refusals], Shared(b"refusal", said))
+        if self.on_refusal is not None:
+            self.on_refusal(said)
+
+    def _refusal(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> bytes:
         refusal = {
             "time": time_text(self._clock() // 1000 % WORD32),
             "head_block_number": self._chain.state.props.head_block_number,
@@ -291,7 +301,7 @@ class Hub:
             "message": error.message(self._wire.spec.spell),
             "explain": explanation,
         }
-        self._give(self._subscriptions[Kind.refusals], Shared(b"refusal", encoded(refusal)))
+        return encoded(refusal)
 
     # -------------------------------------------------------------- texts
 

@@ -70,6 +70,8 @@ Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
 # Whether a caller has local rights, and whether it has a session.
 Rights = tuple[bool, bool]
+# Has another process answer a request: its body, whether it has local rights or why not, and whether it came by a WebSocket.
+Elsewhere = Callable[[bytes, bool, str, bool], Awaitable[bytes]]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
 NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
@@ -91,6 +93,7 @@ class Bound(Struct, frozen=True):
     waits: bool
     needs_local: bool
     needs_session: bool
+    needs_owner: bool
     name: str
 
 
@@ -100,7 +103,7 @@ class Service:
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` is that of the
-    state, through which calls are made in slices.
+    state, through which calls are made in slices. With `elsewhere` another process owns the chain, and answers what needs that.
     """
 
     def __init__(
@@ -116,12 +119,14 @@ class Service:
         explainer: Explainer | None = None,
         reads: Reads | None = None,
         foresee: Callable[[list[SignedTransaction]], None] | None = None,
+        elsewhere: Elsewhere | None = None,
         **context: Any,
     ) -> None:
         methods = list(methods)
         self.wire, self.clock = wire, clock
         self._observe, self._explainer = observe, explainer
         self._reads = reads or Reads()
+        self._elsewhere = elsewhere
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch), stopwatch
         self._large = {is_local: trio.Semaphore(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
@@ -138,9 +143,10 @@ class Service:
                 self._withheld[path] = withheld
             elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
-                served[path] = Bound(method, call, method.waits, needs_local, method.needs_session, method.name)
+                served[path] = Bound(method, call, method.waits, needs_local, method.needs_session, method.needs_owner, method.name)
             elif method.not_enabled is not None:
-                served[path] = Bound(method, refuse(method.not_enabled, method.plugins), False, needs_local, False, method.name)
+                refused = refuse(method.not_enabled, method.plugins)
+                served[path] = Bound(method, refused, False, needs_local, False, False, method.name)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served = served
@@ -197,7 +203,7 @@ class Service:
             try:
                 next(steps)
             except StopIteration as end:
-                return self._answer(end.value, local, why_not_local, session, True)
+                return self._answer(end.value, body, local, why_not_local, session, True)
             except Exception as error:
                 return self._unread(error, body)
             return None
@@ -219,15 +225,17 @@ class Service:
             request = read_json(body, local)
         except Exception as error:
             return self._unread(error, body)
-        return self._answer(request, local, why_not_local, session, in_slices)
+        return self._answer(request, body, local, why_not_local, session, in_slices)
 
     def _unread(self, error: Exception, body: bytes) -> bytes:
         """Return the answer to a body that can't be read."""
         self._observe("", 0.0, error)
         return self._refused(None, error, SERVER_ERROR) if isinstance(error, ChainError) else self._bug(None, error, body)
 
-    def _answer(self, request: Any, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
+    def _answer(self, request: Any, body: bytes, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
         """Return the answer to what a body holds."""
+        if self._elsewhere is not None and self._is_elsewhere(request, local, session):
+            return self._elsewhere(body, local, why_not_local, session is not None)
         if type(request) is not list:
             return self._one(request, local, why_not_local, session, in_slices)
         if not request:
@@ -296,7 +304,36 @@ class Service:
             return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
         if bound.needs_session:
             return self._call(bound, (params, session), request_id, request, False)
+        if bound.needs_owner and self._elsewhere is not None:
+            return self._elsewhere(encoded(request), local, why_not_local, in_session)
         return self._call(bound, (params,), request_id, request, in_slices)
+
+    def _is_elsewhere(self, request: Any, local: bool, session: Any) -> bool:
+        """Whether a request, or a batch, is passed on as it has come: something in it needs the owner, and nothing the session."""
+        if type(request) is not list:
+            bound = self._called(request, session)
+            return bound is not None and bound.needs_owner and (local or not bound.needs_local)
+        found = [bound for one in request if (bound := self._called(one, session)) is not None]
+        return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
+
+    def _called(self, request: Any, session: Any) -> Bound | None:
+        """Return the method that a request calls, None when there is none."""
+        name = request.get("method") if type(request) is dict else None
+        if type(name) is not str:
+            return None
+        if name != "call":
+            return self._served.get(tuple(name.split(".", NAME_POINTS_MAX)))
+        params = request.get("params")
+        if type(params) is not list or [type(each) for each in params[:2]] != [str, str]:
+            try:
+                path = called(params)[0]
+            except ChainError:
+                return None
+        else:
+            path = params[0], params[1]
+        if session is not None and path[0] in NUMBERED_GROUPS:
+            path = NUMBERED_GROUPS[path[0]], path[1]
+        return self._served.get(path)
 
     def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any, in_slices: bool) -> Reply:
         """Return the answer of a method; `given` are its params, and the session if it works on that.

@@ -27,6 +27,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Call = Callable[..., Any]
 # What a method works on that differs from one connection to the next.
 SESSION = "session"
+# What there is once, however many processes keep the chain: what changes it, and what is known only where it is changed.
+OF_OWNER = frozenset({"processor", "driver", "explainer", "series"})
 
 
 class Parameter(Struct, frozen=True):
@@ -58,6 +60,7 @@ class Method(Struct, frozen=True, kw_only=True):
     not_enabled: Refused | None
     loopback_only: bool
     needs_local: bool
+    of_process: bool
     key: str
     description: str
     waits: bool
@@ -88,6 +91,13 @@ class Method(Struct, frozen=True, kw_only=True):
         return SESSION in self.context
 
     @property
+    def needs_owner(self) -> bool:
+        """Whether the process that owns the chain has to answer a call, where others keep the chain as well: it changes something, or
+        speaks of the node.
+        """
+        return not (self.needs_session or self.of_process) and (self.loopback_only or not OF_OWNER.isdisjoint(self.context))
+
+    @property
     def positional(self) -> bool:
         """Whether its arguments come as one array."""
         return self.group == POSITIONAL_GROUP
@@ -111,6 +121,7 @@ def method(
     not_enabled: tuple[str, str] | None = None,
     loopback_only: bool = False,
     needs_local: bool = False,
+    of_process: bool = False,
     registry: dict[str, Method] = METHODS,
 ) -> Callable[[Function], Function]:
     """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
@@ -125,6 +136,7 @@ def method(
     `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
     `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
     `loopback_only`: only programs on the same machine see it. `needs_local`: everybody sees it, and only they may call it.
+    `of_process`: it speaks of the process that answers, whichever of those that keep the chain.
     """
 
     def declare(function: Function) -> Function:
@@ -141,6 +153,7 @@ def method(
             not_enabled=None if not_enabled is None else Refused(not_enabled[1], condition=not_enabled[0]),
             loopback_only=loopback_only,
             needs_local=needs_local,
+            of_process=of_process,
             waits=inspect.iscoroutinefunction(function),
             description=inspect.getdoc(function) or "",
         )

@@ -19,7 +19,7 @@ class StateDigest(TypedDict):
     digest: Text
 
 
-@method("dev_api.get_state_digest", loopback_only=True)
+@method("dev_api.get_state_digest", loopback_only=True, of_process=True)
 async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
     """Return one hash over all tables of the chain: two nodes with the same head, on which nothing waits, have the same. It takes a second
     for some 100,000 rows, in which nobody else is answered.

@@ -7,6 +7,7 @@ Quart is loaded in a thread once connections are taken: the node answers calls w
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
 import trio
@@ -22,7 +23,7 @@ from rpc.service.transport.guests import Bounds, Guest, Guests, Kind, bounds_for
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.lanes.calls import CallLane
 from rpc.service.transport.later import Later
-from rpc.service.transport.listening import listen
+from rpc.service.transport.listening import Listener, OpenDoors, listen
 from rpc.service.transport.rights import Access, Headers
 from rpc.service.transport.sockets.talk import NOTICES, Talk, Turn
 from rpc.service.transport.streaming import PATH, show_stream
@@ -65,7 +66,7 @@ class PageReply(Struct, frozen=True):
     content_type: str = "application/json"
 
 
-Page = Callable[[], PageReply]
+Page = Callable[[], PageReply] | Callable[[], Awaitable[PageReply]]
 Pages = Mapping[str, Page]
 
 
@@ -85,13 +86,14 @@ async def serve(
     has_lanes: bool = True,
     bounds: Bounds | None = None,
     guests: Guests | None = None,
+    doors: OpenDoors = Listener,
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
 
     `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `guests`, or else their `bounds`, say who
-    may hold what. Without lanes, which is for tests, hypercorn serves everything.
+    may hold what; `doors` opens what connections come through. Without lanes, which is for tests, hypercorn serves everything.
     Reports the addresses ("http://...") once connections are taken; port 0 is any.
     """
     guests = guests or Guests(bounds or bounds_for())
@@ -109,7 +111,7 @@ async def serve(
 
     calls = CallLane(gateway, intake)
     lanes = (calls, outer) if has_lanes else (outer,)
-    start = partial(listen, host, port, lanes, guests, intake, IDLE_SECONDS_MAX, shutdown=end)
+    start = partial(listen, doors(host, port), lanes, guests, intake, IDLE_SECONDS_MAX, shutdown=end)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(intake.run)
         nursery.start_soon(calls.run)
@@ -346,7 +348,7 @@ async def read_body(receive: Receive, held: Held, patience: trio.CancelScope) ->
 class Kept:
     """A page that is not made again for a while: for PAGE_KEPT_TIMES the processor time that it needed, at most PAGE_KEPT_SECONDS_MAX."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Callable[[], PageReply]) -> None:
         self._page = page
         self._reply: PageReply | None = None
         self._until = 0.0
@@ -370,10 +372,11 @@ def page_app(pages: Pages, files: Callable[[], Mapping[str, File]]) -> App:
 
     def show(page: Page) -> Callable[[], Awaitable[Response]]:
         # Quart runs plain functions in threads, where the state must not be read.
-        kept = Kept(page)
+        kept = page if iscoroutinefunction(page) else Kept(cast(Callable[[], PageReply], page))
 
         async def view() -> Response:
-            shown = kept()
+            found = kept()
+            shown = found if isinstance(found, PageReply) else await found
             return Response(shown.body, shown.status, content_type=shown.content_type)
 
         return view

@@ -3,7 +3,7 @@
 import errno
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import trio
 
@@ -31,9 +31,53 @@ _KEEP_ALIVE = (
 )
 
 
+# Takes in a connection and the address of its client.
+Take = Callable[[socket.socket, Any], None]
+
+
+class Doors(Protocol):
+    """Where connections come from."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where clients connect to ("http://...")."""
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled."""
+
+    def close(self) -> None:
+        """Let no further one in."""
+
+
+# Opens what connections come through, at a host and a port. Raises OSError.
+OpenDoors = Callable[[str, int], Doors]
+
+
+class Listener:
+    """Accepts connections at a host and a port. Those that `hand_on` says it has handed on to another process are not for this one."""
+
+    def __init__(self, host: str, port: int, hand_on: Callable[[socket.socket, Any], bool] | None = None) -> None:
+        self._listener = _listener(host, port)
+        self._hand_on = hand_on
+        self.addresses = [f"http://{address(*self._listener.getsockname()[:2])}"]
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled."""
+        hand_on = self._hand_on
+
+        def take_or_hand_on(line: socket.socket, peer: Any) -> None:
+            if hand_on is None or not hand_on(line, peer):
+                take(line, peer)
+
+        await _accept(self._listener, take if hand_on is None else take_or_hand_on)
+
+    def close(self) -> None:
+        """Let no further one in."""
+        self._listener.close()
+
+
 async def listen(
-    host: str,
-    port: int,
+    doors: Doors,
     lanes: Sequence[Lane],
     guests: Guests,
     intake: Intake,
@@ -47,7 +91,6 @@ async def listen(
     Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
     """
     complaints = Complaints()
-    listener = _listener(host, port)
     connections: set[Connection] = set()
 
     async def serve(connection: Connection, guest: Guest, data: bytes) -> None:
@@ -68,12 +111,12 @@ async def listen(
         try:
             async with trio.open_nursery() as accepting:
                 accepting.start_soon(lobby.run)
-                accepting.start_soon(_accept, listener, lobby.take)
-                task_status.started([f"http://{address(*listener.getsockname()[:2])}"])
+                accepting.start_soon(doors.run, lobby.take)
+                task_status.started(doors.addresses)
                 await shutdown()
                 accepting.cancel_scope.cancel()
         finally:
-            listener.close()
+            doors.close()
             lobby.close()
         for connection in list(connections):
             connection.end_when_idle()
@@ -101,7 +144,7 @@ def _listener(host: str, port: int) -> socket.socket:
     return listener
 
 
-async def _accept(listener: socket.socket, take: Callable[[socket.socket, Any], None]) -> None:
+async def _accept(listener: socket.socket, take: Take) -> None:
     """Accept connections for ever: many at a time, since a client that waits behind others has not been heard yet."""
     while True:
         await trio.lowlevel.wait_readable(listener)

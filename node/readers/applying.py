@@ -1,0 +1,100 @@
+"""Makes the changes that the owner of a chain tells of to the chain of a reader. It is synchronous, and knows no process."""
+
+import shutil
+from pathlib import Path
+
+from node.clock import Patience
+from node.driving.driver import Driver
+from node.failures import NodeError
+from node.following.events import Event, NewBlock, Undone
+from node.following.follower import Follower
+from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
+from rpc.push.additions import Additions
+from state.chain.chain import Chain
+from state.chain.edits import read_edit
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedTransaction
+
+# The owner has checked them.
+CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
+
+
+class Replica:
+    """The chain of a reader. `number` is that of the last message that was applied; `is_lost` is whether a `Sync` is waited for."""
+
+    def __init__(self, chain: Chain, additions: Additions, driver: Driver, patience: Patience) -> None:
+        self.number = 0
+        self.is_lost = True
+        self._chain, self._additions, self._driver, self._patience = chain, additions, driver, patience
+        self._follower = Follower(chain, additions, is_trusting=True, keeps_pending=True)
+
+    def load(self, sync: Sync) -> None:
+        """Begin with a dump, and remove it. Raises NodeError and ChainError."""
+        path = Path(sync.path)
+        try:
+            self._driver.load(sync.path)
+        finally:
+            shutil.rmtree(path.parent, ignore_errors=True)
+        edits = {block_id: tuple(map(read_edit, some)) for block_id, some in sync.edits.items()}
+        self._additions.adopt(edits, sync.accepted)
+        self._drive(sync.driven)
+        self._wait_for(sync.waiting)
+        self.number, self.is_lost = sync.number, False
+
+    def apply(self, changes: Changes) -> str:
+        """Make changes; returns why that failed, "" when it hasn't. While lost nothing is done."""
+        if self.is_lost:
+            return ""
+        self._patience.renew()
+        try:
+            if changes.events:
+                self._follower.apply(*map(event_of, changes.events))
+            if changes.driven is not None:
+                self._drive(changes.driven)
+            if changes.waiting is not None:
+                self._wait_for(changes.waiting)
+            for packed in changes.taken:
+                self._take(self._chain.state.wire.unpack_transaction(packed))
+        except ChainError as error:
+            return self._lose(error.message(self._chain.state.spec.spell))
+        except NodeError as error:
+            return self._lose(str(error))
+        self.number = changes.number
+        return ""
+
+    def _drive(self, driven: Driven) -> None:
+        self._driver.clock.set_back(driven.lead_ms)
+        self._chain.state.impersonated.set(driven.impersonated, driven.is_everyone)
+
+    def _lose(self, reason: str) -> str:
+        self.is_lost = True
+        return reason
+
+    def _wait_for(self, waiting: tuple[Waiting, ...]) -> None:
+        """Have these transactions wait, and no others, in this order."""
+        chain, applied = self._chain, self._chain.state.transactions.by_trx_id
+        now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
+        if now == [(wanted.id, wanted.is_applied) for wanted in waiting]:
+            return
+        known = {trx.id: trx for trx in chain.pending}
+        chain.clear_pending()
+        for wanted in waiting:
+            trx = chain.state.wire.unpack_transaction(wanted.packed) if wanted.packed else known.get(wanted.id)
+            if trx is None:
+                raise NodeError(f"the transaction {wanted.id.hex()} is not known here")
+            if wanted.is_applied:
+                self._take(trx)
+            else:
+                chain.pending.append(trx)
+
+    def _take(self, trx: SignedTransaction) -> None:
+        self._patience.renew()
+        self._chain.push_transaction(trx, CHECKED)
+
+
+def event_of(said: Block | Gone) -> Event:
+    """Return the event that a follower applies."""
+    if isinstance(said, Gone):
+        return Undone(said.first, said.last)
+    return NewBlock(said.number, said.id, said.packed, tuple(map(read_edit, said.edits)), said.accepted)

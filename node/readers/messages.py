@@ -1,0 +1,143 @@
+"""What the owner of a chain and its readers say to each other, as values. They come in order: what a reply depends on comes before it."""
+
+from msgspec import Struct
+
+
+class Block(Struct, frozen=True, array_like=True, tag=1):
+    """A block of the main branch, with all its edits by hand until now; see `node.following.events.NewBlock`."""
+
+    number: int
+    id: bytes
+    packed: bytes
+    edits: tuple[bytes, ...]
+    accepted: tuple[int, ...]
+
+
+class Gone(Struct, frozen=True, array_like=True, tag=2):
+    """The numbers of the first and the last block that are no longer on the main branch."""
+
+    first: int
+    last: int
+
+
+class Waiting(Struct, frozen=True, array_like=True):
+    """A transaction that waits: its id, its bytes if it is new, and whether the state has its effects; after blocks were undone, and where
+    time was up, it has not.
+    """
+
+    id: bytes
+    packed: bytes
+    is_applied: bool
+
+
+class Driven(Struct, frozen=True, array_like=True):
+    """How far the chain's clock runs ahead of the machine's, in milliseconds, and who is impersonated."""
+
+    lead_ms: int
+    impersonated: tuple[str, ...]
+    is_everyone: bool
+
+
+# ------------------------------------------------------------------ from the owner
+
+
+class Start(Struct, frozen=True, array_like=True, tag=10):
+    """The first message: the pickled settings of the node, and whether its log is written as JSON."""
+
+    settings: bytes
+    is_json: bool
+
+
+class Sync(Struct, frozen=True, array_like=True, tag=11):
+    """Everything as it is now: the path of a dump, which the reader removes, and what belongs to blocks beside them, by the block's id."""
+
+    number: int
+    path: str
+    edits: dict[bytes, tuple[bytes, ...]]
+    accepted: dict[bytes, tuple[int, ...]]
+    driven: Driven
+    waiting: tuple[Waiting, ...]
+
+
+class Changes(Struct, frozen=True, array_like=True, tag=12):
+    """What one job has changed: first the blocks; then `waiting`, unless it is null: all transactions that wait; then `taken`, the
+    transactions that wait in addition. `refused` are refusals as subscribers get them.
+    """
+
+    number: int
+    events: tuple[Block | Gone, ...]
+    waiting: tuple[Waiting, ...] | None
+    taken: tuple[bytes, ...]
+    driven: Driven | None
+    refused: tuple[bytes, ...]
+
+
+class Reply(Struct, frozen=True, array_like=True, tag=13):
+    """The answer to a call or to a question for a page."""
+
+    call: int
+    body: bytes
+    status: int = 200
+    content_type: str = ""
+
+
+class Stop(Struct, frozen=True, array_like=True, tag=14):
+    """The node is stopping: open requests have a moment to end."""
+
+
+# ------------------------------------------------------------------ from a reader
+
+
+class Ready(Struct, frozen=True, array_like=True, tag=20):
+    """The program is loaded, and waits for the chain."""
+
+
+class Loaded(Struct, frozen=True, array_like=True, tag=21):
+    """The chain of a `Sync` is here."""
+
+    number: int
+
+
+class Lost(Struct, frozen=True, array_like=True, tag=22):
+    """A change could not be made, and why: a `Sync` is needed."""
+
+    reason: str
+
+
+class Call(Struct, frozen=True, array_like=True, tag=23):
+    """A request that the owner has to answer: its body, whether it has local rights, else why not, and whether it came by a WebSocket."""
+
+    call: int
+    body: bytes
+    is_local: bool
+    why_not_local: str
+    in_session: bool
+
+
+class Ask(Struct, frozen=True, array_like=True, tag=24):
+    """The path of a page that somebody wants to see."""
+
+    call: int
+    path: str
+
+
+class Cancel(Struct, frozen=True, array_like=True, tag=25):
+    """Nobody waits for the reply to a call any more."""
+
+    call: int
+
+
+class Report(Struct, frozen=True, array_like=True, tag=26):
+    """How a reader is: the last number that it has applied, its memory in bytes, its connections, and the calls that it has answered
+    since its start and their time.
+    """
+
+    number: int
+    memory: int
+    connections: int
+    calls: int
+    seconds: float
+
+
+FromOwner = Start | Sync | Changes | Reply | Stop
+FromReader = Ready | Loaded | Lost | Call | Ask | Cancel | Report

@@ -1,0 +1,257 @@
+"""The owner's side of readers: starts their processes and those that have ended again, hands connections on to them, and answers what they
+pass on. It knows no rule and no method.
+"""
+
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from node.failures import NodeError
+from node.logs import is_json_lines
+from node.processor import Processor
+from node.readers.link import Link
+from node.readers.messages import Ask, Call, Cancel, FromReader, Loaded, Lost, Ready, Reply, Report, Start, Stop
+from node.readers.publishing import Publisher
+from rpc.log import Log
+from rpc.service.envelope import Service
+from rpc.service.transport.asgi import PageReply
+from state.protocol.errors import ChainError
+
+COMMAND = (sys.executable, "-P", "-m", "node.readers.reader")
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
+# A reader that has lasted for so long begins with the shortest pause again.
+STEADY_SECONDS = 60
+# The node says that it answers when its readers do, or after so long.
+READY_SECONDS_MAX = 30
+END_SECONDS_MAX = 4
+# A reader that says nothing for so long hangs. It is silent while it loads a chain.
+SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
+PEER_SIZE_MAX = 1 << 10
+
+_log = Log("readers")
+_IN_SESSION = object()
+
+Pages = dict[str, Callable[[], PageReply]]
+
+
+class Reader:
+    """One place for a process, and the process that has it now. `problem` is why it answers nothing, "" while it does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.pid, self.starts, self.handed = 0, 0, 0
+        self.problem = "it is starting"
+        self.report = Report(0, 0, 0, 0, 0.0)
+        self.heard = 0.0
+        self.link: Link | None = None
+        self.doors: socket.socket | None = None
+        self.calls: dict[int, trio.CancelScope] = {}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes connections."""
+        return not self.problem
+
+
+class Readers:
+    """The readers of a node, while `run` runs. Connections are handed to them and to the owner itself in turns."""
+
+    def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
+        self.each = [Reader(number) for number in range(1, count + 1)]
+        self._publisher, self._processor, self._settings = publisher, processor, settings
+        self._turn = 0
+        self._is_stopping = False
+        self._service: Service
+        self._pages: Pages = {}
+        processor.on_done.append(publisher.flush)
+
+    @property
+    def number(self) -> int:
+        """The number of the last message about the chain."""
+        return self._publisher.number
+
+    def serve(self, service: Service, pages: Pages) -> None:
+        """Answer by a service, and show these pages, from now on."""
+        self._service, self._pages = service, pages
+
+    def refuse(self, said: bytes) -> None:
+        """Tell the subscribers of all readers of a refusal."""
+        self._publisher.refuse(said)
+
+    def hand_on(self, line: socket.socket, peer: Any) -> bool:
+        """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
+        ready = [reader for reader in self.each if reader.is_ready]
+        self._turn += 1
+        place = self._turn % (len(ready) + 1)
+        if not place:
+            return False
+        reader = ready[place - 1]
+        assert reader.doors is not None
+        try:
+            socket.send_fds(reader.doors, [msgspec.msgpack.encode((str(peer[0]), int(peer[1])))], [line.fileno()])
+        except OSError:
+            return False
+        reader.handed += 1
+        line.close()
+        return True
+
+    async def ready(self) -> None:
+        """Wait until all readers answer, at most READY_SECONDS_MAX."""
+        with trio.move_on_after(READY_SECONDS_MAX):
+            while not all(reader.is_ready for reader in self.each):
+                await trio.sleep(0.02)
+
+    async def run(self) -> None:
+        """Keep a process in each place until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for reader in self.each:
+                nursery.start_soon(self._keep, reader)
+
+    def stop(self) -> None:
+        """Have the readers end in order: they take nothing more, and finish what they have begun."""
+        self._is_stopping = True
+        for reader in self.each:
+            if reader.link is not None:
+                reader.link.send(Stop())
+
+    async def stopped(self) -> None:
+        """Wait until they have ended."""
+        while any(reader.link is not None for reader in self.each):
+            await trio.sleep(0.01)
+
+    # -------------------------------------------------------------- processes
+
+    async def _keep(self, reader: Reader) -> None:
+        pause = PAUSE_SECONDS_MIN
+        while True:
+            begun = trio.current_time()
+            reader.starts += 1
+            try:
+                why = await self._live(reader)
+            except OSError as error:
+                why = f"it can't be started: {error.strerror}"
+            if self._is_stopping:
+                reader.problem = "the node is stopping"
+                return
+            reader.problem = why
+            if trio.current_time() - begun > STEADY_SECONDS:
+                pause = PAUSE_SECONDS_MIN
+            _log.warning("a reader has ended, it is started again", reader=reader.number, pid=reader.pid, reason=why, seconds=pause)
+            await trio.sleep(pause)
+            pause = min(PAUSE_SECONDS_MAX, pause * 2)
+
+    async def _live(self, reader: Reader) -> str:
+        """Run one process to its end; returns why it has ended. Raises OSError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        our_doors, their_doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, their_doors, our_doors:
+            our_doors.setblocking(False)
+            given = (theirs.fileno(), their_doors.fileno())
+            try:
+                process = subprocess.Popen(
+                    [*COMMAND, *map(str, given)],
+                    pass_fds=given,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    cwd=ROOT,
+                    start_new_session=True,
+                )
+            except OSError:
+                ours.close()
+                raise
+            theirs.close()
+            their_doors.close()
+            link = reader.link = Link(ours, FromReader)
+            reader.doors, reader.pid, reader.problem = our_doors, process.pid, "it is starting"
+            try:
+                return await self._talk(reader, link)
+            finally:
+                reader.problem = reader.problem or "it has ended"
+                self._publisher.remove(link)
+                link.close()
+                with trio.CancelScope(shield=True):
+                    await _ended(process, END_SECONDS_MAX if self._is_stopping else 0)
+                reader.link = reader.doors = None
+                reader.report = Report(0, 0, 0, 0, 0.0)
+
+    async def _talk(self, reader: Reader, link: Link) -> str:
+        """Talk with a reader until the line is lost; returns why."""
+        why = "it has ended"
+        reader.heard, reader.calls = trio.current_time(), {}
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                nonlocal why
+                while True:
+                    await trio.sleep(1)
+                    limit = SILENT_SECONDS_MAX if reader.is_ready else LOADING_SECONDS_MAX
+                    if trio.current_time() - reader.heard > limit:
+                        why = f"it has said nothing for {limit} seconds"
+                        nursery.cancel_scope.cancel()
+
+            nursery.start_soon(link.run)
+            nursery.start_soon(watch)
+            link.send(Start(pickle.dumps(self._settings), is_json_lines()))
+            async for message in link.messages():
+                reader.heard = trio.current_time()
+                if isinstance(message, Call):
+                    nursery.start_soon(self._answer, reader, link, message)
+                elif isinstance(message, Report):
+                    reader.report = message
+                elif isinstance(message, Cancel):
+                    if scope := reader.calls.get(message.call):
+                        scope.cancel()
+                elif isinstance(message, Ask):
+                    shown = self._pages[message.path]()
+                    link.send(Reply(message.call, shown.body, shown.status, shown.content_type))
+                elif isinstance(message, Loaded):
+                    reader.problem = ""
+                elif isinstance(message, (Ready, Lost)):
+                    if isinstance(message, Lost):
+                        _log.warning("a reader has lost the chain, it gets it anew", reader=reader.number, reason=message.reason)
+                    nursery.start_soon(self._bring, link)
+            nursery.cancel_scope.cancel()
+        return why
+
+    async def _bring(self, link: Link) -> None:
+        """Give a reader the chain as it is, in a job of the processor, after whose changes everything else comes."""
+        try:
+            await self._processor.in_turn(lambda: self._publisher.add(link))
+        except (ChainError, NodeError):  # the node is ending
+            link.close()
+
+    async def _answer(self, reader: Reader, link: Link, call: Call) -> None:
+        with trio.CancelScope() as scope:
+            reader.calls[call.call] = scope
+            try:
+                session = _IN_SESSION if call.in_session else None
+                reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, call.is_local, call.why_not_local, session)
+                if not isinstance(reply, bytes):
+                    reply = await reply
+            finally:
+                del reader.calls[call.call]
+            # What it has changed comes before it: so its sender reads what it wrote.
+            self._publisher.flush()
+            link.send(Reply(call.call, reply))
+
+
+async def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+    """Wait until a process has ended, at most so long, then end it."""
+    with trio.move_on_after(seconds):
+        while process.poll() is None:
+            await trio.sleep(0.01)
+    if process.poll() is None:
+        process.kill()
+        while process.poll() is None:
+            await trio.sleep(0.01)
+    with suppress(OSError):
+        process.wait(0)

@@ -1,0 +1,162 @@
+"""Tells readers what happens on the chain of this process: after each job of the processor what it has changed, in one message.
+
+It is synchronous. What can't be said as blocks, edits and waiting transactions, a return to an earlier moment or a dump that was loaded,
+makes all readers begin anew with a dump.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from node.driving.driver import Driver
+from node.readers.link import Link, framed
+from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
+from rpc.log import Log
+from rpc.push.additions import Additions
+from state.chain.chain import Chain
+from state.chain.edits import write_edit
+from state.chain.moves import Move
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedBlock, SignedTransaction
+
+_log = Log("readers")
+
+
+class Publisher:
+    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link."""
+
+    def __init__(self, chain: Chain, additions: Additions, driver: Driver) -> None:
+        self.number = 0
+        self._chain, self._additions, self._driver = chain, additions, driver
+        self._links: dict[Link, None] = {}
+        self._events: list[Block | Gone] = []
+        self._refused: list[bytes] = []
+        self._is_elsewhere = False
+        self._pending: list[SignedTransaction] = []
+        self._count = 0
+        self._known: set[bytes] = set()
+        self._driven: Driven | None = None
+        chain.on_moved.append(self._moved)
+        additions.on_edited.append(self._edited)
+        driver.on_returned.append(self._returned)
+
+    def add(self, link: Link) -> None:
+        """Bring a reader to where the chain is, and tell it from then on; in a job of the processor. Raises OSError, and NodeError."""
+        self.flush()
+        self._links[link] = None
+        self._sync([link])
+
+    def remove(self, link: Link) -> None:
+        """Tell a reader nothing more."""
+        self._links.pop(link, None)
+
+    def refuse(self, said: bytes) -> None:
+        """Tell of a refusal."""
+        if self._links:
+            self._refused.append(said)
+
+    def flush(self) -> None:
+        """Send what has changed since the last time."""
+        if not self._links:
+            self._events.clear()
+            self._refused.clear()
+            self._is_elsewhere = False
+            return
+        if self._is_elsewhere:
+            self._events.clear()
+            self._sync(list(self._links))
+            return
+        waiting, taken = self._waiting()
+        driven = self._driven_now()
+        if not (self._events or taken or self._refused) and waiting is None and driven == self._driven:
+            return
+        self.number += 1
+        told = None if driven == self._driven else driven
+        changes = Changes(self.number, tuple(self._events), waiting, taken, told, tuple(self._refused))
+        self._events.clear()
+        self._refused.clear()
+        self._driven = driven
+        data = framed(changes)
+        for link in self._links:
+            link.send_framed(data)
+
+    # -------------------------------------------------------------- what happens
+
+    def _moved(self, move: Move) -> None:
+        if not self._links or self._is_elsewhere:
+            return
+        if move.popped:
+            self._events.append(Gone(move.popped[-1].number, move.popped[0].number))
+        for block in move.applied:
+            self._events.append(self._said(block))
+
+    def _edited(self, number: int) -> None:
+        head = self._chain.head
+        if self._links and not self._is_elsewhere and head is not None and head.number == number:
+            self._events.append(self._said(head))
+
+    def _returned(self) -> None:
+        self._is_elsewhere = True
+
+    def _said(self, block: SignedBlock) -> Block:
+        edits = tuple(map(write_edit, self._additions.edits_of(block.id)))
+        return Block(block.number, block.id, self._chain.state.wire.pack_block(block), edits, self._additions.accepted_of(block.id))
+
+    def _waiting(self) -> tuple[tuple[Waiting, ...] | None, tuple[bytes, ...]]:
+        """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
+        pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
+        waiting: tuple[Waiting, ...] | None = None
+        taken: tuple[bytes, ...] = ()
+        # After blocks were undone it can be the same list, without the effects of what is in it.
+        if pending is self._pending and len(pending) >= self._count and not self._events:
+            new = pending[self._count :]
+            taken = tuple(map(pack, new))
+            self._known.update(trx.id for trx in new)
+        elif pending or self._known or self._events:
+            waiting = self._waiting_of(pending, self._known)
+            self._known = {trx.id for trx in pending}
+        self._pending, self._count = pending, len(pending)
+        return waiting, taken
+
+    def _waiting_of(self, pending: list[SignedTransaction], known: set[bytes]) -> tuple[Waiting, ...]:
+        applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
+        return tuple(Waiting(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
+
+    def _driven_now(self) -> Driven:
+        impersonated, clock = self._chain.state.impersonated, self._driver.clock
+        clock()
+        return Driven(clock.lead_ms, tuple(sorted(impersonated.accounts)), impersonated.is_everyone)
+
+    # -------------------------------------------------------------- everything
+
+    def _sync(self, links: list[Link]) -> None:
+        """Have readers begin with a dump of what is here now."""
+        self.number += 1
+        folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # that nobody else may look into
+        try:
+            dumped = folder / "dump"
+            self._driver.dump(str(dumped))
+            # Whoever loads a dump applies what waits: only here it is said what isn't applied.
+            waiting = self._waiting_of(self._chain.pending, set())
+            held = self._additions.copy()
+            edits = {block_id: tuple(map(write_edit, some)) for block_id, some in held.edits.items()}
+            for place, link in enumerate(links):
+                own = Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump"
+                if place == len(links) - 1:
+                    dumped.replace(own)
+                else:
+                    os.link(dumped, own)
+                link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now(), waiting))
+        except (ChainError, OSError) as error:
+            _log.warning("the chain can't be given to readers", reason=str(error))
+            for link in links:
+                link.close()
+                self.remove(link)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        # Writing a dump has rewound the chain, and made its list of waiting transactions anew.
+        self._is_elsewhere = False
+        self._pending, self._count = self._chain.pending, len(self._chain.pending)
+        self._known = {trx.id for trx in self._chain.pending}
+        self._driven = self._driven_now()

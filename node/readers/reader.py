@@ -1,0 +1,247 @@
+"""The program of a reader: `python -P -m node.readers.reader LINE DOORS`, with two sockets that it inherits. It keeps the chain of the
+process that has started it, answers what it can from it, passes on the rest, and ends with that process, however that ends.
+"""
+
+import pickle
+import socket
+import sys
+from collections.abc import Callable, Generator
+from functools import partial
+from itertools import count
+from typing import Any, TypeVar
+
+import msgspec
+import trio
+from msgspec.structs import replace
+
+from node.ahead import keep_ahead
+from node.known_chains import known_chains
+from node.logs import configure_logs
+from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
+from node.node import GOODBYE_SECONDS_MAX, Settings, Site
+from node.readers.applying import Replica
+from node.readers.link import Link
+from node.readers.messages import Ask, Call, Cancel, Changes, FromOwner, Loaded, Lost, Ready, Reply, Report, Start, Stop, Sync
+from node.service import new_service
+from node.watch.counters import Counters
+from rpc.explain.explainer import Explainer
+from rpc.log import Log
+from rpc.push.hub import Hub
+from rpc.service.transport.asgi import PageReply, serve
+from rpc.service.transport.guests import Guests, bounds_for
+from rpc.service.transport.listening import Take
+from rpc.service.transport.rights import Access
+
+REPORT_SECONDS = 1
+TAKEN_AT_ONCE_MAX = 64
+PEER_SIZE_MAX = 1 << 10
+PAGES = ("/health", "/metrics")
+PAGE_SIZE = 4096
+
+Result = TypeVar("Result")
+
+_log = Log("readers")
+
+
+def main() -> int:
+    """Be a reader until the owner ends; returns the status of the process."""
+    tune_collector()
+    line, doors = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
+    trio.run(partial(read, line, doors))
+    return 0
+
+
+async def read(line: socket.socket, doors: socket.socket) -> None:
+    """Be a reader until the line ends."""
+    link = Link(line, FromOwner)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(link.run)
+        messages = link.messages()
+        async for start in messages:
+            assert isinstance(start, Start)
+            configure_logs("warning", is_json=start.is_json)
+            mind = Mind(link, doors, pickle.loads(start.settings), nursery)
+            link.send(Ready())
+            async for message in messages:
+                mind.hear(message)
+        nursery.cancel_scope.cancel()
+
+
+class Mind:
+    """The chain of a reader with its service. `hear` takes messages in their order, each at once."""
+
+    def __init__(self, link: Link, doors: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
+        self._link, self._doors, self._nursery = link, doors, nursery
+        # Everything that is written, made or checked once is the owner's.
+        self._site = Site(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
+        site = self._site
+        self._replica = Replica(site.chain, site.additions, site.driver, site.patience)
+        self._counters = Counters(site.chain, site.clock)
+        self._guests = Guests(bounds_for())
+        self._push = Hub(site.chain, site.clock, site.additions)
+        self._numbers = count(1)
+        self._waiting: dict[int, trio.Event] = {}
+        self._replies: dict[int, Reply] = {}
+        self._is_serving = False
+
+    def hear(self, message: Any) -> None:
+        """Do what a message says."""
+        if isinstance(message, Reply):
+            event = self._waiting.get(message.call)
+            if event is not None:
+                self._replies[message.call] = message
+                event.set()
+        elif isinstance(message, Changes):
+            problem = self._replica.apply(message)
+            if problem:
+                self._link.send(Lost(problem))
+            for said in message.refused:
+                self._push.give_refusal(said)
+        elif isinstance(message, Sync):
+            self._replica.load(message)
+            if not self._is_serving:
+                self._is_serving = True
+                self._nursery.start_soon(self._serve)
+            else:
+                self._link.send(Loaded(message.number))
+        elif isinstance(message, Stop):
+            self._site.stop.set()
+
+    # -------------------------------------------------------------- serving
+
+    async def _serve(self) -> None:
+        site, settings = self._site, self._site.settings
+        assert settings.http is not None
+        where = settings.http
+        access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
+        service = new_service(
+            site.chain,
+            OwnProcessor(),  # type: ignore[arg-type]
+            site.driver,
+            settings.plugins,
+            explainer=Explainer(site.chain, lambda: site.clock() / 1000, known_chains),
+            withheld=access.withheld,
+            observe=self._counters.observe,
+            stopwatch=settings.stopwatch,
+            elsewhere=self._call,
+        )
+        keep_what_is_loaded()
+        collect_in_portions()
+        served = trio.Event()
+
+        async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
+            await serve(
+                service,
+                where.host,
+                where.port,
+                pages={path: partial(self._show, path) for path in PAGES},
+                push=self._push,
+                access=access,
+                is_http2=settings.is_http2,
+                guests=self._guests,
+                doors=lambda _host, _port: Handed(self._doors),
+                shutdown=site.stop.wait,
+                task_status=task_status,
+            )
+            served.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._report)
+            nursery.start_soon(keep_ahead, site.chain.state)
+            await nursery.start(answer)
+            self._link.send(Loaded(self._replica.number))
+            await site.stop.wait()
+            with trio.move_on_after(GOODBYE_SECONDS_MAX):
+                await served.wait()
+            nursery.cancel_scope.cancel()
+        # The owner hears by the end of the line that all is answered.
+        self._link.close()
+
+    async def _report(self) -> None:
+        while not self._site.stop.is_set():
+            calls = self._counters.calls.values()
+            connections = self._guests.held()["connections"][0]
+            made, seconds = sum(sum(each.counts) for each in calls), sum(each.seconds for each in calls)
+            self._link.send(Report(self._replica.number, memory_size(), connections, made, seconds))
+            with trio.move_on_after(REPORT_SECONDS):
+                await self._site.stop.wait()
+
+    # -------------------------------------------------------------- what the owner answers
+
+    async def _call(self, body: bytes, is_local: bool, why_not_local: str, in_session: bool) -> bytes:
+        reply = await self._ask(lambda call: Call(call, body, is_local, why_not_local, in_session))
+        return reply.body
+
+    async def _show(self, path: str) -> PageReply:
+        reply = await self._ask(lambda call: Ask(call, path))
+        return PageReply(reply.body, reply.status, reply.content_type)
+
+    async def _ask(self, question: Callable[[int], Call | Ask]) -> Reply:
+        """Ask the owner. What its reply depends on has been applied when it comes, since messages come in order."""
+        call = next(self._numbers)
+        event = self._waiting[call] = trio.Event()
+        self._link.send(question(call))
+        try:
+            await event.wait()
+            return self._replies.pop(call)
+        except BaseException:
+            self._replies.pop(call, None)
+            self._link.send(Cancel(call))
+            raise
+        finally:
+            del self._waiting[call]
+
+
+class Handed:
+    """Connections that the owner has accepted and hands over."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        line.setblocking(False)
+        self.addresses: list[str] = []
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled, or until the owner has ended."""
+        while True:
+            await trio.lowlevel.wait_readable(self._line)
+            for _ in range(TAKEN_AT_ONCE_MAX):
+                try:
+                    data, descriptors, _flags, _address = socket.recv_fds(self._line, PEER_SIZE_MAX, 1)
+                except BlockingIOError:
+                    break
+                if not data:
+                    await trio.sleep_forever()
+                for descriptor in descriptors:
+                    take(socket.socket(fileno=descriptor), tuple(msgspec.msgpack.decode(data)))
+            await trio.lowlevel.checkpoint()
+
+    def close(self) -> None:
+        """Let no further one in."""
+        self._line.close()
+
+
+class OwnProcessor:
+    """What methods that speak of their own process ask of the processor; everything else is asked of the owner's."""
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing, at once: so nothing is changed in between."""
+        steps = work()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                value: Result = end.value
+                return value
+
+
+def memory_size() -> int:
+    """Return the memory that this process has to itself and shares, in bytes; 0 where the system doesn't say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * PAGE_SIZE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""A chain that is kept as a reader keeps it: whatever happens on the owner's, both come to the same state, what waits included."""
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from node.driving.driver import Driver
+from node.driving.modes import BlockMode
+from node.node import Settings, Site
+from node.readers.applying import Replica
+from node.readers.link import HEAD, framed
+from node.readers.messages import Changes, FromOwner, Sync
+from node.readers.publishing import Publisher
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from tests.helpers.nodes import DEV, transfer
+from tests.node.following.test_follower import step
+
+NOW = 1_800_000_000_000
+STEPS = 60
+
+
+def new_site(*, is_producing: bool = True) -> Site:
+    """A node of dev without its tasks, whose time stands still: nothing is left out for want of it."""
+    settings = Settings(
+        spec=DEV, plugins=(), is_producing=is_producing, blocks=BlockMode("manual"), clock=lambda: NOW, stopwatch=lambda: 0.0
+    )
+    return Site(settings)
+
+
+class Line:
+    """A link that applies what is sent at once, as often as messages are encoded and read in between."""
+
+    def __init__(self, replica: Replica) -> None:
+        self.replica = replica
+        self.is_closed = False
+        self.kinds = Counter[str]()
+
+    def send(self, message: object) -> None:
+        """Send a message."""
+        self.send_framed(framed(message))
+
+    def send_framed(self, data: bytes) -> None:
+        """Send a message that is framed."""
+        said: Any = msgspec.msgpack.decode(data[HEAD.size :], type=FromOwner)
+        self.kinds[type(said).__name__] += 1
+        if isinstance(said, Sync):
+            self.replica.load(said)
+            assert not Path(said.path).parent.exists()
+        else:
+            assert isinstance(said, Changes)
+            assert self.replica.apply(said) == ""
+
+    def close(self) -> None:
+        """End it."""
+        self.is_closed = True
+
+
+class Pair:
+    """A chain that is driven by hand, and a reader's."""
+
+    def __init__(self) -> None:
+        self.owner, self.reader = new_site(), new_site(is_producing=False)
+        self.chain: Chain = self.owner.chain
+        self.driver: Driver = self.owner.driver
+        self.driver.make_first_blocks()
+        self.publisher = Publisher(self.chain, self.owner.additions, self.driver)
+        self.replica = Replica(self.reader.chain, self.reader.additions, self.reader.driver, self.reader.patience)
+        self.line = Line(self.replica)
+        self.publisher.add(self.line)  # type: ignore[arg-type]
+
+    def compare(self) -> None:
+        """Send what has changed, and compare."""
+        self.publisher.flush()
+        mine, other = self.chain, self.reader.chain
+        assert not self.line.is_closed
+        assert [trx.id for trx in other.pending] == [trx.id for trx in mine.pending]
+        assert other.state.props.head_block_id == mine.state.props.head_block_id
+        assert other.irreversible == mine.irreversible
+        assert state_digest(other.state) == state_digest(mine.state)
+        assert self.reader.driver.seconds_ahead == self.driver.seconds_ahead
+        assert self.reader.additions.copy().edits.keys() >= {
+            block.id for number in range(1, mine.irreversible) if (block := mine.block_by_number(number)) and mine.edits_of(block.id)
+        }
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """A chain with its first blocks, and a reader of it."""
+    return Pair()
+
+
+def test_transactions_that_wait_are_sent_once(pair: Pair) -> None:
+    for memo in ("one", "two"):
+        pair.chain.push_transaction(transfer(pair.chain, memo))
+        pair.compare()
+    list(pair.driver.mine(2))
+    pair.compare()
+    pair.chain.pop_blocks(2)
+    pair.compare()
+    list(pair.driver.mine(1))
+    pair.compare()
+    assert pair.line.kinds == {"Sync": 1, "Changes": 5}
+
+
+def test_dropped_and_impersonated(pair: Pair) -> None:
+    pair.chain.impersonate(is_everyone=True)
+    trx = transfer(pair.chain)
+    trx.signatures = ()
+    pair.chain.push_transaction(pair.chain.state.wire.seal(trx))
+    pair.compare()
+    assert pair.reader.chain.state.impersonated.is_everyone
+    list(pair.driver.mine(1))
+    pair.compare()
+    pair.chain.push_transaction(transfer(pair.chain))
+    pair.compare()
+    pair.driver.drop_pending()
+    pair.compare()
+    list(pair.driver.advance(1000))
+    pair.compare()
+
+
+def test_a_reader_that_has_lost_the_chain_waits_for_all_of_it(pair: Pair) -> None:
+    pair.reader.chain.pop_blocks(3)
+    list(pair.driver.mine(1))
+    with pytest.raises(AssertionError, match="block 26 came, and the next one is block 23"):
+        pair.publisher.flush()
+    assert pair.replica.is_lost
+    list(pair.driver.mine(1))
+    pair.publisher.flush()
+    assert pair.reader.chain.state.props.head_block_number == 22
+    pair.publisher.add(pair.line)  # type: ignore[arg-type]
+    pair.compare()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens(pair: Pair, seed: int) -> None:
+    draw, kinds = random.Random(seed), Counter[str]()
+    for _ in range(STEPS):
+        step(pair, draw, kinds)  # type: ignore[arg-type]
+        if draw.random() < 0.1:
+            pair.driver.drop_pending()
+        if draw.random() < 0.6:
+            pair.compare()
+    pair.compare()
+    assert {"edit", "send", "broadcast", "pop"} <= kinds.keys()

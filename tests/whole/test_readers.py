@@ -1,0 +1,164 @@
+"""A node with readers as users meet it: what is written is read on the same connection, whatever is done reaches all processes, and they
+come and go with their owner.
+"""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from typing import Any
+from urllib.error import URLError
+
+import pytest
+
+from tests.whole.test_command import Running, node
+
+WAIT_SECONDS_MAX = 20
+
+
+class Client:
+    """One kept-alive connection."""
+
+    def __init__(self, running: Running, headers: dict[str, str] | None = None) -> None:
+        self._connection = HTTPConnection(running.url.removeprefix("http://"), timeout=30)
+        self._headers = headers or {}
+
+    def post(self, body: str) -> Any:
+        """The answer to a body."""
+        self._connection.request("POST", "/", body, self._headers)
+        return json.loads(self._connection.getresponse().read())
+
+    def call(self, method: str, params: Any = None) -> Any:
+        """The result of a call."""
+        reply = self.post(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}))
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def send(self, amount: str = "0.001 COIN", memo: str = "") -> None:
+        """Broadcast a transfer, which the node signs."""
+        transfer = ["transfer", {"from": "alice", "to": "bob", "amount": amount, "memo": memo}]
+        self.call("dev_api.broadcast_operations", {"operations": [transfer]})
+
+    def balance(self) -> str:
+        """What bob has."""
+        found: str = self.call("condenser_api.get_accounts", [["bob"]])[0]["balance"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """A node with two readers that makes blocks when asked."""
+    with node("--readers", "2", "--blocks", "manual") as started:
+        yield started
+
+
+@pytest.fixture
+def clients(running: Running) -> list[Client]:
+    """A connection to each process."""
+    found = [Client(running) for _ in range(3)]
+    before = [reader["calls"] for reader in health(running)]
+    for client in found:
+        client.balance()
+    until(lambda: all(reader["calls"] > calls for reader, calls in zip(health(running), before, strict=True)))
+    return found
+
+
+def health(running: Running) -> list[dict[str, Any]]:
+    """What /health says of the readers."""
+    found: list[dict[str, Any]] = running.health()[1]["readers"]
+    return found
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + WAIT_SECONDS_MAX
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def same(clients: list[Client]) -> None:
+    """Wait until all processes have the same state, what waits included."""
+    until(lambda: len({json.dumps(client.call("dev_api.get_state_digest")) for client in clients}) == 1)
+
+
+def test_what_is_written_is_read_on_the_same_connection(clients: list[Client]) -> None:
+    for place, client in enumerate(clients * 3):
+        before = client.balance()
+        client.send(memo=str(place))
+        assert client.balance() != before
+        same(clients)
+
+
+def test_whatever_is_done_reaches_all(clients: list[Client]) -> None:
+    one, two, three = clients
+    moment = two.call("dev_api.snapshot")["id"]
+    one.send(memo="a")
+    three.call("dev_api.mine", {"count": 3})
+    same(clients)
+    two.call("dev_api.set_balance", {"account": "bob", "balance": "77.000 COIN"})
+    assert two.balance() == "77.000 COIN"
+    same(clients)
+    two.call("dev_api.pop_blocks", {"count": 2})
+    same(clients)
+    one.call("dev_api.impersonate", {"accounts": ["alice"]})
+    three.call("dev_api.advance_time", {"seconds": 86400})
+    same(clients)
+    three.call("dev_api.revert", {"id": moment})
+    same(clients)
+    one.call("dev_api.reset")
+    same(clients)
+
+
+def test_batches_are_answered_in_order(clients: list[Client]) -> None:
+    names = ["dev_api.mine", "condenser_api.get_dynamic_global_properties"]
+    for client in clients:
+        body = [{"jsonrpc": "2.0", "id": place, "method": name, "params": [[], {}][not place % 2]} for place, name in enumerate(names * 2)]
+        replies = client.post(json.dumps(body))
+        assert [reply["id"] for reply in replies] == [0, 1, 2, 3]
+        heads = [reply["result"]["head_block_number"] for reply in replies]
+        assert heads == [heads[0], heads[0], heads[0] + 1, heads[0] + 1]
+
+
+def test_rights_are_those_of_the_connection(running: Running, clients: list[Client]) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "dev_api.mine", "params": {}})
+    for headers in ({"origin": "http://elsewhere.example"}, {"host": "elsewhere.example"}, {"x-forwarded-for": "10.0.0.1"}):
+        replies = [Client(running, headers).post(body) for _ in range(3)]
+        assert all("Could not find API" in reply["error"]["message"] for reply in replies)
+        assert replies[0] == replies[1] == replies[2]
+
+
+def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Client]) -> None:
+    first = health(running)[0]
+    os.kill(first["pid"], signal.SIGKILL)
+
+    def is_back() -> bool:
+        try:
+            now = health(running)[0]
+        except (ConnectionError, URLError):  # it was handed to the one that is killed
+            return False
+        return bool(now["starts"] > first["starts"] and now["status"] == "ok")
+
+    until(is_back)
+    fresh = [Client(running) for _ in range(3)]
+    fresh[0].send(memo="back")
+    same(fresh)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_readers_end_with_their_owner(how: signal.Signals) -> None:
+    with node("--readers", "1") as started:
+        pids = [reader["pid"] for reader in health(started)]
+        started.end(how)
+        until(lambda: not any(is_alive(pid) for pid in pids))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and hasn't ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
