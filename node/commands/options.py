@@ -8,12 +8,13 @@ from msgspec import Struct
 
 
 class Option(Struct, frozen=True):
-    """An option: what the help says, the group that it stands in there, and the bounds of a number."""
+    """An option: what the help says, the group that it stands in there, the bounds of a number, and whether `-` is a value."""
 
     text: str
     group: str = ""
     least: int | None = None
     most: int | None = None
+    takes_dash: bool = False
 
 
 class NamedOption(Struct, frozen=True):

@@ -68,7 +68,7 @@ def _parameter(option: Option) -> Parameter:
     is_bounded = any(bound is not None for bound in bounds.values())
     validator = validators.Number(**{name: bound for name, bound in bounds.items() if bound is not None}) if is_bounded else None
     shown: dict[str, Any] = {"group": _GROUPS[option.group]} if option.group else {}
-    return Parameter(help=option.text, validator=validator, **shown)
+    return Parameter(help=option.text, validator=validator, allow_leading_hyphen=option.takes_dash, **shown)
 
 
 _OPTIONS = {cls: _options_class(cls) for cls in (running.Common, running.Run)}

@@ -176,7 +176,10 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
 
 
 def replay_command(
-    file: Annotated[Path, Option("A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.")],
+    file: Annotated[
+        Path,
+        Option("A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.", takes_dash=True),
+    ],
     /,
     *,
     until: Annotated[str | None, Option("Stop after block N, or N:T inside of it, after T transactions.", group=BLOCKS)] = None,

@@ -5,9 +5,11 @@ import time
 from functools import partial
 from pathlib import Path
 
+import trio
+
 from node.commands.shared import say
-from node.ending import run_to_end
-from node.failures import FileError, NodeError, StateError
+from node.ending import run_to_end, watch_signals
+from node.failures import FileError, NodeError, StateError, Status
 from node.parallel.board import Board
 from node.parallel.local import verify_locally
 from node.parallel.ranges import Outcome, ranges_of
@@ -27,18 +29,42 @@ def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *,
         raise NodeError(f"--parallel {where}: expected a number of processes up to {PROCESSES_MAX}, ray://HOST:PORT, or ray:N")
     board = Board(ranges_of(source, chain, snapshots, is_trusted=is_trusted))
     begun = time.monotonic()
-    if is_local:
-        run_to_end(partial(_verify_locally, int(where), board))
-    else:
-        from node.parallel.cluster import verify_on_ray
+    try:
+        if is_local:
+            run_to_end(partial(_verify_locally, int(where), board))
+        else:
+            from node.parallel.cluster import verify_on_ray
 
-        verify_on_ray(board.ranges, where, board)
+            verify_on_ray(board.ranges, where, board)
+    except KeyboardInterrupt:
+        pass
+    if len(board.outcomes) < len(board.ranges):
+        say(board.line())
+        return Status.INTERRUPTED
     return show(board, time.monotonic() - begun)
 
 
+class Ending:
+    """Is told of signals."""
+
+    def __init__(self) -> None:
+        self.stop, self.is_interrupted = trio.Event(), False
+
+
 async def _verify_locally(processes: int, board: Board) -> int:
-    await verify_locally(board.ranges, processes, board)
-    return 0
+    """Verify ranges until all are done or a signal comes, which ends their processes as well."""
+    ending = Ending()
+    async with trio.open_nursery() as nursery:
+
+        async def give_up() -> None:
+            await ending.stop.wait()
+            nursery.cancel_scope.cancel()
+
+        await nursery.start(watch_signals, ending, nursery.cancel_scope)
+        nursery.start_soon(give_up)
+        await verify_locally(board.ranges, processes, board)
+        nursery.cancel_scope.cancel()
+    return Status.DONE
 
 
 def show(board: Board, seconds: float) -> int:
@@ -54,7 +80,7 @@ def show(board: Board, seconds: float) -> int:
     rate = f"{transactions / seconds:,.0f} transactions/s, {blocks / seconds:,.0f} blocks/s"
     say(f"{blocks:,} blocks, {transactions:,} transactions in {seconds:.3f} s, {len(outcomes)} ranges: {rate}")
     say(f"state digest: {last.digest}")
-    return 0
+    return Status.DONE
 
 
 def failure(wrong: list[tuple[int, Outcome]]) -> NodeError:

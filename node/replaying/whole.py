@@ -18,6 +18,7 @@ from node.replaying.saving import ReplaySaver
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import folder_of
 from node.snapshots.folder import load as load_snapshot
+from node.snapshots.saving import Saver
 from node.storage.datafolder import DataFolder
 from node.storage.edits import EDITS_NAME
 from node.storage.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
@@ -26,6 +27,7 @@ from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.moves import Move
 from state.chain.skip import Skip
+from state.plugins.registry import PLUGINS
 
 BLOCKS_BETWEEN_SYNCS = 1000
 
@@ -68,8 +70,10 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
             if is_done and settings.http is not None:
                 await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
-        if folder is not None and site.failure is None:
+        if folder is not None and settings.data is not None and site.failure is None and not site.is_interrupted:
             sync(site, folder)
+            if site.failure is None:
+                Saver(site.chain, settings.data, settings.disk, settings.snapshot_every).save_at_stop()
     finally:
         if folder is not None:
             close(site, folder)
@@ -124,7 +128,8 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
     """Return settings with those of their plugins whose data a snapshot has."""
     snapshot = Snapshot(path, settings.disk)
     snapshot.close()
-    plugins = tuple(name for name in settings.plugins if name in snapshot.head.plugins)
+    # Groups of methods are among the names, too; they have no data.
+    plugins = tuple(name for name in settings.plugins if name not in PLUGINS or name in snapshot.head.plugins)
     if left := [name for name in settings.plugins if name not in plugins]:
         _log.warning("the snapshot lacks the data of plugins, whose methods are left out", plugins=" ".join(left))
     return replace(settings, plugins=plugins)
@@ -215,7 +220,7 @@ def show_result(chain: Chain, progress: Progress) -> None:
     """Print the head that a replay has reached, its speed, and the digest of the state."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
-    inside = "" if chain.pending_mark is None else f", and {len(chain.pending)} transactions of block {props.head_block_number + 1}"
+    inside = "" if chain.pending_mark is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}{inside}\n{done}: {progress.rate()}\n")
     sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
     sys.stdout.flush()

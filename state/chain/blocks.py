@@ -82,9 +82,12 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
 )
 
 
-def apply_beginning(state: State, block: SignedBlock, count: int, skip: int) -> None:
-    """Apply the header of a block and its first `count` transactions, or refuse them by raising."""
-    for listener in state.listeners.before_block:  # 1
+def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, is_pending: bool = False) -> None:
+    """Apply the header of a block and its first `count` transactions, or refuse them by raising.
+
+    `is_pending`: the block isn't going to be completed, so that plugins take its transactions for ones that wait.
+    """
+    for listener in () if is_pending else state.listeners.before_block:  # 1
         listener(state, block)
     here = state.here
     here.block, here.trx_in_block, here.virtual_op = block.number, 0, 0  # 2

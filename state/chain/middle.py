@@ -18,7 +18,7 @@ def begin_block(chain: Chain, block: SignedBlock, count: int, skip: int = Skip.N
     chain.clear_pending()
     chain.pending_mark = chain.state.journal.mark()
     try:
-        apply_beginning(chain.state, block, count, skip)
+        apply_beginning(chain.state, block, count, skip, is_pending=True)
     except BaseException:
         chain.clear_pending()
         raise

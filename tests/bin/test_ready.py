@@ -77,9 +77,9 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["clients", "attack", "export", "notebook", "simulate", "fuzz"])
+@pytest.mark.parametrize("name", ["clients", "attack", "export", "notebook", "simulate", "fuzz", "ray"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
-    needed = "fuzz" if name == "fuzz" else "test"
+    needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
     (checkout / f".venv/lib/coind/{needed}.toml").write_text("pins")
     module = "simulation" if name == "simulate" else name
@@ -115,6 +115,7 @@ def test_an_extra_has_its_own_pins_and_not_those_of_the_others() -> None:
     run = set(pins("run").packages)
     assert {name_of(pin) for pin in set(pins("data").packages) - run} == {"pyarrow", "duckdb", "pandas"}
     assert {name_of(pin) for pin in set(pins("nats").packages) - run} == {"nats-py"}
+    assert {name_of(pin) for pin in set(pins("ray").packages) - run} == {"ray", "grpcio"}
     assert "jsonschema" in {name_of(pin) for pin in pins("ray").constraints}
 
 

@@ -9,15 +9,21 @@ import pytest
 import trio
 
 from node.failures import FileError, NodeError
-from node.node import Settings, Site, replay_file
+from node.node import Settings, Site
+from node.plugins import chosen_plugins
 from node.progress import Progress
-from node.replay import BlockRefused, replay
+from node.replay import BlockRefused, Point, replay
+from node.replaying.whole import Replay, replay_file
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
+from state.chain.digest import state_digest
 from state.chain.genesis import new_state
+from state.chain.middle import begin_block
 from state.chain.skip import TRUSTED, Skip
-from state.protocol.errors import Refused
+from state.chain.transactions import apply_transaction
+from state.plugins.registry import enable
+from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
 from tests.helpers.nodes import DEV, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer, write_as
@@ -25,7 +31,7 @@ from tests.helpers.nodes import DEV, case_log, case_wire, dev_chain, empty_block
 HEAD_100 = "00000064"
 
 
-async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: int | None = None) -> Chain:
+async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: Point | int | None = None) -> Chain:
     """The chain that a file leads to."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
@@ -54,6 +60,57 @@ async def test_a_replay_can_end_early() -> None:
     chain = await replayed(case_log("tx_validity"), until=100)
     assert chain.state.props.head_block_id.hex().startswith(HEAD_100)
     assert (await replayed(case_log("tx_validity"), until=0)).head is None
+
+
+async def test_a_replay_can_end_inside_of_a_block() -> None:
+    """The state is that after the block's header and so many of its transactions, which are pending, and the block can still be applied."""
+    wire = case_wire()
+    block = max(BlockFile(case_log("tx_validity"), wire), key=lambda block: len(block.transactions))
+    most = len(block.transactions)
+    assert most > 1
+    digests = []
+    for count in range(most + 1):
+        chain = await replayed(case_log("tx_validity"), until=Point(block.number, count))
+        by_hand = await replayed(case_log("tx_validity"), until=block.number - 1)
+        by_hand.state.set_props(current_witness=block.witness)
+        for trx in block.transactions[:count]:
+            apply_transaction(by_hand.state, trx)
+        assert chain.state.props.head_block_number == block.number - 1
+        assert [trx.id for trx in chain.pending] == [trx.id for trx in block.transactions[:count]]
+        assert state_digest(chain.state) == state_digest(by_hand.state)
+        digests.append(state_digest(chain.state))
+        chain.push_block(block)
+        assert not chain.pending
+        assert state_digest(chain.state) == state_digest((await replayed(case_log("tx_validity"), until=block.number)).state)
+    assert len(set(digests)) == most + 1
+    with pytest.raises(NodeError, match=f"--until {block.number}:{most + 1}: block {block.number} has {most} transactions"):
+        await replayed(case_log("tx_validity"), until=Point(block.number, most + 1))
+
+
+async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> None:
+    spec = load_spec("steem-testnet")
+    chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
+    blocks = BlockFile(case_log("rewards"), chain.state.wire)
+    assert await replay(chain, blocks, Progress(blocks.size), until=Point(88, 3))
+    history = chain.state.plugins["account_history"].recorded
+    read = history.reader()
+    found = [read(index) for index in range(len(history)) if history.block_at(index) == 88]
+    operations = [operation for trx in chain.pending for operation in trx.operations]
+    assert [(entry.trx_in_block, entry.operation) for entry in found if not entry.operation.VIRTUAL] == [
+        (place, operation) for place, trx in enumerate(chain.pending) for operation in trx.operations
+    ]
+    assert len(operations) > 3
+    assert all(chain.state.plugins["transaction_status"].waiting[trx.id] for trx in chain.pending)
+
+
+async def test_the_middle_of_a_block_is_undone_when_it_is_refused() -> None:
+    blocks = list(BlockFile(case_log("tx_validity"), case_wire()))
+    number = next(block.number for block in blocks if block.transactions)
+    chain = await replayed(case_log("tx_validity"), until=number - 2)
+    before = state_digest(chain.state)
+    with pytest.raises(ChainError):
+        begin_block(chain, blocks[number - 1], 1)
+    assert (state_digest(chain.state), chain.pending) == (before, [])
 
 
 async def test_the_first_thousand_blocks_of_the_public_chain() -> None:
@@ -110,11 +167,6 @@ def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> Non
     (tmp_path / "gap").write_bytes(data)
     with pytest.raises(FileError, match="block 3 follows block 1"):
         list(BlockFile(tmp_path / "gap", case_wire()))
-
-
-async def test_blocks_of_another_chain_name_the_option() -> None:
-    with pytest.raises(BlockRefused, match=r"^block 1: .*; the blocks may be of another chain than dev: name theirs with --chain$"):
-        await replayed(case_log("tx_validity"), "dev")
 
 
 async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
@@ -181,6 +233,28 @@ def test_a_line_every_few_seconds() -> None:
     ]
 
 
+def test_the_time_left_counts_to_the_end_that_is_wanted() -> None:
+    now = 100.0
+    progress = Progress(1000, 100, until=20, out=Screen(terminal=False), seconds=lambda: now)
+    for number in range(1, 11):
+        now += 1
+        progress.count(number, 0, number * 50)
+    assert progress.line().startswith("block 10 of 20, ")
+    assert progress.line().endswith(", 10 s left")
+
+
+def test_the_time_left_leaves_out_what_was_there_before() -> None:
+    now = 100.0
+    progress = Progress(1000, 20, out=Screen(terminal=False), seconds=lambda: now)
+    progress.begin(11, 500)
+    for number in range(11, 16):
+        now += 1
+        progress.count(number, 0, number * 50)
+    assert progress.line().endswith(", 5 s left")
+    progress.begin(11, 1000)
+    assert "left" not in progress.line()
+
+
 def test_a_bar_on_a_terminal() -> None:
     now, out = 100.0, Screen(terminal=True)
     progress = Progress(1000, out=out, seconds=lambda: now)
@@ -193,7 +267,7 @@ def test_a_bar_on_a_terminal() -> None:
 
 def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     spec = load_spec("steem-testnet")
-    assert replay_file(Settings(spec=spec, plugins=()), case_log("block_feed")) == 0
+    assert replay_file(Settings(spec=spec, plugins=()), Replay(source=case_log("block_feed"))) == 0
     first, second, third = capsys.readouterr().out.splitlines()
     assert first == "head block 97 00000061c9d386898663690a11d5acbd33d09ee4"
     assert second.startswith("97 blocks, 24 transactions in ")
@@ -203,7 +277,7 @@ def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_replay_checks_invariants_when_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(spec=load_spec("steem-testnet"), plugins=(), check_invariants=10)
-    assert replay_file(settings, case_log("block_feed")) == 0
+    assert replay_file(settings, Replay(source=case_log("block_feed"))) == 0
     assert "state digest" in capsys.readouterr().out
 
 
@@ -224,11 +298,11 @@ def test_what_does_not_add_up_stops_the_node() -> None:
 def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     number = with_flipped_bit(tmp_path / "log")
     with pytest.raises(BlockRefused):
-        replay_file(Settings(spec=load_spec("steem-testnet"), plugins=()), tmp_path / "log")
+        replay_file(Settings(spec=load_spec("steem-testnet"), plugins=()), Replay(source=tmp_path / "log"))
     assert capsys.readouterr().out.startswith(f"head block {number - 1} ")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     settings = Settings(spec=msgspec.structs.replace(DEV), plugins=())
     with pytest.raises(NodeError, match="none: No such file"):
-        replay_file(settings, tmp_path / "none")
+        replay_file(settings, Replay(source=tmp_path / "none"))

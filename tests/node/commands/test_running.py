@@ -39,7 +39,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
     monkeypatch.setattr(running, "configure_logs", lambda *_options, **_more: None)
     monkeypatch.setattr(running, "run", run)
-    monkeypatch.setattr(running, "replay_file", run)
+    monkeypatch.setattr("node.replaying.whole.replay_file", run)
 
     def start(*words: str | Path) -> Settings:
         texts = [str(word) for word in words]

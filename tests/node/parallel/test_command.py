@@ -1,0 +1,168 @@
+"""A chain verified by ranges: it leads to the state of a single replay, and what is wrong is found in its range."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import trio
+
+from node.failures import FileError, NodeError, StateError, Status
+from node.node import Settings, Site
+from node.parallel.board import Board
+from node.parallel.command import verify_in_parallel
+from node.parallel.local import verify_locally
+from node.parallel.ranges import Outcome, Range, ranges_of, verify_range
+from node.replay import Point
+from node.replaying.whole import Replay, replay_file
+from node.snapshots.folder import load, paths, write
+from node.specs import load_spec
+from node.storage.disk import SystemDisk
+from tests.helpers.nodes import case_log
+
+LOG = case_log("rewards")
+SPEC = load_spec("steem-testnet")
+CHAIN = "steem-testnet"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The snapshots of a whole replay."""
+    folder = tmp_path_factory.mktemp("whole") / "snapshots"
+    replay_file(Settings(spec=SPEC, plugins=(), snapshot_every=40), Replay(source=LOG, snapshots=folder))
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy of them."""
+    made = tmp_path / "snapshots"
+    made.mkdir()
+    for path in whole.iterdir():
+        (made / path.name).write_bytes(path.read_bytes())
+    return made
+
+
+def test_ranges_lead_to_the_state_of_a_single_replay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replay_file(Settings(spec=SPEC, plugins=()), Replay(source=LOG))
+    head, _, digest = capsys.readouterr().out.splitlines()
+    assert verify_in_parallel(LOG, CHAIN, folder, "2", is_trusted=False) == 0
+    *ranges, one, _, other = capsys.readouterr().out.splitlines()
+    assert (one, other) == (head, digest)
+    assert [line.split(": ")[1] for line in ranges] == ["blocks 1 to 40", "blocks 41 to 80", "blocks 81 to the end"]
+
+
+def forge(folder: Path, place: int) -> None:
+    """Change the state in a snapshot so that it is whole, and says its own digest."""
+    path = paths(folder, SystemDisk())[::-1][place]
+    site = Site(Settings(spec=SPEC, plugins=()))
+    for deferred in load(site.chain, path, SystemDisk(), lambda number: None).left:
+        deferred.finish()
+    state = site.chain.state
+    ada = state.account("ada")
+    state.accounts.modify(ada, balance=ada.balance + 1)
+    path.unlink()
+    write(site.chain, folder, SystemDisk())
+
+
+def outcomes(folder: Path, source: Path = LOG) -> list[Outcome]:
+    """What becomes of each range, in this process."""
+    return [verify_range(part, lambda number: None) for part in ranges_of(source, CHAIN, folder, is_trusted=False)]
+
+
+def test_another_state_is_found_where_it_begins(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge(folder, 1)
+    first, second, _ = outcomes(folder)
+    assert first.failure == ""
+    assert second.is_state
+    assert f"the blocks lead to the state {second.digest}, and " in second.failure
+    with pytest.raises(StateError, match="range 2, after block 80: the blocks lead to the state"):
+        verify_in_parallel(LOG, CHAIN, folder, "1", is_trusted=True)
+    assert "range 1: blocks 1 to 40: " in capsys.readouterr().out
+
+
+def test_a_damaged_snapshot_is_found(folder: Path) -> None:
+    path = paths(folder, SystemDisk())[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    first, second, third = outcomes(folder)
+    assert (first.failure, second.failure) == ("", "")
+    assert "damaged in " in third.failure
+
+
+def test_a_damaged_block_is_found_in_its_range(folder: Path, tmp_path: Path) -> None:
+    data = bytearray(LOG.read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "log").write_bytes(data)
+    assert [bool(outcome.failure) for outcome in outcomes(folder, tmp_path / "log")].count(True) == 1
+    with pytest.raises(FileError, match=r"^range "):
+        verify_in_parallel(tmp_path / "log", CHAIN, folder, "2", is_trusted=False)
+
+
+def test_blocks_that_end_early_or_are_not_there(folder: Path, tmp_path: Path) -> None:
+    replay_file(Settings(spec=SPEC, plugins=(), data=tmp_path / "data"), Replay(source=LOG, until=Point(60)))
+    first, second, third = outcomes(folder, tmp_path / "data")
+    assert first.failure == ""
+    assert "the blocks end with block 60, before that of" in second.failure
+    assert (third.failure, third.number) == ("", 80)
+    assert all("must lead to the same blocks on every machine" in each.failure for each in outcomes(folder, tmp_path / "none"))
+
+
+@pytest.mark.parametrize("where", ["", "0", "-1", "ray", "ray:0", "ray://host", "x", "1000"])
+def test_other_places_are_refused(folder: Path, where: str) -> None:
+    with pytest.raises(NodeError, match="expected a number of processes"):
+        verify_in_parallel(LOG, CHAIN, folder, where, is_trusted=False)
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NodeError, match="no snapshots; make some"):
+        ranges_of(LOG, CHAIN, tmp_path, is_trusted=False)
+    with pytest.raises(NodeError, match="name a file or a folder in place of -"):
+        ranges_of(Path("-"), CHAIN, tmp_path, is_trusted=False)
+
+
+def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    started: list[int] = []
+
+    def begin(board: Board, place: int, process: int = 0) -> None:
+        started.append(process)
+        board.at[place] = 0
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Board, "begin", begin)
+    assert verify_in_parallel(LOG, CHAIN, folder, "1", is_trusted=True) == Status.INTERRUPTED
+    assert capsys.readouterr().out.startswith("0 of 3 ranges done; ")
+    assert len(started) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+class Killer(Board):
+    """Kills the process of a range each time that it begins, so many times."""
+
+    def __init__(self, ranges: list[Range], times: int) -> None:
+        super().__init__(ranges)
+        self.left = times
+
+    def begin(self, place: int, process: int = 0) -> None:
+        super().begin(place, process)
+        if place == 0 and self.left:
+            self.left -= 1
+            os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("times", "said"), [(1, ""), (2, "its process has ended 2 times without an outcome, with status -9")])
+def test_a_killed_process_is_tried_again(folder: Path, times: int, said: str) -> None:
+    board = Killer(ranges_of(LOG, CHAIN, folder, is_trusted=True)[:2], times)
+    trio.run(verify_locally, board.ranges, 2, board)
+    assert [board.outcomes[place].failure for place in (0, 1)] == [said, ""]
+
+
+def test_all_ranges_are_in_one_line(folder: Path) -> None:
+    board = Board(ranges_of(LOG, CHAIN, folder, is_trusted=True))
+    board.begin(0)
+    board.begin(2)
+    board.reach(0, 17)
+    board.end(1, Outcome())
+    assert board.line() == "1 of 3 ranges done; range 1 at block 17 of 40, range 3 at block 80"

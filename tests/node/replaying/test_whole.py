@@ -1,0 +1,207 @@
+"""Whole replays: where they begin and end, what they keep, which blocks they refuse and what they say then."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from node.failures import NodeError, Status
+from node.node import Settings
+from node.replay import BlockRefused, Point
+from node.replaying.whole import Replay, replay_file
+from node.snapshots.folder import block_of, paths
+from node.specs import load_spec
+from node.storage.blockfile import BlockFile
+from node.storage.disk import SystemDisk
+from node.storage.sources import open_source
+from state.chain.skip import TRUSTED
+from state.protocol.transaction import SignedBlock
+from tests.conftest import MAINNET, ROOT
+from tests.helpers.nodes import case_log, case_wire, dev_chain, json_lines, make_block, transfer
+
+SPEC = load_spec("steem-testnet")
+LOG = case_log("rewards")
+LAST = 105
+
+
+@pytest.fixture
+def result(capsys: pytest.CaptureFixture[str]) -> "Result":
+    """Replays, and what they print."""
+    return Result(capsys)
+
+
+class Result:
+    """Replays with these settings; returns the number of the head and the digest that are printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def of(
+        self, source: Path = LOG, *, data: Path | None = None, every: int = 0, chain: str = "steem-testnet", **task: object
+    ) -> tuple[int, str]:
+        settings = Settings(spec=load_spec(chain), plugins=(), data=data, snapshot_every=every)
+        try:
+            assert replay_file(settings, Replay(source=source, **task)) == Status.DONE  # type: ignore[arg-type]
+        finally:
+            self.printed = self._capsys.readouterr().out
+        return self.last()
+
+    def last(self) -> tuple[int, str]:
+        """What was printed last, also when the replay has failed."""
+        found = re.search(r"^head block (\d+) .*\n.*\nstate digest: ([0-9a-f]{64})$", self.printed, re.MULTILINE)
+        assert found is not None, self.printed
+        return int(found[1]), found[2]
+
+
+@pytest.fixture(scope="module")
+def blocks() -> list[SignedBlock]:
+    """The blocks of the case."""
+    return list(BlockFile(LOG, case_wire()))
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path, result: Result) -> list[Path]:
+    """Snapshots of every 20 blocks, the oldest first."""
+    result.of(snapshots=tmp_path / "snapshots", every=20)
+    return paths(tmp_path / "snapshots", SystemDisk())[::-1]
+
+
+def test_snapshots_are_taken_at_the_same_blocks_each_time(snapshots: list[Path]) -> None:
+    assert [block_of(path) for path in snapshots] == [20, 40, 60, 80]
+
+
+def test_a_replay_from_a_snapshot_leads_to_the_same_state(
+    snapshots: list[Path], result: Result, tmp_path: Path, blocks: list[SignedBlock]
+) -> None:
+    whole = result.of()
+    for path in snapshots:
+        assert result.of(start=path) == whole
+    assert f"{LAST - 80} blocks" in result.printed
+    # The blocks after the snapshot are all that is needed, in any form.
+    (tmp_path / "after").write_bytes(json_lines(case_wire(), blocks[80:]))
+    assert result.of(tmp_path / "after", start=snapshots[-1]) == whole
+    with pytest.raises(NodeError, match=r"--until 79 comes before block 80, with which the snapshot .* begins"):
+        result.of(start=snapshots[-1], until=Point(79))
+    assert result.of(start=snapshots[-1], until=Point(80))[0] == 80
+
+
+def test_blocks_that_begin_late_say_what_they_need(
+    snapshots: list[Path], result: Result, tmp_path: Path, blocks: list[SignedBlock]
+) -> None:
+    (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[89:]))
+    with pytest.raises(BlockRefused, match=r"^block 90: .* need a snapshot of block 89 \(--from\), or files with the blocks from 1 on$"):
+        result.of(tmp_path / "late")
+    with pytest.raises(BlockRefused, match=r"^block 90: .* need a snapshot of block 89 \(--from\), or files with the blocks from 81 on$"):
+        result.of(tmp_path / "late", start=snapshots[-1])
+
+
+def test_an_end_beyond_the_end_is_an_error(result: Result) -> None:
+    for until in (Point(106), Point(106, 0), Point(1_000_000)):
+        with pytest.raises(NodeError, match=f"--until {until} is beyond the end: the blocks end with block {LAST}"):
+            result.of(until=until)
+        assert result.last()[0] == LAST
+    assert result.of(until=Point(LAST))[0] == LAST
+
+
+def test_an_end_inside_of_a_block(result: Result, blocks: list[SignedBlock]) -> None:
+    block = next(block for block in blocks if len(block.transactions) > 1)
+    head, digest = result.of(until=Point(block.number, 1))
+    assert head == block.number - 1
+    assert f", in block {block.number} after transaction 1\n" in result.printed
+    assert digest != result.of(until=Point(block.number - 1))[1]
+
+
+def test_a_checkpoint_refuses_another_block_at_once(result: Result, blocks: list[SignedBlock], snapshots: list[Path]) -> None:
+    assert result.of(checkpoints={50: blocks[49].id})[0] == LAST
+    other = blocks[49].id[:-1] + b"\0"
+    with pytest.raises(BlockRefused, match=f"^block 50: is {blocks[49].id.hex()}, and the checkpoint says {other.hex()}$"):
+        result.of(checkpoints={50: other})
+    assert result.last()[0] == 49
+    with pytest.raises(BlockRefused, match=r"^block 80: is .* in .*\.snapshot, and the checkpoint says"):
+        result.of(start=snapshots[-1], checkpoints={80: blocks[79].id[:-1] + b"\0"})
+
+
+# ------------------------------------------------------------------ whose blocks
+
+
+@pytest.mark.parametrize(("verify", "skip"), [("all", 0), ("none", TRUSTED)])
+def test_blocks_of_another_chain_are_recognised(result: Result, verify: str, skip: int, tmp_path: Path) -> None:
+    with pytest.raises(
+        BlockRefused,
+        match=r"^block 1: .*; the blocks are of the chain steem-testnet or testnet: name it, --chain steem-testnet or --chain testnet$",
+    ):
+        result.of(chain="dev", skip=skip)
+    with pytest.raises(NodeError, match=r"the blocks are of the chain steem-mainnet: name it, --chain steem-mainnet$"):
+        result.of(MAINNET / "blocks-1-1000.jsonl.gz", skip=skip)
+
+
+def test_blocks_that_only_later_show_their_chain_are_recognised(result: Result, tmp_path: Path) -> None:
+    chain = dev_chain()
+    made = [make_block(chain)]
+    chain.push_transaction(transfer(chain))
+    made.append(make_block(chain))
+    (tmp_path / "dev").write_bytes(json_lines(chain.state.wire, made))
+    with pytest.raises(BlockRefused, match=r"^block 2: .*the blocks are of the chain dev.*--chain dev"):
+        result.of(tmp_path / "dev")
+
+
+def test_damage_is_not_taken_for_another_chain(result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:
+    (tmp_path / "log").write_bytes(LOG.read_bytes()[:400])
+    with pytest.raises(BlockRefused) as refused:
+        result.of(tmp_path / "log")
+    assert "--chain" not in str(refused.value)
+
+
+# ------------------------------------------------------------------ what is kept
+
+
+def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
+    data = tmp_path / "data"
+    half = result.of(data=data, every=10, until=Point(70))
+    assert result.of(data, until=Point(70)) == half
+    assert [block_of(path) for path in paths(data / "snapshots", SystemDisk())] == [49, 40, 30]
+    # It goes on from there, and has read nothing twice.
+    whole = result.of(data=data, every=10)
+    assert whole == result.of()
+    result.of(data=data)
+    assert "0 blocks, 0 transactions" in result.printed
+    assert (data / "block_log").read_bytes() == LOG.read_bytes()
+    source = open_source(data, case_wire())
+    assert sum(1 for _ in source) == LAST
+    source.close()
+    assert len(paths(data / "snapshots", SystemDisk())) <= 3
+
+
+def test_blocks_of_another_branch_are_not_added(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
+    result.of(data=tmp_path / "data", until=Point(70))
+    (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[80:]))
+    with pytest.raises(BlockRefused, match=r"^block 81: doesn't follow the head, block 70"):
+        result.of(tmp_path / "late", data=tmp_path / "data")
+    assert result.of(data=tmp_path / "data") == result.of()
+
+
+def test_the_standard_input_and_folders(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
+    whole = result.of()
+    (tmp_path / "2").write_bytes(json_lines(case_wire(), blocks[:33]))
+    (tmp_path / "1").write_bytes(json_lines(case_wire(), blocks[33:]))
+    assert result.of(tmp_path) == whole
+    command = [sys.executable, "-m", "node", "replay", "-", "--chain", "steem-testnet"]
+    with LOG.open("rb") as file:
+        ran = subprocess.run(command, stdin=file, capture_output=True, cwd=ROOT, check=True, text=True)
+    assert f"state digest: {whole[1]}" in ran.stdout
+
+
+def test_a_signal_ends_a_replay_that_waits_for_blocks() -> None:
+    command = [sys.executable, "-m", "node", "replay", "-", "--chain", "steem-testnet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(LOG.read_bytes()[:3000])
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.terminate()
+        assert process.wait(10) == Status.INTERRUPTED
+        assert process.stdout.read().startswith(b"head block ")
