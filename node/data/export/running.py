@@ -20,6 +20,7 @@ from node.data.export.collecting import BLOCKS, Collector, Dataset
 from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
+from node.data.export.resuming import Keeper, start_from_snapshot
 from node.data.names import names_of
 from node.data.tables import TableRows, plugins_for
 from node.ending import watch_signals
@@ -187,13 +188,17 @@ class Export:
                 source.close()
                 self._require_first(source.last)
                 return True
-            if not self.needs_state and not source.is_pipe:
+            started = self._start(begin) if self.needs_state else begin - 2
+            if started > 0 and not source.is_pipe:
                 source.close()
-                source = self._source(max(begin - 1, 1))
+                source = self._source(started + 1)
             writer = Writer(wanted.to, wanted.form, wanted.disk)
             progress = Progress(source.size, source.last)
             try:
-                return await self._write(source, begin, writer, progress)
+                keeper = Keeper(self.chain, wanted.to, wanted.disk)
+                is_done = await self._write(source, begin, writer, progress, keeper)
+                await keeper.finish()
+                return is_done
             finally:
                 source.close()
                 progress.close()
@@ -210,7 +215,16 @@ class Export:
         if 0 < last < self.wanted.first:
             raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
 
-    async def _write(self, source: BlockSource, begin: int, writer: Writer, progress: Progress) -> bool:
+    def _start(self, begin: int) -> int:
+        """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
+        if not self.manifest.ranges:
+            return 0
+        started = start_from_snapshot(self.chain, self.wanted.to, begin - 1, self.wanted.disk)
+        if self.chain.head is not None:
+            self._recent.append(self.chain.head)
+        return started
+
+    async def _write(self, source: BlockSource, begin: int, writer: Writer, progress: Progress, keeper: Keeper) -> bool:
         wanted, collector = self.wanted, self.collector
         pause = trio.current_time() + SLICE_SECONDS
         first, number = begin, 0
@@ -234,6 +248,8 @@ class Export:
             if is_whole:
                 self._commit(writer, first, block, is_end=is_end)
                 first = number + 1
+                if self.needs_state:
+                    await keeper.look()
             if is_end:
                 return True
         if number < begin and not self.manifest.ranges:
@@ -244,11 +260,14 @@ class Export:
         """Yield the blocks of the source, each after it was applied where that is needed, and whether it is the last one."""
         chain, blocks = self.chain, iter(source)
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        started = self.chain.started_at
         ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
         try:
-            if done is not None:
+            if done is not None and started < done.last:
                 # These blocks were checked when they were exported.
                 for block in blocks:
+                    if block.number <= started:  # of a pipe, which is read from its start
+                        continue
                     if self.needs_state:
                         self._apply(block, TRUSTED, chain.push_block)
                     if block.number >= done.last:
@@ -270,7 +289,7 @@ class Export:
             ahead.close()
 
     def _apply(self, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
-        apply(self.chain, block, skip, push)
+        apply(self.chain, block, skip, push, {})
         self._recent.append(block)
         if not block.number % BLOCKS_BETWEEN_KEEPS:
             self._packed(0)

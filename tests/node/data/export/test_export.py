@@ -120,6 +120,22 @@ def test_more_blocks_are_added(whole: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == contents(whole)
 
 
+def test_an_export_goes_on_from_a_snapshot(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.data.export.resuming.SECONDS_BETWEEN", 0.0)
+    first = exported(wanted(tmp_path, last=79))
+    second = exported(wanted(tmp_path))
+    assert first.chain.started_at == 0
+    assert 0 < second.chain.started_at < 79
+    assert contents(tmp_path) == contents(whole)
+    # A snapshot that can't be read is left out.
+    (tmp_path / "operations/kind=vote/blocks=0000000080/vote.parquet").unlink(missing_ok=True)
+    for path in (tmp_path / ".snapshots").iterdir():
+        path.write_bytes(path.read_bytes()[:-9])
+    third = exported(wanted(tmp_path, first=1))
+    assert third.chain.started_at == 0
+    assert contents(tmp_path) == contents(whole)
+
+
 def test_a_chunk_that_is_missing_is_written_again(whole: Path, tmp_path: Path) -> None:
     exported(wanted(tmp_path))
     (tmp_path / "operations/kind=vote/blocks=0000000040/vote.parquet").unlink()
