@@ -71,7 +71,7 @@ def test_nothing_is_written_through_a_view() -> None:
     with pytest.raises(TypeError):
         accounts["ada"] = row  # type: ignore[index]
     with pytest.raises(TypeError):
-        del chain().tables["accounts"]  # type: ignore[attr-defined]
+        del chain().tables["accounts"]
     assert chain().digest == before
 
 
