@@ -1,6 +1,7 @@
 """Leads a chain through its blocks for a script: each with its operations, virtual ones included, and the rows that it has changed."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -19,7 +20,11 @@ from state.chain.chain import Chain
 from state.protocol import operation as operations
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
+from state.store import Row
 from state.tables import State
+
+ID = "id"
+spelled_name = cache(field_name)
 
 
 class Change(Struct, frozen=True):
@@ -155,19 +160,24 @@ class Listening:
 
 def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
     """Return a change of a row as scripts see it."""
-    new = type(change.row)()
     before, after = change.before, change.after
     if change.kind == journal.CREATED:
-        before, after = {}, {name: after.get(name, getattr(new, name)) for name in new.__struct_fields__ if name != "id"}
+        before, after = {}, whole(change.row, after)
     elif change.kind == journal.REMOVED:
-        before, after = {name: before.get(name, getattr(new, name)) for name in new.__struct_fields__ if name != "id"}, {}
+        before, after = whole(change.row, before), {}
     kind: Any = change.kind
     return Change(table_name(change.name), change.row.id, kind, spelled(spec, before), spelled(spec, after))
 
 
+def whole(row: Row, values: dict[str, Any]) -> dict[str, Any]:
+    """Return all values of a row, given those that a new row doesn't have by itself."""
+    new = type(row)()
+    return {name: values[name] if name in values else getattr(new, name) for name in new.__struct_fields__ if name != ID}
+
+
 def spelled(spec: ChainSpec, values: dict[str, Any]) -> dict[str, Any]:
     """Return values under the names that a chain's clients know."""
-    return {field_name(spec, name): value for name, value in values.items()}
+    return {spelled_name(spec, name): value for name, value in values.items()}
 
 
 def replayed(

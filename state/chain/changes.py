@@ -126,10 +126,11 @@ def _is_changed(touched: _Touched) -> bool:
 def _change(touched: _Touched) -> RowChange:
     """Return what has become of a row."""
     row, kind = touched.row, CHANGED
-    fields = [field for field in row.__struct_fields__ if field != "id"]
+    is_whole = touched.is_created or touched.is_removed
+    fields = [field for field in row.__struct_fields__ if field != "id" and (is_whole or field in touched.before)]
     after = {field: touched.later.get(field, getattr(row, field)) for field in fields}
     before = after | touched.before
-    if touched.is_created or touched.is_removed:
+    if is_whole:
         kind = CREATED if touched.is_created else REMOVED
         new = type(row)()
         blank = {field: getattr(new, field) for field in fields}

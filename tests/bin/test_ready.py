@@ -20,6 +20,7 @@ SETUP_STATUS = 7
 # What sessions of clients and of a browser import is pinned beside them.
 CLIENTS = "tests/clients/"
 EXPLORER = "tests/explorer/"
+NOTEBOOK = "tests/notebook/"
 # The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
 OWN = {"pytest_coind", "beem"}
 
@@ -146,7 +147,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
     foreign = {
         (source.path, name.split(".")[0])
         for source in sources()
-        if not source.path.startswith((CLIENTS, EXPLORER))
+        if not source.path.startswith((CLIENTS, EXPLORER, NOTEBOOK))
         for _, name in imports(source)
         if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
     }
@@ -155,10 +156,14 @@ def test_everything_that_is_imported_is_pinned() -> None:
     assert unpinned == []
 
 
-def test_everything_that_the_browser_needs_is_pinned_beside_it() -> None:
-    lines = (ROOT / EXPLORER / "requirements.txt").read_text().splitlines()
+@pytest.mark.parametrize(
+    ("folder", "names"),
+    [(EXPLORER, {"playwright", "axe-playwright-python"}), (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"})],
+)
+def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
+    lines = (ROOT / folder / "requirements.txt").read_text().splitlines()
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
-    assert {"playwright", "axe-playwright-python"} <= {name_of(line) for line in lines}
+    assert names <= {name_of(line) for line in lines}
 
 
 def test_everything_that_clients_need_is_pinned_beside_them() -> None:

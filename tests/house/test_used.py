@@ -18,6 +18,7 @@ KEPT = {
     "Intake.after_io_wait": "called by trio",
     "LoopTurns.after_io_wait": "called by trio",
     "LoopTurns.before_io_wait": "called by trio",
+    "RowView.as_dict": "for scripts (docs/library.md)",
     "Tasks.spawn": "called by hypercorn",
     "Tasks.spawn_app": "called by hypercorn",
     "ZstdStream.readable": "called by io.BufferedReader",
