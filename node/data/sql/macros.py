@@ -53,8 +53,8 @@ MACROS = (
         {"shares": "BIGINT", "number": "BIGINT"},
         "BIGINT",
         "COIN (smallest unit) that VESTS are worth at a block, by the newest of vesting_prices up to it; null before the first",
-        "(SELECT CAST(max_by(CAST(shares AS HUGEINT) * coin // vests, at) AS BIGINT) FROM vesting_prices WHERE at <= number)",
-        "(SELECT max_by(CAST(shares AS DECIMAL(19, 0)) * coin DIV vests, at) FROM vesting_prices WHERE at <= number)",
+        "(SELECT CAST(max_by(CAST(shares AS HUGEINT) * coin // vests, at_block) AS BIGINT) FROM vesting_prices WHERE at_block <= number)",
+        "(SELECT max_by(CAST(shares AS DECIMAL(19, 0)) * coin DIV vests, at_block) FROM vesting_prices WHERE at_block <= number)",
     ),
     Macro(
         "reputation",

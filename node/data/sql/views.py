@@ -6,9 +6,9 @@
 | `operations` | all operations: `kind` and the columns that they share |
 | `blocks` | the blocks |
 | `accounts`, ... | the rows of a table after the last block for which they were exported |
-| `accounts_at`, ... | the rows after every block for which they were exported, with the block's number as `at` |
+| `accounts_at`, ... | the rows after every block for which they were exported, with its number as `at_block` |
 | `chain` | one row: name, id, the letters of the symbols, first and last block |
-| `vesting_prices` | what VESTS were worth: `coin` for `vests`, `at` a block |
+| `vesting_prices` | what VESTS were worth: `coin` for `vests` after `at_block` |
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from node.data.sql.types import DUCKDB, Dialect, sql_type
 
 OPERATIONS, TABLES = "operations/kind=", "tables/table="
 SHARED = ("block", "trx", "op", "virtual_op", "time", "trx_id")
-AT = "at"
+FOLDER_AT, AT = "at", "at_block"
 ALL_ROWS = "_at"
 PRICE_TABLE = "global_properties"
 
@@ -55,18 +55,21 @@ def sources(manifest: Manifest) -> Iterator[Source]:
 
 def block_of(path: str) -> int:
     """Return the number of the block after which a chunk of a table was written."""
-    return int(path.rsplit("/", 2)[1].removeprefix(f"{AT}="))
+    return int(path.rsplit("/", 2)[1].removeprefix(f"{FOLDER_AT}="))
 
 
 def view(source: Source, folder: Path) -> str:
     """Return the statement that makes the view of a source in DuckDB."""
-    names = [*([AT] if source.has_at else []), *source.columns]
-    columns = ", ".join(map(quoted, names))
     if not source.paths:
         return f"CREATE VIEW {quoted(source.name)} AS {without_rows(source, DUCKDB)}"
     files = ", ".join(text(str(folder / path)) for path in source.paths)
-    options = f"hive_partitioning = true, hive_types = {{'{AT}': BIGINT}}" if source.has_at else "hive_partitioning = false"
-    return f"CREATE VIEW {quoted(source.name)} AS SELECT {columns} FROM read_parquet([{files}], {options})"
+    options = f"hive_partitioning = true, hive_types = {{'{FOLDER_AT}': BIGINT}}" if source.has_at else "hive_partitioning = false"
+    return f"CREATE VIEW {quoted(source.name)} AS SELECT {columns_of(source)} FROM read_parquet([{files}], {options})"
+
+
+def columns_of(source: Source) -> str:
+    """Return the columns of a view as a query of its files names them; readers know the folder `at=...` as a column."""
+    return ", ".join([*([f"{quoted(FOLDER_AT)} AS {AT}"] if source.has_at else []), *map(quoted, source.columns)])
 
 
 def without_rows(source: Source, dialect: Dialect) -> str:
@@ -100,13 +103,13 @@ def vesting_prices(by_name: dict[str, Source]) -> str:
     """Return the query of what VESTS were worth: after the blocks whose global properties were exported; else where power-downs were paid."""
     if properties := by_name.get(PRICE_TABLE):
         coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
-        return f"SELECT at, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
+        return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
     if "fill_vesting_withdraw" in by_name:
         return (
-            "SELECT block AS at, max(deposited) AS coin, max_by(withdrawn, deposited) AS vests FROM fill_vesting_withdraw"
+            f"SELECT block AS {AT}, max(deposited) AS coin, max_by(withdrawn, deposited) AS vests FROM fill_vesting_withdraw"
             " WHERE deposited > 0 AND deposited_symbol = (SELECT coin FROM chain) GROUP BY block"
         )
-    return "SELECT CAST(NULL AS BIGINT) AS at, CAST(NULL AS BIGINT) AS coin, CAST(NULL AS BIGINT) AS vests WHERE false"
+    return f"SELECT CAST(NULL AS BIGINT) AS {AT}, CAST(NULL AS BIGINT) AS coin, CAST(NULL AS BIGINT) AS vests WHERE false"
 
 
 def quoted(name: str) -> str:
