@@ -30,9 +30,9 @@ def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> 
     """Run the statements of a text, and print what they answer. Raises duckdb.Error and NodeError; KeyboardInterrupt at Ctrl-C."""
     for statement in statements(connection, text):
         with interrupting(connection):
-            result = connection.execute(statement)
-            if result.description:
-                write_answer(result.to_arrow_reader(BATCH_ROWS), form, rows_max)
+            rows = connection.sql(statement.query)
+            if rows is not None:
+                write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
 
 
 @contextlib.contextmanager
