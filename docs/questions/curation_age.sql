@@ -1,6 +1,6 @@
 -- Curation by the age of the vote
 -- What votes earned their curators by how long after the post they came.
--- Beware: the age is that of the last change of a vote. Half a curation reward may be the author's where votes come early.
+-- Beware: the age is that of the last change of a vote. Votes of the first minutes get less: see reverse_auction_seconds in global_properties.
 WITH posts AS (
     SELECT author, permlink, min(time) AS created FROM comment GROUP BY author, permlink
 ), votes AS (

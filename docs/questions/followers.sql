@@ -4,7 +4,7 @@
 WITH said AS (
     SELECT json_text(json, '$[1].follower') AS follower, json_text(json, '$[1].following') AS following,
            coalesce(json_text(json, '$[1].what[0]'), '') AS what,
-           element_at(required_posting_auths, 1) AS signer, block, trx, op
+           first_of(required_posting_auths) AS signer, block, trx, op
     FROM custom_json
     WHERE id = 'follow' AND json_text(json, '$[0]') = 'follow'
 ), newest AS (

@@ -88,9 +88,17 @@ MACROS = (
         "CASE WHEN json_valid(document) THEN json_extract_string(document, path) END",
         "get_json_object(document, path)",
     ),
+    Macro("first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first of a list of texts; null of an empty one", "names[1]", "get(names, 0)"),
 )
 
 
 def macro(declared: Macro) -> str:
     """Return the statement that makes a macro in DuckDB."""
     return f"CREATE MACRO {declared.signature} AS {declared.body}"
+
+
+def function_of_spark(declared: Macro) -> str:
+    """Return the statement that makes a macro a function in Spark."""
+    parameters = ", ".join(f"{name} {of}" for name, of in declared.parameters.items())
+    body = declared.spark or declared.body
+    return f"CREATE OR REPLACE TEMPORARY FUNCTION {declared.name}({parameters}) RETURNS {declared.returns} RETURN {body}"
