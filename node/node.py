@@ -34,7 +34,6 @@ from node.snapshots.folder import Loaded
 from node.snapshots.saving import EVERY, Saver
 from node.snapshots.starting import complete, start_from_snapshot
 from node.specs import with_accounts, with_witnesses
-from node.storage.blockfile import BlockFile
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
 from node.storage.edits import EDITS_NAME
@@ -302,9 +301,11 @@ def is_held(site: Site, folder: DataFolder, block_id: bytes) -> bool:
 
 
 async def _replay_file(settings: Settings, file: Path, until: int | None, skip: int) -> int:
+    from node.storage.sources import open_source
+
     site = Site(settings)
     try:
-        blocks = BlockFile(file, site.chain.state.wire)
+        blocks = open_source(file, site.chain.state.wire)
     except FileError as error:  # no damage, but no such file, or not one of blocks
         raise NodeError(str(error)) from None
     progress = Progress(blocks.size, blocks.last)

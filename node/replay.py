@@ -9,7 +9,7 @@ from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
 from node.progress import Progress
 from node.recovering.ahead import Ahead
-from node.storage.blockfile import BlockFile
+from node.storage.sources import BlockSource
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
@@ -35,7 +35,7 @@ class BlockRefused(NodeError):
 
 async def replay(
     chain: Chain,
-    blocks: BlockFile,
+    blocks: BlockSource,
     progress: Progress,
     *,
     skip: int = Skip.NOTHING,

@@ -12,7 +12,6 @@ from node.commands.shared import DEFAULT_CHAIN, say
 from node.ending import run_to_end
 from node.extras import load_extra
 from node.failures import NodeError
-from node.logs import configure_logs
 from node.recovering.pool import default_workers
 from node.specs import load_spec
 from state.chain.skip import TRUSTED, Skip
@@ -21,7 +20,9 @@ CHUNK_BLOCKS = "100k"
 
 
 def export_command(
-    source: Annotated[Path, Parameter(help="A block log, or JSON lines of blocks; plain, gzip or zstd.")],
+    source: Annotated[
+        Path, Parameter(help="A block log or JSON lines of blocks; a folder of them, or of a node; or -.", allow_leading_hyphen=True)
+    ],
     /,
     *,
     to: Annotated[Path, Parameter(help="The folder of the export; what is there of it already is skipped.")],
@@ -44,7 +45,6 @@ def export_command(
     load_extra("pyarrow", "data", what="an export")
     from node.data.export.running import Export, Wanted, export
 
-    configure_logs("info")
     spec = load_spec(chain)
     first, last = block_range(blocks, "--blocks")
     wanted = Wanted(

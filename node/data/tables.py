@@ -19,6 +19,7 @@ from rpc.records.rows import kinds_of, plain
 from rpc.service.shown import Amount
 from state.chain.changes import tables_of
 from state.chain.genesis import new_state
+from state.plugins.rc.prices import Resource
 from state.plugins.registry import PLUGINS, enable
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import Blob, Flag, Int, Key, Kind, Many, Maybe, Pairs, String, Wide
@@ -34,13 +35,14 @@ INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
 # Names for tables whose own would say too little.
 NAMES = {"market_history/buckets": "market_buckets"}
 # What is wider than a signed integer with 64 bits, and amounts that the API shows as plain numbers.
-KINDS: dict[type[Row], dict[str, Kind]] = {
+KINDS: dict[type, dict[str, Kind]] = {
     globals.GlobalProperties: {"total_pow": UNSIGNED, "max_virtual_bandwidth": WIDE},
     witnesses.Witness: {"virtual_last_update": WIDE, "virtual_position": WIDE, "virtual_scheduled_time": WIDE},
     content.Comment: {"total_vote_weight": UNSIGNED},
     content.CommentVote: {"weight": UNSIGNED},
     proposals.Proposal: {"total_votes": UNSIGNED},
     market.LiquidityReward: {"coin_volume": Amount(assets.COIN), "sbd_volume": Amount(assets.SBD), "weight": WIDE},
+    Resource: {"coeff_a": UNSIGNED, "coeff_b": UNSIGNED},
 }
 
 
@@ -151,7 +153,10 @@ def kind_of_annotation(state: State, name: str, hint: Any) -> Any:
             return Record(*[(each, each, kind_of_annotation(state, each, of)) for each, of in get_type_hints(hint).items()])
         if issubclass(hint, Struct):
             hints = get_type_hints(hint)
-            own = Record(*[(each, each, kind_of_annotation(state, each, hints[each])) for each in hint.__struct_fields__])
+            known = KINDS.get(hint, {})
+            own = Record(
+                *[(each, each, known.get(each) or kind_of_annotation(state, each, hints[each])) for each in hint.__struct_fields__]
+            )
             return hint if wire_fields(hint) else own
     return Opaque(partial(plain, state))
 

@@ -20,14 +20,21 @@ NEW = ".new"  # what the name of a file ends with while it is being written
 BOOT_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
-class File(Protocol):
-    """An open file, read and written at places in bytes, without a buffer."""
+class Readable(Protocol):
+    """An open file that is only read, at places in bytes, without a buffer."""
 
     def size(self) -> int:
         """Return the number of bytes in it."""
 
     def read(self, size: int, start: int) -> bytes:
         """Return `size` bytes from a place on, fewer where the file ends."""
+
+    def close(self) -> None:
+        """Close it, without syncing it."""
+
+
+class File(Readable, Protocol):
+    """An open file that can be written too."""
 
     def write(self, data: bytes, start: int) -> None:
         """Write all data at a place."""
@@ -43,9 +50,6 @@ class File(Protocol):
 
     def is_at(self, path: Path) -> bool:
         """Return whether a name still leads to this very file: False once it was removed or another file has taken the name."""
-
-    def close(self) -> None:
-        """Close it, without syncing it."""
 
 
 class Disk(Protocol):

@@ -11,7 +11,7 @@ from typing import Self
 from zlib import crc32
 
 from node.failures import FileError
-from node.storage.disk import File
+from node.storage.disk import File, Readable
 from state.protocol.codec.codecs import past_end
 from state.protocol.constants import COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError
@@ -35,7 +35,7 @@ def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | C
     return past_end(data, end + OFFSET.size) if end + OFFSET.size > len(data) else (block, end)
 
 
-def offset_before(file: File, end: int) -> int:
+def offset_before(file: Readable, end: int) -> int:
     """Return the offset that ends at a place: where the block before it begins; raises FileError where it can't be one."""
     if end > OFFSET.size:
         start: int = OFFSET.unpack(file.read(OFFSET.size, end - OFFSET.size))[0]
@@ -44,12 +44,12 @@ def offset_before(file: File, end: int) -> int:
     raise FileError(f"damaged at byte {end}")
 
 
-def number_at(file: File, start: int) -> int:
+def number_at(file: Readable, start: int) -> int:
     """Return the number of the block that begins at a place: the first bytes are the number of the block before it."""
     return block_number(file.read(4, start).ljust(4, b"\0")) + 1
 
 
-def last_number(file: File, size: int) -> int:
+def last_number(file: Readable, size: int) -> int:
     """Return the number of the last block of a block log; 0 if its end is torn."""
     try:
         return number_at(file, offset_before(file, size)) if size else 0
@@ -57,7 +57,7 @@ def last_number(file: File, size: int) -> int:
         return 0
 
 
-def frame_start(file: File, size: int, number: int) -> int | None:
+def frame_start(file: Readable, size: int, number: int) -> int | None:
     """Return where a block begins, found by walking back from the end; None if it isn't found."""
     end = size
     try:

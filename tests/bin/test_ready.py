@@ -77,7 +77,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["clients", "attack", "simulate", "fuzz"])
+@pytest.mark.parametrize("name", ["clients", "attack", "export", "simulate", "fuzz"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = "fuzz" if name == "fuzz" else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")

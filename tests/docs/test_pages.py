@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 from tests.docs.reader import Block, read_page
 from tests.docs.session import reader
 
-PAGES = {"local-chain.md": 30, "test-suites.md": 5, "research.md": 10}
+PAGES = {"local-chain.md": 30, "test-suites.md": 5, "research.md": 10, "export.md": 4}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -78,12 +78,13 @@ class Writer:
         for place, file in sorted(self._files.items()):
             size, digest = file.close()
             chunks.append(Chunk(place, file.rows, size, digest))
-        folders = set()
+        folders = set[Path]()
         for chunk in chunks:
             path = self._folder / chunk.path
             self._disk.make_folder(path.parent)
             self._disk.replace(self._folder / ASIDE / chunk.path, path)
-            folders |= {path.parent, *path.parent.relative_to(self._folder).parents}
+            inside = path.parent.relative_to(self._folder)
+            folders |= {inside, *inside.parents}
         for folder in sorted(folders, key=lambda each: -len(each.parts)):
             self._disk.sync_folder(self._folder / folder)
         self._files.clear()

@@ -20,6 +20,7 @@ from node.data.export.collecting import BLOCKS, Collector, Dataset
 from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
+from node.data.export.resuming import Keeper, start_from_snapshot
 from node.data.tables import TableRows, names_of, plugins_for
 from node.ending import watch_signals
 from node.failures import FileError, NodeError, Status
@@ -27,8 +28,8 @@ from node.memory import keep_what_is_loaded
 from node.progress import Progress
 from node.recovering.ahead import Ahead
 from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
-from node.storage.blockfile import BlockFile
 from node.storage.disk import Disk, SystemDisk
+from node.storage.sources import BlockSource, open_source
 from node.version import version
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
@@ -149,9 +150,9 @@ class Export:
         source.close()
         last = source.last
         self._require_first(last)
+        begin = self.begin(last)
         for each in self.manifest.ranges:
             yield f"blocks {each.first:,} to {each.last:,}: there, {len(each.chunks)} files"
-        begin = self.begin(last)
         end = last if self.wanted.last is None else min(last, self.wanted.last)
         if not last:
             yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
@@ -174,7 +175,10 @@ class Export:
     async def run(self) -> bool:
         """Export what is missing; returns whether it is all there, False when `stop` was set."""
         wanted = self.wanted
-        wanted.disk.make_folder(wanted.to)
+        try:
+            wanted.disk.make_folder(wanted.to)
+        except OSError as error:
+            raise NodeError(f"--to {wanted.to}: {error.strerror}; name another folder") from None
         with locked(wanted.to):
             clear(wanted.to)
             source = self._source(1)
@@ -183,22 +187,26 @@ class Export:
                 source.close()
                 self._require_first(source.last)
                 return True
-            if not self.needs_state:
+            started = self._start(begin) if self.needs_state else begin - 2
+            if started > 0 and not source.is_pipe:
                 source.close()
-                source = self._source(max(begin - 1, 1))
+                source = self._source(started + 1)
             writer = Writer(wanted.to, wanted.form, wanted.disk)
             progress = Progress(source.size, source.last)
             try:
-                return await self._write(source, begin, writer, progress)
+                keeper = Keeper(self.chain, wanted.to, wanted.disk)
+                is_done = await self._write(source, begin, writer, progress, keeper)
+                await keeper.finish()
+                return is_done
             finally:
                 source.close()
                 progress.close()
                 writer.close()
                 keep_what_is_loaded()
 
-    def _source(self, first: int) -> BlockFile:
+    def _source(self, first: int) -> BlockSource:
         try:
-            return BlockFile(self.wanted.source, self.chain.state.wire, first)
+            return open_source(self.wanted.source, self.chain.state.wire, first)
         except FileError as error:  # no damage, but no such file, or not one of blocks
             raise NodeError(str(error)) from None
 
@@ -206,7 +214,16 @@ class Export:
         if 0 < last < self.wanted.first:
             raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
 
-    async def _write(self, source: BlockFile, begin: int, writer: Writer, progress: Progress) -> bool:
+    def _start(self, begin: int) -> int:
+        """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
+        if not self.manifest.ranges:
+            return 0
+        started = start_from_snapshot(self.chain, self.wanted.to, begin - 1, self.wanted.disk)
+        if self.chain.head is not None:
+            self._recent.append(self.chain.head)
+        return started
+
+    async def _write(self, source: BlockSource, begin: int, writer: Writer, progress: Progress, keeper: Keeper) -> bool:
         wanted, collector = self.wanted, self.collector
         pause = trio.current_time() + SLICE_SECONDS
         first, number = begin, 0
@@ -230,21 +247,26 @@ class Export:
             if is_whole:
                 self._commit(writer, first, block, is_end=is_end)
                 first = number + 1
+                if self.needs_state:
+                    await keeper.look()
             if is_end:
                 return True
         if number < begin and not self.manifest.ranges:
             self._require_first(number)
         return True
 
-    def _applied(self, source: BlockFile, begin: int) -> Iterator[tuple[SignedBlock, bool]]:
+    def _applied(self, source: BlockSource, begin: int) -> Iterator[tuple[SignedBlock, bool]]:
         """Yield the blocks of the source, each after it was applied where that is needed, and whether it is the last one."""
         chain, blocks = self.chain, iter(source)
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        started = self.chain.started_at
         ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
         try:
-            if done is not None:
+            if done is not None and started < done.last:
                 # These blocks were checked when they were exported.
                 for block in blocks:
+                    if block.number <= started:  # of a pipe, which is read from its start
+                        continue
                     if self.needs_state:
                         self._apply(block, TRUSTED, chain.push_block)
                     if block.number >= done.last:
@@ -329,14 +351,14 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
     for name in only or ():
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            what = f"did you mean {near[0]}? " if near else ""
+            what = f"Did you mean {near[0]}? " if near else ""
             raise NodeError(f"--only {name}: {spec.name} has no such kind of operation. {what}There are {', '.join(known)}")
 
 
 def sweep(folder: Path, form: Format, named: set[str]) -> None:
     """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
     for top in ("operations", "blocks", "tables"):
-        for path in (folder / top).rglob(f"*.{form}"):
+        for path in sorted((folder / top).rglob(f"*.{form}")):
             if path.relative_to(folder).as_posix() not in named:
                 path.unlink()
                 with suppress(OSError):

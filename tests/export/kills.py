@@ -1,0 +1,82 @@
+"""Exports that are killed again and again, and go on each time: the one that ends is byte for byte that of an undisturbed one."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.data.export.running import Wanted
+from node.failures import Status
+from tests.export.comparing import exported, wanted_of
+
+CHUNK_BLOCKS, TABLES_EVERY = 20, 30
+
+
+class Kills(Struct):
+    """What was done: processes that were killed, exports that came to their end, and ranges of blocks that were there at the kills."""
+
+    kills: int = 0
+    ends: int = 0
+    ranges: int = 0
+
+
+def small_chunks(source: Path, to: Path) -> Wanted:
+    """An export with many chunks, and rows of tables in between."""
+    return wanted_of(
+        source, to, chunk_blocks=CHUNK_BLOCKS, tables={"accounts": TABLES_EVERY, "market_buckets": 0, "comments": TABLES_EVERY}
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files of an export by their paths, without what lies aside."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
+
+
+def start(wanted: Wanted) -> int:
+    """Export in a process of its own; returns its id. Its status is 0 when it came to the end."""
+    child = os.fork()
+    if child:
+        return child
+    status = int(Status.BUG)
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        exported(wanted)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
+    """Export a file until so many processes were killed, and compare each export that comes to its end with an undisturbed one."""
+    chance, done = random.Random(seed), Kills()
+    whole, torn = folder / "whole", folder / "torn"
+    # This process starts no threads of Arrow's, as they would be missing in its children.
+    began = time.monotonic()
+    assert os.waitpid(start(small_chunks(source, whole)), 0)[1] == 0
+    longest = time.monotonic() - began
+    right = contents(whole)
+    while done.kills < count:
+        child = start(small_chunks(source, torn))
+        time.sleep(chance.uniform(0, longest))
+        os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            done.kills += 1
+            done.ranges += len(list(torn.glob("blocks/*/blocks.parquet")))
+            # Nothing that is there under its name is torn.
+            there = contents(torn)
+            assert all(there[name] == right[name] for name in there if name.startswith(("operations/", "blocks/", "tables/")))
+            continue
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert contents(torn) == right, "an export that was killed differs from one that was not"
+        done.ends += 1
+        shutil.rmtree(torn)
+    assert os.waitpid(start(small_chunks(source, torn)), 0)[1] == 0
+    assert contents(torn) == right, "an export that was killed differs from one that was not"
+    done.ends += 1
+    return done
