@@ -1,6 +1,6 @@
 -- How unequal the rewards of authors are
 -- Gini's coefficient of what each author's posts were paid: 0 when all get the same, 1 when one gets all.
--- Beware: only authors that were paid count. The payout is in SBD at the time's price, of authors and beneficiaries, without curators.
+-- Beware: only authors that were paid count. The payout is in SBD at the time's price, authors, beneficiaries and curators together.
 WITH rewards AS (
     SELECT author, sum(payout) AS reward FROM comment_reward GROUP BY author
 ), ranked AS (

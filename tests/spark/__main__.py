@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,9 @@ def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
     """What the session reads and asks, and DuckDB's answers."""
     manifest = read_manifest(folder)
     found = list(sources(manifest))
-    connection = open_export(folder)
     asked = [question for question in questions() if not names or question.name.startswith(names)]
+    with closing(open_export(folder)) as connection:
+        answers = {each.name: [plain(row) for row in rows_of(connection.sql(each.sql).to_arrow_reader(BATCH_ROWS))] for each in asked}
     return {
         "views": [
             {
@@ -73,14 +75,7 @@ def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
         ],
         "derived": list(derived(manifest, found)),
         "functions": [function_of_spark(each) for each in MACROS],
-        "questions": [
-            {
-                "name": question.name,
-                "sql": question.sql.rstrip(";"),
-                "rows": [plain(row) for row in rows_of(connection.sql(question.sql).to_arrow_reader(BATCH_ROWS))],
-            }
-            for question in asked
-        ],
+        "questions": [{"name": each.name, "sql": each.sql.rstrip(";"), "rows": answers[each.name]} for each in asked],
     }
 
 

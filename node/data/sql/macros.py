@@ -24,6 +24,7 @@ class Macro(Struct, frozen=True):
 
 DIGITS = "CAST(abs(raw) AS STRING)"
 LEADING = f"(log10(CAST(substr({DIGITS}, 1, 4) AS INT)) + CAST(0.00000001 AS DOUBLE))"
+NEWEST = "(SELECT max_by({}, at_block) FROM vesting_prices WHERE at_block <= number)"
 
 MACROS = (
     Macro(
@@ -53,8 +54,8 @@ MACROS = (
         {"shares": "BIGINT", "number": "BIGINT"},
         "BIGINT",
         "COIN (smallest unit) that VESTS are worth at a block, by the newest of vesting_prices up to it; null before the first",
-        "(SELECT CAST(max_by(CAST(shares AS HUGEINT) * coin // vests, at_block) AS BIGINT) FROM vesting_prices WHERE at_block <= number)",
-        "(SELECT max_by(CAST(shares AS DECIMAL(19, 0)) * coin DIV vests, at_block) FROM vesting_prices WHERE at_block <= number)",
+        f"CAST(CAST(shares AS HUGEINT) * {NEWEST.format('coin')} // {NEWEST.format('vests')} AS BIGINT)",
+        f"CAST(shares AS DECIMAL(19, 0)) * {NEWEST.format('coin')} DIV {NEWEST.format('vests')}",
     ),
     Macro(
         "reputation",
