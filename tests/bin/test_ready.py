@@ -17,9 +17,10 @@ from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
-# What sessions of clients and of a browser import is pinned beside them.
+# What sessions of clients, of a browser and of Spark import is pinned beside them.
 CLIENTS = "tests/clients/"
 EXPLORER = "tests/explorer/"
+SPARK = "tests/spark/"
 # The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
 OWN = {"pytest_coind", "beem"}
 
@@ -77,7 +78,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["clients", "attack", "export", "simulate", "fuzz"])
+@pytest.mark.parametrize("name", ["clients", "attack", "export", "spark", "simulate", "fuzz"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = "fuzz" if name == "fuzz" else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
@@ -145,7 +146,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
     foreign = {
         (source.path, name.split(".")[0])
         for source in sources()
-        if not source.path.startswith((CLIENTS, EXPLORER))
+        if not source.path.startswith((CLIENTS, EXPLORER, SPARK))
         for _, name in imports(source)
         if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
     }
@@ -154,10 +155,11 @@ def test_everything_that_is_imported_is_pinned() -> None:
     assert unpinned == []
 
 
-def test_everything_that_the_browser_needs_is_pinned_beside_it() -> None:
-    lines = (ROOT / EXPLORER / "requirements.txt").read_text().splitlines()
+@pytest.mark.parametrize(("folder", "needed"), [(EXPLORER, {"playwright", "axe-playwright-python"}), (SPARK, {"pyspark", "py4j"})])
+def test_everything_that_a_session_needs_is_pinned_beside_it(folder: str, needed: set[str]) -> None:
+    lines = (ROOT / folder / "requirements.txt").read_text().splitlines()
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
-    assert {"playwright", "axe-playwright-python"} <= {name_of(line) for line in lines}
+    assert needed <= {name_of(line) for line in lines}
 
 
 def test_everything_that_clients_need_is_pinned_beside_them() -> None:

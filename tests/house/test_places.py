@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 MIRRORED = ("bench", "bin", "node", "rpc", "state")
 # Tests of no single module: of recordings, of the whole node, of the pages for users, and of how the code is written.
-APART = ("attack", "clients", "conformance", "docs", "explorer", "export", "fuzz", "house", "simulation", "walks", "whole")
+APART = ("attack", "clients", "conformance", "docs", "explorer", "export", "fuzz", "house", "simulation", "spark", "walks", "whole")
 HELPERS = ("helpers",)
 
 

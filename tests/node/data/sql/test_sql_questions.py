@@ -13,6 +13,7 @@ from state.operations.market import LimitOrderCreate
 from state.operations.rewards import ClaimRewardBalance
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting, WithdrawVesting
+from state.plugins.follow.rows import BLOG
 from state.plugins.social.scores import shown_reputation
 from state.protocol.operation import Operation
 from state.protocol.values.asset import COIN
@@ -21,7 +22,6 @@ from tests.node.data.sql.conftest import Exported
 
 QUESTIONS = {each.name: each for each in questions()}
 Rows = list[dict[str, Any]]
-BLOG = 1
 
 
 def coins(amount: int) -> Decimal:
@@ -100,7 +100,8 @@ def curation_age(rows: Rows, workload: Exported) -> None:
 
 
 def votes(rows: Rows, workload: Exported) -> None:
-    assert sum(row["votes"] for row in rows) == sum(row.lifetime_vote_count for row in workload.state.accounts)
+    assert sum(row["votes"] for row in rows) == sum(1 for _ in operations(workload, Vote))
+    assert sum(row["votes"] for row in rows) == sum(max(row.num_changes, 0) + 1 for row in workload.state.comment_votes)
     assert {row["direction"]: row["votes"] for row in rows}["down"] == sum(vote.weight < 0 for vote in operations(workload, Vote))
 
 
@@ -150,7 +151,7 @@ def powering(rows: Rows, workload: Exported) -> None:
 def proposals(rows: Rows, workload: Exported) -> None:
     wanted: Counter[str] = Counter()
     for row in workload.state.proposals:
-        wanted[row.receiver] += row.daily_pay.amount
+        wanted[row.receiver] += row.daily_pay
     assert {row["receiver"]: row["daily_pay"] for row in rows} == {name: coins(amount) for name, amount in wanted.items()}
 
 
