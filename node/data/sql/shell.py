@@ -1,10 +1,6 @@
 """A prompt for questions: statements over several lines, errors that don't end it, Ctrl-C that ends the query and not the prompt."""
 
-import contextlib
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -15,6 +11,7 @@ from node.data.sql.opening import statements
 from node.data.sql.printing import BATCH_ROWS, ROWS_MAX, Form, write_answer
 from node.failures import NodeError
 
+INTERRUPTED = "interrupted"
 PROMPT, MORE = "coind> ", "  ...> "
 HELP = """A statement ends with ; and may have several lines. Ctrl-C ends a query, Ctrl-D the session.
 .tables [TEXT]     the views whose names contain a text
@@ -29,42 +26,15 @@ VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(vi
 def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
     """Run the statements of a text, and print what they answer. Raises duckdb.Error and NodeError; KeyboardInterrupt at Ctrl-C."""
     for statement in statements(connection, text):
-        with interrupting(connection):
+        try:
             rows = connection.sql(statement.query)
             if rows is not None:
                 write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
-
-
-@contextlib.contextmanager
-def interrupting(connection: Any) -> Iterator[None]:
-    """Let SIGINT end the query at work, and not the program; KeyboardInterrupt is raised then.
-
-    A handler in Python waits until DuckDB comes back, so a thread of its own takes the signal meanwhile.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    stop, was_hit = threading.Event(), threading.Event()
-
-    def watch() -> None:
-        while not stop.is_set():
-            if signal.sigtimedwait([signal.SIGINT], 0.05) is not None:
-                was_hit.set()
-                connection.interrupt()
-
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    except duckdb.Error:
-        if was_hit.is_set():
+        except (RuntimeError, OSError) as error:
+            # DuckDB takes the signal itself, and says so by an error of its own; a stream of rows, by one of Arrow's.
+            if INTERRUPTED not in str(error).lower():
+                raise
             raise KeyboardInterrupt from None
-        raise
-    finally:
-        stop.set()
-        watcher.join()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Shell:

@@ -22,11 +22,11 @@ def test_an_answer_in_each_form(folder: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "q.sql").write_text(sql)
     assert coind(capsys, "sql", str(folder), sql).lines == [
         "block  time                 half  names  none",
-        '    1  2020-12-01T00:00:03   0.5  ["a"]',
+        '    1  2020-12-01T00:00:00   0.5  ["a"]',
     ]
-    assert coind(capsys, "sql", str(folder), sql, "--csv").lines[1] == '1,2020-12-01T00:00:03,0.5,"[""a""]",'
+    assert coind(capsys, "sql", str(folder), sql, "--csv").lines[1] == '1,2020-12-01T00:00:00,0.5,"[""a""]",'
     rows = json.loads(coind(capsys, "sql", str(folder), "--file", str(tmp_path / "q.sql"), "--json").out)
-    assert rows == [{"block": 1, "time": "2020-12-01T00:00:03", "half": "0.5", "names": ["a"], "none": None}]
+    assert rows == [{"block": 1, "time": "2020-12-01T00:00:00", "half": "0.5", "names": ["a"], "none": None}]
     assert json.loads(coind(capsys, "sql", str(folder), "FROM pow", "--json").out) == []
 
 
