@@ -89,7 +89,9 @@ MACROS = (
         "CASE WHEN json_valid(document) THEN json_extract_string(document, path) END",
         "get_json_object(document, path)",
     ),
-    Macro("first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first of a list of texts; null of an empty one", "names[1]", "get(names, 0)"),
+    Macro(
+        "first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first of a list of texts; null of an empty one", "names[1]", "get(names, 0)"
+    ),
 )
 
 

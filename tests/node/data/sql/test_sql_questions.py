@@ -160,7 +160,9 @@ def richest(rows: Rows, workload: Exported) -> None:
     shares = sorted((row.vesting_shares for row in state.accounts), reverse=True)[:3]
     worth = [amount * state.props.total_vesting_fund_coin // state.props.total_vesting_shares for amount in shares]
     newest = [row for row in rows if row["at_block"] == head]
-    assert [(row["vests"], row["coin"]) for row in newest] == [(vests(share), coins(coin)) for share, coin in zip(shares, worth, strict=True)]
+    assert [(row["vests"], row["coin"]) for row in newest] == [
+        (vests(share), coins(coin)) for share, coin in zip(shares, worth, strict=True)
+    ]
     assert {row["at_block"] for row in rows} == {50, 100, 150, head}
 
 

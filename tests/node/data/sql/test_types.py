@@ -11,7 +11,11 @@ from node.failures import NodeError
     [
         ("timestamp[ms, tz=UTC]", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP"),
         ("decimal128(20, 0)", "DECIMAL(20, 0)", "DECIMAL(20, 0)"),
-        ("list<item: struct<account: string, weight: int32>>", "STRUCT(account VARCHAR, weight INTEGER)[]", "ARRAY<STRUCT<account: STRING, weight: INT>>"),
+        (
+            "list<item: struct<account: string, weight: int32>>",
+            "STRUCT(account VARCHAR, weight INTEGER)[]",
+            "ARRAY<STRUCT<account: STRING, weight: INT>>",
+        ),
         ("struct<a: int64, b: map<string, int32>>", "STRUCT(a BIGINT, b MAP(VARCHAR, INTEGER))", "STRUCT<a: BIGINT, b: MAP<STRING, INT>>"),
     ],
 )
