@@ -1,4 +1,6 @@
-"""Writes the questions of docs/questions.md, with what the workload answers, below its introduction: `.venv/bin/python -m tests.docs.questions`."""
+"""Writes the questions of docs/questions.md below its introduction, with what the workload answers:
+`.venv/bin/python -m tests.docs.questions`.
+"""
 
 import io
 import tempfile

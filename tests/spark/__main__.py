@@ -24,7 +24,7 @@ from tests.helpers.exported import exported, questions
 from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
 
 HERE = ROOT / "tests" / "spark"
-ADVICE = "Java can't be found: install it (on Debian: apt install openjdk-17-jre-headless), or name its folder in the environment variable JAVA_HOME"
+ADVICE = "Java can't be found: install it (on Debian: apt install openjdk-17-jre-headless), or name its folder in JAVA_HOME"
 CLUSTER = "local-cluster[2,1,1024]"
 SECONDS_MAX = 1800
 

@@ -1,5 +1,5 @@
-"""One session with Spark: reads an export as it is, asks each question and compares the rows with DuckDB's. Prints a line for each question:
-`pass` or `fail`, and what it was.
+"""One session with Spark: reads an export as it is, asks each question and compares the rows with DuckDB's. Prints a line for each
+question: `pass` or `fail`, and what it was.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A prompt for questions: statements over several lines, errors that don't end it, Ctrl-C that ends the query and not the prompt."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import duckdb
@@ -11,7 +12,7 @@ from node.data.sql.opening import statements
 from node.data.sql.printing import BATCH_ROWS, ROWS_MAX, Form, write_answer
 from node.failures import NodeError
 
-INTERRUPTED = "interrupted"
+SECONDS_BETWEEN_INTERRUPTS = 0.05
 PROMPT, MORE = "coind> ", "  ...> "
 HELP = """A statement ends with ; and may have several lines. Ctrl-C ends a query, Ctrl-D the session.
 .tables [TEXT]     the views whose names contain a text
@@ -25,16 +26,25 @@ VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(vi
 
 def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
     """Run the statements of a text, and print what they answer. Raises duckdb.Error and NodeError; KeyboardInterrupt at Ctrl-C."""
-    for statement in statements(connection, text):
-        try:
-            rows = connection.sql(statement.query)
-            if rows is not None:
-                write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
-        except (RuntimeError, OSError) as error:
-            # DuckDB takes the signal itself, and says so by an error of its own; a stream of rows, by one of Arrow's.
-            if INTERRUPTED not in str(error).lower():
+    found = statements(connection, text)
+    # DuckDB holds the thread that asks until it has the answer: another one hears the signal meanwhile.
+    with ThreadPoolExecutor(1) as thread:
+        for statement in found:
+            asked = thread.submit(answer_one, connection, statement.query, form, rows_max)
+            try:
+                asked.result()
+            except KeyboardInterrupt:
+                while not asked.done():
+                    connection.interrupt()
+                    wait([asked], SECONDS_BETWEEN_INTERRUPTS)
                 raise
-            raise KeyboardInterrupt from None
+
+
+def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
+    """Run a statement, and print what it answers, if it does."""
+    rows = connection.sql(query)
+    if rows is not None:
+        write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
 
 
 class Shell:

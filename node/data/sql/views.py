@@ -27,7 +27,7 @@ PRICE_TABLE = "global_properties"
 
 
 class Source(Struct, frozen=True):
-    """What a view reads: the columns that it has, with their types as the manifest names them, and its files, from the export's folder on."""
+    """What a view reads: its columns with their types as the manifest names them, and its files, from the export's folder on."""
 
     name: str
     columns: dict[str, str]
@@ -100,7 +100,7 @@ def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]
 
 
 def vesting_prices(by_name: dict[str, Source]) -> str:
-    """Return the query of what VESTS were worth: after the blocks whose global properties were exported; else where power-downs were paid."""
+    """Return the query of what VESTS were worth: after blocks whose global properties were exported, else where power-downs were paid."""
     if properties := by_name.get(PRICE_TABLE):
         coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
         return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"

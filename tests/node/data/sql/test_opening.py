@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from node.data.sql.macros import MACROS
-from node.data.sql.opening import open_export, read_manifest, statements
+from node.data.sql.opening import open_export, read_manifest
+from node.data.sql.shell import answer
 from node.failures import NodeError
 from state.plugins.social.scores import shown_reputation
 from tests.node.data.sql.conftest import Exported
@@ -88,8 +89,7 @@ def test_every_macro_is_there(workload: Exported) -> None:
 def test_nothing_is_written(workload: Exported, sql: str, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises((NodeError, duckdb.Error)):
-        for statement in statements(workload.connection, sql.format(tmp_path)):
-            workload.connection.sql(statement.query)
+        answer(workload.connection, sql.format(tmp_path), "csv")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -99,7 +99,7 @@ def test_other_files_are_not_read(workload: Exported) -> None:
 
 
 def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match="has no manifest.json; name the folder of an export"):
+    with pytest.raises(NodeError, match=r"has no manifest\.json; name the folder of an export"):
         open_export(tmp_path)
 
 
