@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from node.data.sql.macros import MACROS, function_of_spark
+from node.data.sql.macros import MACROS, Macro
 from node.data.sql.opening import open_export, read_manifest
 from node.data.sql.printing import BATCH_ROWS, plain, rows_of
 from node.data.sql.types import SPARK
@@ -74,9 +74,16 @@ def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
             for source in found
         ],
         "derived": list(derived(manifest, found)),
-        "functions": [function_of_spark(each) for each in MACROS],
+        "functions": [function_of(each) for each in MACROS],
         "questions": [{"name": each.name, "sql": each.sql.rstrip(";"), "rows": answers[each.name]} for each in asked],
     }
+
+
+def function_of(declared: Macro) -> str:
+    """The statement that makes a macro a function in Spark."""
+    parameters = ", ".join(f"{name} {of}" for name, of in declared.parameters.items())
+    body = declared.spark or declared.body
+    return f"CREATE OR REPLACE TEMPORARY FUNCTION {declared.name}({parameters}) RETURNS {declared.returns} RETURN {body}"
 
 
 if __name__ == "__main__":

@@ -98,10 +98,3 @@ MACROS = (
 def macro(declared: Macro) -> str:
     """Return the statement that makes a macro in DuckDB."""
     return f"CREATE MACRO {declared.signature} AS {declared.body}"
-
-
-def function_of_spark(declared: Macro) -> str:
-    """Return the statement that makes a macro a function in Spark."""
-    parameters = ", ".join(f"{name} {of}" for name, of in declared.parameters.items())
-    body = declared.spark or declared.body
-    return f"CREATE OR REPLACE TEMPORARY FUNCTION {declared.name}({parameters}) RETURNS {declared.returns} RETURN {body}"

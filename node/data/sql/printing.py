@@ -39,7 +39,7 @@ def rows_of(reader: Any) -> Iterator[Any]:
 def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
     """Print rows as a table."""
     columns = [f"{'>' if str(field.type).startswith(NUMBERS) else WHOLE}{field.name}" for field in schema]
-    shown = []
+    shown: list[list[str]] = []
     for row in rows:
         if rows_max and len(shown) == rows_max:
             write_table(columns, shown)

@@ -35,7 +35,7 @@ def sql_type(text: str, dialect: Dialect) -> str:
     if text in dialect.plain:
         return dialect.plain[text]
     head, _, rest = text.partition("<")
-    inner, (begin, end) = rest.removesuffix(">"), dialect.brackets
+    inner, begin, end = rest.removesuffix(">"), dialect.brackets[0], dialect.brackets[1]
     if head == "list":
         return dialect.many.format(sql_type(inner.partition(": ")[2], dialect))
     if head == "map":
