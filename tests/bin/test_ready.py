@@ -17,10 +17,12 @@ from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
-# What sessions of clients and of a browser import is pinned beside them.
+# What sessions of clients, a browser, a broker, Jupyter and Spark import is pinned beside them.
 CLIENTS = "tests/clients/"
 EXPLORER = "tests/explorer/"
+NATS = "tests/nats/"
 NOTEBOOK = "tests/notebook/"
+SPARK = "tests/spark/"
 # The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
 OWN = {"pytest_coind", "beem"}
 
@@ -78,7 +80,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate"])
+@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
@@ -147,7 +149,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
     foreign = {
         (source.path, name.split(".")[0])
         for source in sources()
-        if not source.path.startswith((CLIENTS, EXPLORER, NOTEBOOK))
+        if not source.path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))
         for _, name in imports(source)
         if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
     }
@@ -158,7 +160,11 @@ def test_everything_that_is_imported_is_pinned() -> None:
 
 @pytest.mark.parametrize(
     ("folder", "names"),
-    [(EXPLORER, {"playwright", "axe-playwright-python"}), (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"})],
+    [
+        (EXPLORER, {"playwright", "axe-playwright-python"}),
+        (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"}),
+        (SPARK, {"pyspark", "py4j"}),
+    ],
 )
 def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
     lines = (ROOT / folder / "requirements.txt").read_text().splitlines()

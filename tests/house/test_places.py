@@ -23,6 +23,7 @@ APART = (
     "notebook",
     "ray",
     "simulation",
+    "spark",
     "walks",
     "whole",
 )

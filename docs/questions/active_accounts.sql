@@ -1,0 +1,13 @@
+-- Active accounts
+-- How many accounts voted, posted, transferred or traded on each day.
+-- Beware: an account is no person. Games and bots act by custom_json, which isn't counted here.
+WITH acts AS (
+    SELECT time, voter AS account FROM vote
+    UNION ALL SELECT time, author FROM comment
+    UNION ALL SELECT time, "from" FROM transfer
+    UNION ALL SELECT time, owner FROM limit_order_create
+)
+SELECT CAST(time AS DATE) AS day, count(DISTINCT account) AS accounts, count(*) AS acts
+FROM acts
+GROUP BY CAST(time AS DATE)
+ORDER BY day;

@@ -1,0 +1,21 @@
+-- The follow graph
+-- Who is followed most, as the custom_json operations of the social index say.
+-- Beware: the newest word of an account about another counts. Only the usual form ["follow", {...}] is read, with one account in it.
+WITH said AS (
+    SELECT json_text(json, '$[1].follower') AS follower, json_text(json, '$[1].following') AS following,
+           coalesce(json_text(json, '$[1].what[0]'), '') AS what,
+           first_of(required_posting_auths) AS signer, block, trx, op
+    FROM custom_json
+    WHERE id = 'follow' AND json_text(json, '$[0]') = 'follow'
+), newest AS (
+    SELECT follower, following, what,
+           row_number() OVER (PARTITION BY follower, following ORDER BY block DESC, trx DESC, op DESC) AS age
+    FROM said
+    WHERE follower = signer AND follower <> following AND following IN (SELECT name FROM accounts)
+)
+SELECT following AS account, count(*) AS followers
+FROM newest
+WHERE age = 1 AND what = 'blog'
+GROUP BY following
+ORDER BY followers DESC, account
+LIMIT 10;

@@ -1,0 +1,17 @@
+-- Who gathers COIN
+-- Of each account, the COIN that it received by transfers less what it sent; the ten that gathered most.
+-- Beware: only transfers count. Rewards, power-ups, trades and savings move money as well.
+WITH moves AS (
+    SELECT "to" AS account, amount FROM transfer JOIN chain ON amount_symbol = chain.coin
+    UNION ALL
+    SELECT "from", -amount FROM transfer JOIN chain ON amount_symbol = chain.coin
+), sums AS (
+    SELECT account, sum(CASE WHEN amount > 0 THEN amount ELSE 0 END) AS received,
+           sum(CASE WHEN amount < 0 THEN -amount ELSE 0 END) AS sent
+    FROM moves
+    GROUP BY account
+)
+SELECT account, coins(received) AS received, coins(sent) AS sent, coins(received - sent) AS net
+FROM sums
+ORDER BY received - sent DESC, account
+LIMIT 10;

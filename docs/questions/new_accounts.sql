@@ -1,0 +1,14 @@
+-- Who makes accounts
+-- The accounts that were made, by who made them and how, and what was paid for them.
+-- Beware: claimed accounts cost nothing when they are made. Accounts of miners and of the first block appear in no operation.
+WITH made AS (
+    SELECT creator, 'paid' AS way, fee FROM account_create
+    UNION ALL SELECT creator, 'delegated', fee FROM account_create_with_delegation
+    UNION ALL SELECT creator, 'claimed', 0 FROM create_claimed_account
+), sums AS (
+    SELECT creator, way, count(*) AS accounts, sum(fee) AS fees FROM made GROUP BY creator, way
+)
+SELECT creator, way, accounts, coins(fees) AS fees
+FROM sums
+ORDER BY accounts DESC, creator, way
+LIMIT 10;

@@ -1,0 +1,15 @@
+-- Power-ups and power-downs
+-- COIN that became VESTS on each day, and VESTS that were withdrawn.
+-- Beware: a power-down is paid in 13 weekly parts; withdrawn is what was paid, asked the sum of what withdraw_vesting announced.
+WITH moves AS (
+    SELECT time, amount AS powered_up, 0 AS asked, 0 AS withdrawn FROM transfer_to_vesting
+    UNION ALL SELECT time, 0, vesting_shares, 0 FROM withdraw_vesting
+    UNION ALL SELECT time, 0, 0, withdrawn FROM fill_vesting_withdraw WHERE withdrawn_symbol = 'VESTS'
+), days AS (
+    SELECT CAST(time AS DATE) AS day, sum(powered_up) AS powered_up, sum(asked) AS asked, sum(withdrawn) AS withdrawn
+    FROM moves
+    GROUP BY CAST(time AS DATE)
+)
+SELECT day, coins(powered_up) AS powered_up, vests(asked) AS asked, vests(withdrawn) AS withdrawn
+FROM days
+ORDER BY day;

@@ -1,0 +1,12 @@
+-- Proposals and what they were paid
+-- The proposals that were made, how many approve them at the end, and what their receivers got for them.
+-- Beware: needs the table proposal_votes. A payment names its receiver, not its proposal: two proposals with one receiver share a sum.
+WITH made AS (
+    SELECT receiver, count(*) AS proposals, sum(daily_pay) AS daily_pay FROM create_proposal GROUP BY receiver
+), paid AS (
+    SELECT receiver, count(*) AS payments, sum(payment) AS payment FROM proposal_pay GROUP BY receiver
+)
+SELECT made.receiver, proposals, coins(daily_pay) AS daily_pay, coalesce(payments, 0) AS payments, coins(coalesce(payment, 0)) AS paid
+FROM made LEFT JOIN paid ON paid.receiver = made.receiver
+ORDER BY coalesce(payment, 0) DESC, made.receiver
+LIMIT 10;

@@ -1,0 +1,13 @@
+-- How unequal the rewards of authors are
+-- Gini's coefficient of what each author's posts were paid: 0 when all get the same, 1 when one gets all.
+-- Beware: only authors that were paid count. The payout is in SBD at the time's price, authors, beneficiaries and curators together.
+WITH rewards AS (
+    SELECT author, sum(payout) AS reward FROM comment_reward GROUP BY author
+), ranked AS (
+    SELECT reward, row_number() OVER (ORDER BY reward, author) AS place FROM rewards WHERE reward > 0
+), totals AS (
+    SELECT count(*) AS authors, sum(reward) AS total, max(reward) AS most, sum(place * reward) AS weighted FROM ranked
+)
+SELECT authors, coins(total) AS payout, coins(most) AS most,
+       round(2 * CAST(weighted AS DOUBLE) / (authors * CAST(total AS DOUBLE)) - CAST(authors + 1 AS DOUBLE) / authors, 4) AS gini
+FROM totals;

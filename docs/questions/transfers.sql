@@ -1,0 +1,12 @@
+-- Who pays whom
+-- The ten pairs of accounts between which most COIN was transferred.
+-- Beware: transfers within blocks are all there is: exchanges settle most of their trades elsewhere.
+WITH pairs AS (
+    SELECT "from" AS payer, "to" AS payee, count(*) AS transfers, sum(amount) AS total
+    FROM transfer JOIN chain ON amount_symbol = chain.coin
+    GROUP BY "from", "to"
+)
+SELECT payer, payee, transfers, coins(total) AS amount
+FROM pairs
+ORDER BY total DESC, payer, payee
+LIMIT 10;

@@ -1,0 +1,8 @@
+"""docs/questions.md shows the questions of docs/questions, and what the workload answers."""
+
+from tests.docs.questions import PAGE, made
+
+
+def test_the_page_is_what_the_questions_and_their_answers_make() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert made(page) == page, "make it anew: .venv/bin/python -m tests.docs.questions"

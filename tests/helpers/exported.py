@@ -1,0 +1,58 @@
+"""The workload of the repository exported as questions need it, and the questions of docs/questions."""
+
+import gc
+from pathlib import Path
+
+import trio
+from msgspec import Struct
+
+from node.data.export.running import Export, Wanted
+from node.specs import load_spec
+from state.chain.skip import TRUSTED
+from tests.conftest import ROOT
+
+WORKLOAD = ROOT / "tests" / "conformance" / "workload" / "block_log.gz"
+CHAIN = "steem-testnet"
+QUESTIONS = ROOT / "docs" / "questions"
+# Blocks between two exports of a table's rows; 0: at the end only.
+TABLES = {
+    "global_properties": 50,
+    "accounts": 50,
+    "witnesses": 0,
+    "limit_orders": 0,
+    "market_buckets": 0,
+    "proposal_votes": 0,
+    "vesting_delegations": 0,
+    "follow_follows": 0,
+    "follow_reputations": 0,
+}
+
+
+class Question(Struct, frozen=True):
+    """A worked question: a file of docs/questions, whose first comment lines are its title, what it answers, and what to beware."""
+
+    name: str
+    title: str
+    answers: str
+    beware: str
+    sql: str
+
+
+def questions() -> list[Question]:
+    """The questions by name."""
+    found = []
+    for path in sorted(QUESTIONS.glob("*.sql")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        notes = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+        title, answers, beware = notes
+        found.append(Question(path.stem, title, answers, beware.removeprefix("Beware: "), "\n".join(lines[len(notes) :]).strip()))
+    return found
+
+
+def exported(to: Path, source: Path = WORKLOAD) -> Export:
+    """Export a block log into a folder; what is returned has the chain that was reached."""
+    done = Export(Wanted(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
+    trio.run(done.run)
+    # What a run has frozen, duckdb would report as leaked at the end of the process.
+    gc.unfreeze()
+    return done

@@ -1,0 +1,46 @@
+"""`coind sql` as a command: its answers in each form, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import coind
+from tests.helpers.exported import exported
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export."""
+    place = tmp_path_factory.mktemp("sql") / "export"
+    exported(place)
+    return place
+
+
+def test_an_answer_in_each_form(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sql = "SELECT block, time, 0.5 AS half, ['a'] AS names, NULL AS none FROM blocks WHERE block = 1"
+    (tmp_path / "q.sql").write_text(sql)
+    assert coind(capsys, "sql", str(folder), sql).lines == [
+        "block  time                 half  names  none",
+        '    1  2020-12-01T00:00:00   0.5  ["a"]',
+    ]
+    assert coind(capsys, "sql", str(folder), sql, "--csv").lines[1] == '1,2020-12-01T00:00:00,0.5,"[""a""]",'
+    rows = json.loads(coind(capsys, "sql", str(folder), "--file", str(tmp_path / "q.sql"), "--json").out)
+    assert rows == [{"block": 1, "time": "2020-12-01T00:00:00", "half": "0.5", "names": ["a"], "none": None}]
+    assert json.loads(coind(capsys, "sql", str(folder), "FROM pow", "--json").out) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("SELECT 1", "--csv", "--json"), "--csv and --json are two forms"),
+        (("SELECT 1", "--file", "x.sql"), "a question is given by --file and once more"),
+        (("--file", "none.sql"), "--file none.sql can't be read: No such file"),
+        (("SELEC",), "Parser Error"),
+        (("COPY vote TO 'x'",), "COPY isn't done here"),
+    ],
+)
+def test_what_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str) -> None:
+    done = coind(capsys, "sql", str(folder), *words)
+    assert done.status == 1
+    assert text in done.err

@@ -1,0 +1,28 @@
+"""Types of columns in the words of DuckDB and Spark."""
+
+import pytest
+
+from node.data.sql.types import DUCKDB, SPARK, sql_type
+from node.failures import NodeError
+
+
+@pytest.mark.parametrize(
+    ("arrow", "duckdb", "spark"),
+    [
+        ("timestamp[ms, tz=UTC]", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP"),
+        ("decimal128(20, 0)", "DECIMAL(20, 0)", "DECIMAL(20, 0)"),
+        (
+            "list<item: struct<account: string, weight: int32>>",
+            "STRUCT(account VARCHAR, weight INTEGER)[]",
+            "ARRAY<STRUCT<account: STRING, weight: INT>>",
+        ),
+        ("struct<a: int64, b: map<string, int32>>", "STRUCT(a BIGINT, b MAP(VARCHAR, INTEGER))", "STRUCT<a: BIGINT, b: MAP<STRING, INT>>"),
+    ],
+)
+def test_a_type_in_both(arrow: str, duckdb: str, spark: str) -> None:
+    assert (sql_type(arrow, DUCKDB), sql_type(arrow, SPARK)) == (duckdb, spark)
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(NodeError, match="the type float"):
+        sql_type("float", DUCKDB)

@@ -1,0 +1,90 @@
+"""Has the worked questions answered by Spark, on a cluster of two workers, from the same export as DuckDB: `bin/test spark [NAME]...`.
+
+It needs a Java runtime (17 or newer), and installs pyspark by itself, in an environment of its own. `--export DIR` takes another export.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from node.data.sql.macros import MACROS, Macro
+from node.data.sql.opening import open_export, read_manifest
+from node.data.sql.printing import BATCH_ROWS, plain, rows_of
+from node.data.sql.types import SPARK
+from node.data.sql.views import columns_of, derived, sources, without_rows
+from tests.conftest import ROOT
+from tests.helpers.exported import exported, questions
+from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
+
+HERE = ROOT / "tests" / "spark"
+ADVICE = "Java can't be found: install it (on Debian: apt install openjdk-17-jre-headless), or name its folder in JAVA_HOME"
+CLUSTER = "local-cluster[2,1,1024]"
+SECONDS_MAX = 1800
+
+
+def main(arguments: list[str]) -> int:
+    """Run the session; the status is 0 when nothing failed."""
+    parser = argparse.ArgumentParser(prog="bin/test spark", description="Has the worked questions answered by Spark and by DuckDB.")
+    parser.add_argument("names", nargs="*", help="the questions to ask whose names begin so; all by default")
+    parser.add_argument("--export", type=Path, help="an export that is there, with the tables that the questions name")
+    parser.add_argument("--master", default=CLUSTER, help="the cluster, as Spark names it")
+    options = parser.parse_intermixed_args(arguments)
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        say(ADVICE)
+        return 1
+    counts: Counter[str] = Counter()
+    try:
+        python = python_with(HERE / "requirements.txt", ROOT / ".venv-spark", "pyspark")
+        with tempfile.TemporaryDirectory(prefix="coind-spark-") as temporary:
+            folder = options.export or Path(temporary, "export")
+            if options.export is None:
+                exported(folder)
+            task = Path(temporary, "task.json")
+            task.write_text(json.dumps(task_of(folder.resolve(), tuple(options.names))))
+            for result in steps([python, "-m", "tests.spark.session", options.master, str(task)], SECONDS_MAX):
+                counts[result] += 1
+    except SetupError as error:
+        counts[told(f"fail {error}")] += 1
+    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
+    return 0 if counts["pass"] and not counts["fail"] else 1
+
+
+def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the session reads and asks, and DuckDB's answers."""
+    manifest = read_manifest(folder)
+    found = list(sources(manifest))
+    asked = [question for question in questions() if not names or question.name.startswith(names)]
+    with closing(open_export(folder)) as connection:
+        answers = {each.name: [plain(row) for row in rows_of(connection.sql(each.sql).to_arrow_reader(BATCH_ROWS))] for each in asked}
+    return {
+        "views": [
+            {
+                "name": source.name,
+                "columns": columns_of(source),
+                "paths": [str(folder / path) for path in source.paths],
+                "empty": without_rows(source, SPARK),
+            }
+            for source in found
+        ],
+        "derived": list(derived(manifest, found)),
+        "functions": [function_of(each) for each in MACROS],
+        "questions": [{"name": each.name, "sql": each.sql.rstrip(";"), "rows": answers[each.name]} for each in asked],
+    }
+
+
+def function_of(declared: Macro) -> str:
+    """The statement that makes a macro a function in Spark."""
+    parameters = ", ".join(f"{name} {of}" for name, of in declared.parameters.items())
+    body = declared.spark or declared.body
+    return f"CREATE OR REPLACE TEMPORARY FUNCTION {declared.name}({parameters}) RETURNS {declared.returns} RETURN {body}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
