@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.data.tables import names_of
+from node.data.names import names_of
 from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.rewards import ClaimRewardBalance
