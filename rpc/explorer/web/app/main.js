@@ -30,7 +30,13 @@ const routes = [
   { path: "/search", page: "search" },
 ];
 
+// How long the first view waits for what it is about, so that it is drawn once and not thrice.
+const PATIENCE_MILLISECONDS = 150;
 const loaded = new Map();
+
+async function load(name) {
+  loaded.set(name, (await import(`./pages/${name}.js`)).default);
+}
 
 function Shown() {
   const { path, query } = useAddress();
@@ -40,8 +46,7 @@ function Shown() {
   const [error, setError] = useState(null);
   useEffect(() => {
     if (!name || loaded.has(name)) return;
-    import(`./pages/${name}.js`).then((module) => {
-      loaded.set(name, module.default);
+    load(name).then(() => {
       setError(null);
       setRound((n) => n + 1);
     }, setError);
@@ -71,5 +76,7 @@ function App() {
   `;
 }
 
+const asked = match(routes, location.pathname)?.[0].page;
+const known = [start(), asked && load(asked).catch(() => {})]; // what went wrong is shown by the page, which asks again
+await Promise.race([Promise.all(known), new Promise((resolve) => setTimeout(resolve, PATIENCE_MILLISECONDS))]);
 render(html`<${App} />`, document.getElementById("app"));
-start();

@@ -1,9 +1,10 @@
-// Operations as sentences. What they say is declared in sentences.json: a theme, and a text for each case, in which `{field}` or
+// Operations as sentences. What they say is declared in says.js: a theme, and a text for each case, in which `{field}` or
 // `{field:kind}` stands for a field. A case is the first whose condition holds: a field that is there, `field>0`, `field<0` or `field=0`.
 import { chain } from "./chain.js";
 import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
 import { Link, path } from "./router.js";
+import { sentences } from "./says.js";
 
 const TEXT_MAX = 90;
 const ACCOUNTS = new Set(
@@ -12,7 +13,6 @@ const ACCOUNTS = new Set(
     "recovery_account reporter reset_account to to_account voter who witness worker_account").split(" "),
 );
 
-export const sentences = await fetch("/explorer/app/sentences.json").then((reply) => reply.json());
 export const themes = [...new Set(Object.values(sentences).map(({ theme }) => theme))];
 
 export function themeOf(operation) {

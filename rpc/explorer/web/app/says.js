@@ -1,4 +1,5 @@
-{
+// What operations say: a theme, and a text for each case; see sentences.js.
+export const sentences = {
   "vote": {"theme": "posts", "say": {"weight>0": "{voter} voted {weight:percent} for {author/permlink}", "weight<0": "{voter} voted {weight:percent} against {author/permlink}", "": "{voter} took back the vote for {author/permlink}"}},
   "comment": {"theme": "posts", "say": {"parent_author": "{author} replied to {parent_author/parent_permlink}: {author/permlink}", "": "{author} published {author/permlink}: {title:text}"}},
   "delete_comment": {"theme": "posts", "say": "{author} deleted {author/permlink}"},
@@ -72,4 +73,4 @@
   "smt_setup_emissions": {"theme": "tokens", "say": {"remove": "{control_account} removed the last emissions of {symbol:token}", "": "{control_account} set up emissions of {symbol:token}"}},
   "smt_set_setup_parameters": {"theme": "tokens", "say": "{control_account} set parameters of {symbol:token}"},
   "smt_set_runtime_parameters": {"theme": "tokens", "say": "{control_account} set how posts earn {symbol:token}"}
-}
+};

@@ -1,0 +1,51 @@
+// Calls of the node's methods. It needs no other module, so that the first calls needn't wait for one.
+const BATCH_MAX = 50;
+
+export class RpcError extends Error {
+  // What the node answered instead of a result: `code`, `message`, and `data`, in which `explain` says why and what to do.
+  constructor({ code, message, data }) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+
+  get explain() {
+    return this.data?.explain ?? null;
+  }
+}
+
+let waiting = [];
+
+// Returns the result of a method. Calls of the same turn go out as one request.
+export function call(method, params = {}) {
+  return new Promise((resolve, reject) => {
+    if (!waiting.length) queueMicrotask(sendAll);
+    waiting.push({ method, params, resolve, reject });
+  });
+}
+
+function sendAll() {
+  const calls = waiting;
+  waiting = [];
+  for (let i = 0; i < calls.length; i += BATCH_MAX) send(calls.slice(i, i + BATCH_MAX));
+}
+
+async function send(calls) {
+  const requests = calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }));
+  try {
+    const reply = await fetch("/", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(requests.length === 1 ? requests[0] : requests),
+    });
+    if (!reply.ok) throw new Error(`The node answered ${reply.status}: ${(await reply.text()).trim()}`);
+    const answers = [await reply.json()].flat();
+    for (const { id, result, error } of answers) {
+      if (error) calls[id].reject(new RpcError(error));
+      else calls[id].resolve(result);
+    }
+    for (const { reject } of calls) reject(new Error("The node left this call unanswered"));
+  } catch (error) {
+    for (const { reject } of calls) reject(error);
+  }
+}
