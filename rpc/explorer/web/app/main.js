@@ -1,5 +1,6 @@
 // The frame of all pages, and which page is shown at which address. A page's module is loaded when it is first shown.
 import { start, useChain } from "./chain.js";
+import { blocks } from "./first.js";
 import { Header } from "./header.js";
 import { html, render, useEffect, useState } from "./html.js";
 import { Page, Problem } from "./parts/layout.js";
@@ -77,6 +78,6 @@ function App() {
 }
 
 const asked = match(routes, location.pathname)?.[0].page;
-const known = [start(), asked && load(asked).catch(() => {})]; // what went wrong is shown by the page, which asks again
+const known = [start(), blocks.catch(() => {}), asked && load(asked).catch(() => {})]; // what went wrong is shown by the page, which asks again
 await Promise.race([Promise.all(known), new Promise((resolve) => setTimeout(resolve, PATIENCE_MILLISECONDS))]);
 render(html`<${App} />`, document.getElementById("app"));

@@ -11,12 +11,19 @@ import { call } from "../rpc.js";
 import { Account, sentenceText, themeOf, themes } from "../sentences.js";
 
 const OPERATIONS_SHOWN = 100;
+// As many as a tall window holds are drawn at once, the others right after.
+const OPERATIONS_FIRST = 15;
 const BLOCKS_WITH_VIRTUAL = 20;
 
 export default function Home({ query }) {
   const { blocks, pending, refusals, isLocal } = useChain();
   const theme = query.get("theme") ?? "";
   const account = query.get("account") ?? "";
+  const [shown, setShown] = useState(OPERATIONS_FIRST);
+  useEffect(() => {
+    // After the frame that shows the first ones.
+    if (blocks.length) requestAnimationFrame(() => setTimeout(() => setShown(OPERATIONS_SHOWN)));
+  }, [blocks.length > 0]);
   const virtual = useVirtual(blocks.slice(0, BLOCKS_WITH_VIRTUAL));
   const wanted = (operation) =>
     (!theme || themeOf(operation) === theme) &&
@@ -33,7 +40,7 @@ export default function Home({ query }) {
             <label>Account <input size="14" placeholder="any" value=${account}
               onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
           </div>
-          <${Operations} rows=${rows.slice(0, OPERATIONS_SHOWN)} nothing="Nothing of this kind in the last blocks." />
+          <${Operations} rows=${rows.slice(0, shown)} nothing="Nothing of this kind in the last blocks." />
         </${Card}>
         <div>
           <${Card} title="Refused" aside=${isLocal ? "what clients sent and the chain didn't take" : ""}>
