@@ -1,4 +1,5 @@
-// Calls of the node's methods. It needs no other module, so that the first calls needn't wait for one.
+// Calls of the node's methods, and the first ones, which every page needs. It needs no other module, and runs while those are on their way.
+export const BLOCKS_KEPT = 40;
 const BATCH_MAX = 50;
 
 export class RpcError extends Error {
@@ -49,3 +50,16 @@ async function send(calls) {
     for (const { reject } of calls) reject(error);
   }
 }
+
+// Returns the last blocks up to one, newest first.
+export async function lastBlocks(head, most = BLOCKS_KEPT) {
+  const numbers = Array.from({ length: Math.min(head, most) }, (_, i) => head - i);
+  const found = await Promise.all(numbers.map((block_num) => call("block_api.get_block", { block_num })));
+  return found.flatMap(({ block }) => (block ? [{ ...block, block_num: parseInt(block.block_id.slice(0, 8), 16) }] : []));
+}
+
+// What every page begins with.
+export const overview = call("explorer_api.get_overview");
+export const blocks = overview.then(({ head_block_number }) => lastBlocks(head_block_number));
+// Whoever waits for them hears of it when they fail; nobody may.
+blocks.catch(() => {});

@@ -1,5 +1,5 @@
 // The chain as it is now, for all pages: its names and symbols, the head, the time, who may drive it, and what happens.
-import * as first from "./first.js";
+import * as first from "./calls.js";
 import { useEffect, useState } from "./html.js";
 import { call, followBlocks, subscribe } from "./rpc.js";
 

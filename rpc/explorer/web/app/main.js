@@ -1,6 +1,6 @@
 // The frame of all pages, and which page is shown at which address. A page's module is loaded when it is first shown.
+import { blocks } from "./calls.js";
 import { start, useChain } from "./chain.js";
-import { blocks } from "./first.js";
 import { Header } from "./header.js";
 import { html, render, useEffect, useState } from "./html.js";
 import { Page, Problem } from "./parts/layout.js";
