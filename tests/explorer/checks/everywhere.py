@@ -22,6 +22,13 @@ WEIGH = """() => {
   const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
   return [window.firstView, entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
 }"""
+FIRST_VIEWS = ("/", "/@alice", "/market")
+QUIET_MILLISECONDS = 800
+SUM = """() => {
+  const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+  return [performance.getEntriesByName("first-contentful-paint")[0].startTime, Math.max(...entries.map((one) => one.responseEnd)),
+    entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
+}"""
 # What may stand in no page: elements that run or load something, attributes that do, links to elsewhere than pages.
 OFFENDERS = """() => [...document.querySelectorAll("*")].filter((one) =>
   (one.tagName === "SCRIPT" && !(one.src.startsWith(location.origin + "/explorer/")))
@@ -156,3 +163,18 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
     told = f"{milliseconds:.0f} ms to the first list, {size:,.0f} bytes in {count:.0f} requests; medians of {CONTEXTS}"
     assert milliseconds < FIRST_VIEW_MILLISECONDS, told
     return told
+
+
+@check
+def first_views_in_figures(browser: Browser, node: Node) -> str:
+    """The table of docs/performance.md: with nothing kept by the browser, and when the same window opens the page again."""
+    rows = []
+    for path in FIRST_VIEWS:
+        with viewing(browser, node.url) as view:
+            for kept in ("cold", "warm"):
+                view.open(path)
+                view.page.wait_for_timeout(QUIET_MILLISECONDS)
+                painted, ended, size, count = view.page.evaluate(SUM)
+                rows.append(f"{path} {kept}: painted after {painted:.0f} ms, loaded after {ended:.0f} ms, {size:,} bytes in {count} requests")
+            view.demand()
+    return "; ".join(rows)

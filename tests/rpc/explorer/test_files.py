@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rpc.explorer.files import POLICY, PREFIX, ROOT, TYPES, read_files
+from rpc.explorer.files import POLICY, PREFIX, ROOT, TYPES, answer, read_files, takes_gzip
 from rpc.service.transport.rights import Access
 from state.protocol.operation import OPERATIONS
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
@@ -50,6 +50,44 @@ async def test_files_are_packed_and_kept_until_they_change() -> None:
         assert (status, body) == (304, b"")
 
 
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        (b"gzip, deflate, br", True),
+        (b"GZIP", True),
+        (b"br;q=1.0, gzip;q=0.5", True),
+        (b"*", True),
+        (b"", False),
+        (b"br", False),
+        (b"gzip;q=0", False),
+        (b"gzip; q=0.000, *", False),
+        (b"*;q=0", False),
+        (b"xgzip", False),
+    ],
+)
+def test_only_who_takes_it_gets_packed_files(accepted: bytes, is_packed: bool) -> None:
+    assert takes_gzip(accepted) == is_packed
+
+
+@pytest.mark.parametrize(
+    ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
+)
+def test_a_file_that_is_known_is_not_sent(known: bytes, status: int) -> None:
+    files = read_files()
+    path = PREFIX + "app/main.js"
+    found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
+    assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
+    assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
+
+
+def test_a_head_says_what_the_file_would_be() -> None:
+    files = read_files()
+    for path in (PREFIX + "app/main.js", PREFIX + "nothing.js", "/"):
+        whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
+        assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
+        assert dict(head.headers)[b"content-length"] == b"%d" % len(whole.body)
+
+
 @pytest.mark.parametrize("path", ["nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"])
 async def test_what_is_no_file_is_not_there(path: str) -> None:
     async with server(access=PAGES) as port:
@@ -84,7 +122,10 @@ def test_markup_has_nothing_that_the_policy_forbids() -> None:
 def test_what_is_needed_first_is_loaded_at_once() -> None:
     index = (ROOT / "index.html").read_text()
     preloaded = set(re.findall(r'modulepreload" href="([^"]+)"', index))
-    needed, waiting = set(), [ROOT / "app" / "main.js", ROOT / "app" / "pages" / "home.js"]
+    run = set(re.findall(r'<script [^>]*src="([^"]+)"', index))
+    # The page of the start is loaded by what runs, not imported; the other pages are loaded as they are shown.
+    home = ROOT / "app" / "pages" / "home.js"
+    needed, waiting = {PREFIX + home.relative_to(ROOT).as_posix()}, [ROOT / "app" / "main.js", home]
     while waiting:
         module = waiting.pop()
         for name in re.findall(r'^import [^;]*?"([^"]+)"', module.read_text(), re.MULTILINE):
@@ -93,11 +134,17 @@ def test_what_is_needed_first_is_loaded_at_once() -> None:
             if served not in needed:
                 needed.add(served)
                 waiting.append(path)
-    assert preloaded == needed
+    assert preloaded == needed - run
+    assert PREFIX + "app/calls.js" in run
+
+
+def test_the_first_calls_wait_for_no_other_module() -> None:
+    assert "import" not in (ROOT / "app" / "calls.js").read_text().replace("important", "")
 
 
 def test_every_operation_has_its_sentence() -> None:
-    sentences = json.loads((ROOT / "app" / "sentences.json").read_text())
+    module = (ROOT / "app" / "says.js").read_text()
+    sentences = json.loads(module.partition("sentences = ")[2].rstrip().removesuffix(";"))
     classes = {cls.NAME: cls for cls in OPERATIONS.values()}
     assert sorted(sentences) == sorted(classes)
     for name, sentence in sentences.items():
