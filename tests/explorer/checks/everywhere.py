@@ -175,6 +175,6 @@ def first_views_in_figures(browser: Browser, node: Node) -> str:
                 view.open(path)
                 view.page.wait_for_timeout(QUIET_MILLISECONDS)
                 painted, ended, size, count = view.page.evaluate(SUM)
-                rows.append(f"{path} {kept}: painted after {painted:.0f} ms, loaded after {ended:.0f} ms, {size:,} bytes in {count} requests")
+                rows.append(f"{path} {kept}: painted {painted:.0f} ms, loaded {ended:.0f} ms, {size:,} bytes, {count} requests")
             view.demand()
     return "; ".join(rows)

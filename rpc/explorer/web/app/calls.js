@@ -1,4 +1,4 @@
-// Calls of the node's methods, and the first ones, which every page needs. It needs no other module, and runs while those are on their way.
+// Calls of the node's methods, and the first ones, which every page needs. It imports nothing, and runs while other modules are on their way.
 export const BLOCKS_KEPT = 40;
 const BATCH_MAX = 50;
 
@@ -55,7 +55,7 @@ async function send(calls) {
 export async function lastBlocks(head, most = BLOCKS_KEPT) {
   const numbers = Array.from({ length: Math.min(head, most) }, (_, i) => head - i);
   const found = await Promise.all(numbers.map((block_num) => call("block_api.get_block", { block_num })));
-  return found.flatMap(({ block }) => (block ? [{ ...block, block_num: parseInt(block.block_id.slice(0, 8), 16) }] : []));
+  return found.flatMap(({ block }, i) => (block ? [{ ...block, block_num: numbers[i] }] : []));
 }
 
 // What every page begins with.
