@@ -1,4 +1,5 @@
-// Calls of the node's methods, and the first ones, which every page needs. It imports nothing, and runs while other modules are on their way.
+// Calls of the node's methods, and the first ones, which every page needs. It imports nothing, and runs while
+// other modules are on their way.
 export const BLOCKS_KEPT = 40;
 const BATCH_MAX = 50;
 

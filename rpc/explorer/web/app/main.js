@@ -78,6 +78,7 @@ function App() {
 }
 
 const asked = match(routes, location.pathname)?.[0].page;
-const known = [start(), blocks.catch(() => {}), asked && load(asked).catch(() => {})]; // what went wrong is shown by the page, which asks again
+// What went wrong with a page's module is shown in its place, where it is asked for again.
+const known = [start(), blocks.catch(() => {}), asked && load(asked).catch(() => {})];
 await Promise.race([Promise.all(known), new Promise((resolve) => setTimeout(resolve, PATIENCE_MILLISECONDS))]);
 render(html`<${App} />`, document.getElementById("app"));
