@@ -59,8 +59,14 @@ export async function lastBlocks(head, most = BLOCKS_KEPT) {
   return found.flatMap(({ block }, i) => (block ? [{ ...block, block_num: numbers[i] }] : []));
 }
 
+// Returns the overview and when it came, by which the chain's clock is compared with this machine's.
+export async function askOverview() {
+  const overview = await call("explorer_api.get_overview");
+  return { ...overview, heardAt: Date.now() };
+}
+
 // What every page begins with.
-export const overview = call("explorer_api.get_overview");
+export const overview = askOverview();
 export const blocks = overview.then(({ head_block_number }) => lastBlocks(head_block_number));
 // Whoever waits for them hears of it when they fail; nobody may.
 blocks.catch(() => {});

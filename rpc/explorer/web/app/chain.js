@@ -48,14 +48,14 @@ export function useChain() {
 }
 
 // Asks for the head and the time anew; needed after what no block tells of, such as a return to an earlier moment.
-export async function refresh(asked = call("explorer_api.get_overview")) {
+export async function refresh(asked = first.askOverview()) {
   try {
     const overview = await asked;
     chain.overview = overview;
     chain.head = overview.head_block_number;
     chain.irreversible = overview.last_irreversible_block_num;
     chain.headTime = overview.head_block_time;
-    chain.clockAhead = milliseconds(overview.time) - Date.now();
+    chain.clockAhead = milliseconds(overview.time) - overview.heardAt;
     chain.problem = "";
   } catch (error) {
     chain.problem = error.message;
