@@ -5,13 +5,18 @@ headers that keep texts of strangers from running anything.
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+
+from rpc.explorer.joined import joined
 
 ROOT = Path(__file__).parent / "web"
 PREFIX = "/explorer/"  # of the paths of all files but the page itself
 INDEX = "index.html"
+MODULES = PREFIX + "app/"
+FIRST, MAIN = MODULES + "calls.js", MODULES + "main.js"
+JOINED = PREFIX + "app.js"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -64,10 +69,17 @@ class FileReply(Struct, frozen=True):
 
 
 def read_files(root: Path = ROOT) -> dict[str, File]:
-    """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path ""."""
-    found = {PREFIX + path.relative_to(root).as_posix(): _read(path) for path in sorted(root.rglob("*")) if path.suffix in TYPES}
-    found[""] = found.pop(PREFIX + INDEX)
-    return found
+    """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path "".
+
+    The modules of the pages are one file, JOINED; FIRST runs before it is there, and so stays by itself.
+    """
+    bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
+    modules = {
+        path: bodies.pop(path).decode() for path in sorted(bodies) if path.startswith(MODULES) and path.endswith(".js") and path != FIRST
+    }
+    bodies[JOINED] = joined(modules, MAIN).encode()
+    bodies[""] = bodies.pop(PREFIX + INDEX)
+    return {path: _file(body, TYPES[PurePosixPath(path or INDEX).suffix]) for path, body in bodies.items()}
 
 
 def answer(files: Mapping[str, File], path: str, asked: HeaderPairs, *, has_body: bool = True) -> FileReply:
@@ -100,8 +112,7 @@ def _values(headers: HeaderPairs, name: bytes) -> bytes:
     return b",".join(value for sent, value in headers if sent == name)
 
 
-def _read(path: Path) -> File:
+def _file(body: bytes, content_type: str) -> File:
     import gzip  # a start has no use for it
 
-    body = path.read_bytes()
-    return File(body, gzip.compress(body, mtime=0), TYPES[path.suffix], sha256(body).hexdigest()[:16])
+    return File(body, gzip.compress(body, mtime=0), content_type, sha256(body).hexdigest()[:16])
