@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.helpers.sessions import RESULTS, SetupError, python_with, running_node, say, steps, told
 
 HERE = ROOT / "tests" / "explorer"
-BEFORE = timedelta(days=8)
+BEFORE = timedelta(days=7, hours=4, minutes=20)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = "Chromium can't be found: install it (on Debian: apt install chromium), or name it in the environment variable CHROMIUM"
 SECONDS_MAX = 1200

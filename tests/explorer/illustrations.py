@@ -12,7 +12,7 @@ from tests.explorer.browser import viewing
 from tests.explorer.world import HOUR, Node, Op, make, order, pay, post, vote
 
 WIDTH = 1160
-COLOURS = 128
+COLOURS = 256
 BYTES_MAX = 170_000
 SETTLE_MILLISECONDS = 600
 # What each picture shows: an address, and how high the window is.
@@ -47,7 +47,7 @@ def main() -> int:
                 place = options.place / f"{name}.png"
                 view.page.screenshot(path=place)
             with Image.open(place) as picture:
-                picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(place, optimize=True)
+                picture.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(place, optimize=True)
             size = place.stat().st_size
             status |= size > BYTES_MAX
             print(f"{'fail' if size > BYTES_MAX else 'pass'} {place} ({size:,} bytes)", flush=True)
