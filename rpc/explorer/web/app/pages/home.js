@@ -97,7 +97,8 @@ function useVirtual(blocks) {
     let isOver = false;
     const missing = blocks.filter((block) => !found.has(block.block_id));
     if (!missing.length) return undefined;
-    const ask = ({ block_num }) => call("account_history_api.get_ops_in_block", { block_num, only_virtual: true }).catch(() => ({ ops: [] }));
+    const ask = ({ block_num }) =>
+      call("account_history_api.get_ops_in_block", { block_num, only_virtual: true }).catch(() => ({ ops: [] }));
     const asked = missing.map(ask);
     Promise.all(asked).then((answers) => {
       if (isOver) return;
