@@ -17,6 +17,8 @@ INDEX = "index.html"
 MODULES = PREFIX + "app/"
 FIRST, MAIN = MODULES + "calls.js", MODULES + "main.js"
 JOINED = PREFIX + "app.js"
+SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # that every page needs
+STYLE = PREFIX + "style.css"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -71,13 +73,14 @@ class FileReply(Struct, frozen=True):
 def read_files(root: Path = ROOT) -> dict[str, File]:
     """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path "".
 
-    The modules of the pages are one file, JOINED; FIRST runs before it is there, and so stays by itself.
+    The modules of the pages are one file, JOINED, and their sheets another, STYLE. FIRST runs before JOINED is there, so it stays by itself.
     """
     bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
     modules = {
         path: bodies.pop(path).decode() for path in sorted(bodies) if path.startswith(MODULES) and path.endswith(".js") and path != FIRST
     }
     bodies[JOINED] = joined(modules, MAIN).encode()
+    bodies[STYLE] = b"".join(bodies.pop(sheet) for sheet in SHEETS)
     bodies[""] = bodies.pop(PREFIX + INDEX)
     return {path: _file(body, TYPES[PurePosixPath(path or INDEX).suffix]) for path, body in bodies.items()}
 

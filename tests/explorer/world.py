@@ -98,10 +98,11 @@ def custom(account: str, name: str, content: Any) -> Op:
     return ["custom_json", {"required_auths": [], "required_posting_auths": [account], "id": name, "json": json.dumps(content)}]
 
 
-def make(node: Node) -> None:
-    """Put everything on the chain."""
+def make(node: Node, *, has_attacks: bool = True) -> None:
+    """Put everything on the chain; texts that attack can be left out, for pictures that people look at."""
     make_money(node)
-    make_attacks(node)
+    if has_attacks:
+        make_attacks(node)
     make_posts(node)
     make_market(node)
     make_witnesses(node)

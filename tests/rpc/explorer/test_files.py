@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, TYPES, answer, read_files, takes_gzip
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, answer, read_files, takes_gzip
 from rpc.service.transport.rights import Access
 from state.protocol.operation import OPERATIONS
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
@@ -39,8 +39,8 @@ async def test_everybody_else_gets_what_there_was_before() -> None:
 
 async def test_files_are_packed_and_kept_until_they_change() -> None:
     async with server(access=PAGES) as port:
-        path = PREFIX + "style/base.css"
-        plain = (ROOT / "style/base.css").read_bytes()
+        path = STYLE
+        plain = b"".join((ROOT / sheet.removeprefix(PREFIX)).read_bytes() for sheet in SHEETS)
         status, headers, body = await ask(port, "GET", path, None, headers={})
         assert (status, headers["content-type"], body) == (200, "text/css; charset=utf-8", plain)
         status, headers, body = await ask(port, "GET", path, None, headers={"Accept-Encoding": "gzip"})
