@@ -73,7 +73,7 @@ class FileReply(Struct, frozen=True):
 def read_files(root: Path = ROOT) -> dict[str, File]:
     """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path "".
 
-    The modules of the pages are one file, JOINED, and their sheets another, STYLE. FIRST runs before JOINED is there, so it stays by itself.
+    The modules of the pages are one file, JOINED, and their sheets another, STYLE. FIRST runs before JOINED is there, and so is apart.
     """
     bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
     modules = {
