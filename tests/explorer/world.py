@@ -8,6 +8,7 @@ It needs nothing but Python, so that whoever wants to look at such a chain can m
 
 import json
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ COMMUNITY = "coin-100001"
 MODERATORS = ("bob", "dave")
 HOUR, DAY = 3600, 86400
 SECONDS_MAX = 120
+CLOCK_SECONDS_MAX = 30
 ATTACKS_PER_POST = 10
 BRACKETS_MAX = 40
 TITLE_BYTES_MAX, MEMO_BYTES_MAX = 255, 2047
@@ -390,10 +392,21 @@ def switch(node: Node, other: Node) -> None:
         if mine is None or mine["block_id"] != block["block_id"]:
             blocks.append(block)
     for block in blocks:
-        node.call(
-            "condenser_api.broadcast_block",
-            [{name: value for name, value in block.items() if name not in ("block_id", "signing_key", "transaction_ids")}],
-        )
+        push(node, {name: value for name, value in block.items() if name not in ("block_id", "signing_key", "transaction_ids")})
+
+
+def push(node: Node, block: dict[str, Any]) -> None:
+    """Give a node a block; its clock may be some seconds behind that of the node that made it, which it waits for."""
+    for _ in range(CLOCK_SECONDS_MAX):
+        try:
+            node.call("condenser_api.broadcast_block", [block])
+        except Refused as refused:
+            if "max_accept_time" not in refused.error["message"]:
+                raise
+            time.sleep(1)
+        else:
+            return
+    raise AssertionError(f"the clocks are more than {CLOCK_SECONDS_MAX} s apart")
 
 
 if __name__ == "__main__":
