@@ -6,7 +6,7 @@ from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, decimal, facts, grouped, holds, money, same, table
-from tests.explorer.world import COMMUNITY, DAY, MODERATORS, Node
+from tests.explorer.world import COMMUNITY, DAY, MODERATORS, Node, custom
 
 FILLED_AFTER = 5 * DAY
 
@@ -155,6 +155,20 @@ def account_history_goes_back_page_by_page(browser: Browser, node: Node) -> None
             view.page.get_by_role("button", name="Older").click()
         view.open("/@nobody.here")
         holds(view.text(), "There is no account named nobody.here")
+        view.demand()
+
+
+@check
+def what_applications_send_is_told_by_who_signed_it(browser: Browser, node: Node) -> None:
+    follow = {"follower": "heidi", "following": "erin", "what": ["blog"]}
+    node.send(custom("heidi", "follow", ["follow", follow]))
+    node.send(custom("heidi", "follow", ["follow", {**follow, "what": []}]), custom("heidi", "notes", ["follow", follow]))
+    node.mine()
+    with viewing(browser, node.url) as view:
+        view.open("/@heidi?tab=history")
+        said = view.section("History").locator(".sentence").all_inner_texts()
+        assert said[0].startswith('heidi sent notes: “["follow"'), said[0]
+        same(said[1:3], ["heidi followed erin no more", "heidi followed erin"])
         view.demand()
 
 

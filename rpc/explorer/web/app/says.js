@@ -126,3 +126,20 @@ export const sentences = {
   "smt_set_setup_parameters": {"theme": "tokens", "say": "{control_account} set parameters of {symbol:token}"},
   "smt_set_runtime_parameters": {"theme": "tokens", "say": "{control_account} set how posts earn {symbol:token}"}
 };
+
+// What applications say in a custom_json that nodes understand: by its id, the action, and the first of its `what`. The signers do it.
+export const customs = {
+  "follow/follow/blog": "{required_posting_auths:accounts} followed {following:account}",
+  "follow/follow/ignore": "{required_posting_auths:accounts} muted {following:account}",
+  "follow/follow/": "{required_posting_auths:accounts} followed {following:account} no more",
+  "follow/reblog/": "{required_posting_auths:accounts} reblogged {author/permlink}",
+  "community/subscribe/": "{required_posting_auths:accounts} subscribed to {community:account}",
+  "community/unsubscribe/": "{required_posting_auths:accounts} left {community:account}",
+  "community/setRole/": "{required_posting_auths:accounts} gave {account} the role {role:code} in {community:account}",
+  "community/setUserTitle/": "{required_posting_auths:accounts} gave {account} the title {title:text} in {community:account}",
+  "community/mutePost/": "{required_posting_auths:accounts} muted {account/permlink} in {community:account}",
+  "community/unmutePost/": "{required_posting_auths:accounts} muted {account/permlink} in {community:account} no more",
+  "community/pinPost/": "{required_posting_auths:accounts} pinned {account/permlink} in {community:account}",
+  "community/unpinPost/": "{required_posting_auths:accounts} took {account/permlink} off the top of {community:account}",
+  "community/flagPost/": "{required_posting_auths:accounts} flagged {account/permlink} in {community:account}"
+};

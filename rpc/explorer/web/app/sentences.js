@@ -4,7 +4,7 @@ import { chain } from "./chain.js";
 import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
 import { Link, path } from "./router.js";
-import { sentences } from "./says.js";
+import { customs, sentences } from "./says.js";
 
 const TEXT_MAX = 90;
 const ACCOUNTS = new Set(
@@ -21,20 +21,35 @@ export function themeOf(operation) {
 
 // An operation, of either form, as a sentence with links.
 export function Sentence({ operation }) {
-  const { name, value } = operationOf(operation);
-  const found = sentences[name];
-  if (!found) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
-  return html`<span class="sentence">${pieces(textFor(found.say, value)).map((piece) => shown(piece, value))}</span>`;
+  const { name, value, say } = understood(operation);
+  if (!say) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
+  return html`<span class="sentence">${pieces(textFor(say, value)).map((piece) => shown(piece, value))}</span>`;
 }
 
 // The same without links, for titles and filters.
 export function sentenceText(operation) {
-  const { name, value } = operationOf(operation);
-  const found = sentences[name];
-  if (!found) return name;
-  return pieces(textFor(found.say, value))
+  const { name, value, say } = understood(operation);
+  if (!say) return name;
+  return pieces(textFor(say, value))
     .map((piece) => (piece.field ? plain(piece, value) : piece.text))
     .join("");
+}
+
+// An operation with what is to be said of it; of what an application has sent with the texts in it, where all that is named is there.
+function understood(operation) {
+  const { name, value } = operationOf(operation);
+  const say = sentences[name]?.say;
+  if (name !== "custom_json") return { name, value, say };
+  try {
+    const [action, content] = JSON.parse(value.json);
+    const told = customs[[value.id, action, [content.what ?? ""].flat()[0] ?? ""].join("/")];
+    const texts = Object.fromEntries(Object.entries(content).filter(([, one]) => typeof one === "string"));
+    const all = { ...texts, required_posting_auths: value.required_posting_auths };
+    if (pieces(told).every(({ field }) => !field || field.split("/").every((one) => all[one]?.length))) return { name, value: all, say: told };
+  } catch {
+    // It says something else.
+  }
+  return { name, value, say };
 }
 
 function textFor(say, value) {
