@@ -167,7 +167,7 @@ def what_applications_send_is_told_by_who_signed_it(browser: Browser, node: Node
     with viewing(browser, node.url) as view:
         view.open("/@heidi?tab=history")
         said = view.section("History").locator(".sentence").all_inner_texts()
-        assert said[0].startswith('heidi sent notes: “["follow"'), said[0]
+        assert said[0].startswith('heidi sent notes: ["follow"'), said[0]
         same(said[1:3], ["heidi followed erin no more", "heidi followed erin"])
         view.demand()
 
