@@ -42,7 +42,6 @@ export default function Node() {
           <${Health} families=${now.families} />
           <${Blocks} families=${now.families} />
         </div>
-        <p></p>
         <${Calls} now=${now} before=${before} />
         <${Memory} families=${now.families} />`}
       <${Settings} />
