@@ -163,7 +163,8 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
         with viewing(browser, node.url) as view:
             view.page.add_init_script(WATCH)
             view.open("/")
-            view.page.wait_for_function("window.firstView && document.readyState === 'complete'")
+            view.page.wait_for_load_state("load")
+            view.page.locator("main ul.list > li").first.wait_for()
             figures.append(view.page.evaluate(WEIGH))
             view.demand()
     milliseconds, size, count = (median(one) for one in zip(*figures, strict=True))
