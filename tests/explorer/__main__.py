@@ -1,6 +1,7 @@
 """Looks at the explorer in a real browser, on a node whose chain has everything: `bin/test explorer [NAME]...`.
 
 It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes a picture of each page at two widths, in both themes.
+`--docs` makes nothing but the pictures of docs/pictures anew, of a chain with ordinary contents.
 """
 
 import argparse
@@ -9,16 +10,20 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import ROOT
 from tests.helpers.sessions import RESULTS, SetupError, python_with, running_node, say, steps, told
 
 HERE = ROOT / "tests" / "explorer"
+BEFORE = timedelta(days=7, hours=4, minutes=20)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = "Chromium can't be found: install it (on Debian: apt install chromium), or name it in the environment variable CHROMIUM"
 SECONDS_MAX = 1200
 MODULES = "modules of the pages"
+PICTURES = ROOT / "docs" / "pictures"
+ENVIRONMENT = (HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright, axe-core and pillow")
 
 
 def main(arguments: list[str]) -> int:
@@ -26,16 +31,19 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bin/test explorer", description="Looks at the explorer in a real browser.")
     parser.add_argument("names", nargs="*", help="the checks to make whose names begin so; all by default")
     parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
+    parser.add_argument("--docs", nargs="?", type=Path, const=PICTURES, metavar="DIR", help="only make the pictures of docs/pictures anew")
     options = parser.parse_intermixed_args(arguments)
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         say(ADVICE)
         return 1
     counts: Counter[str] = Counter()
+    if options.docs:
+        return illustrate(browser, options.docs, options.names)
     if not options.names or MODULES.startswith(tuple(options.names)):
         counts[told(tried_modules())] += 1
     try:
-        python = python_with(HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright and axe-core")
+        python = python_with(*ENVIRONMENT)
         start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
         with running_node("dev", *start) as url, running_node("dev", *start) as other:
             more = ["--pictures", str(options.pictures)] if options.pictures else []
@@ -46,6 +54,20 @@ def main(arguments: list[str]) -> int:
         counts[told(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
+
+
+def illustrate(browser: str, place: Path, names: list[str]) -> int:
+    """Make the pictures of the documentation; the status is 0 when all were made."""
+    try:
+        python = python_with(*ENVIRONMENT)
+        # It begins in the past, so that the chain's time is the machine's when everything is made.
+        start = datetime.now(UTC) - BEFORE
+        with running_node("dev", "--blocks", "manual", "--time", start.strftime("%Y-%m-%dT%H:%M:%S")) as url:
+            command = [python, "-m", "tests.explorer.illustrations", browser, url, str(place), *names]
+            return subprocess.run(command, cwd=ROOT, timeout=SECONDS_MAX, check=False).returncode
+    except SetupError as error:
+        say(f"fail {error}")
+        return 1
 
 
 def tried_modules() -> str:

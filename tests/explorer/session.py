@@ -34,7 +34,7 @@ def main() -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
         prepare(node, other, browser)
-        session = Session(options.names)
+        session = Session([*options.names, "pictures"] if options.names else [])
         pages = addresses(node)
         for name, path in pages.items():
             session.check(f"page {name}", partial(look_at, browser, options.url, path))

@@ -87,16 +87,17 @@ def running_node(chain: str, *options: str) -> Iterator[str]:
 
 
 def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterator[str]:
-    """Run a session; gives what each of its steps ended with, and one failure more if the session itself ends badly."""
+    """Run a session; gives what each of its steps ended with, and a failure if it ends badly without one."""
     session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     assert session.stdout is not None
-    last = ""
+    last, has_failed = "", False
     with limited(session, seconds_max):
         for line in session.stdout:
             last = line.rstrip()
             if last.split(" ", 1)[0] in RESULTS:
+                has_failed |= last.startswith("fail ")
                 yield told(last)
-    if session.wait():
+    if session.wait() and not has_failed:
         yield told(f"fail the session ended with status {session.returncode}: {last}")
 
 

@@ -1,5 +1,5 @@
-"""HTTP around the JSON-RPC service: a quart-trio app for pages and the files of the explorer, wrapped so that every other request goes
-straight to the service, or to a stream of blocks. It must not know any method.
+"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, to a
+stream of blocks, or to the files of the explorer, of which a browser wants dozens at once. It must not know any method.
 
 Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import trio
 from msgspec import Struct
 
-from rpc.explorer.files import HEADERS, PREFIX, File, read_files
+from rpc.explorer.files import PREFIX, answer, read_files
 from rpc.push.hub import Hub
 from rpc.service.envelope import Reply, Service
 from rpc.service.reading import BODY_SIZE_MAX
@@ -167,8 +167,8 @@ class Gateway:
         self.pages = pages
         self.guests = guests
         self.access = access
-        self._page_app = Later(partial(page_app, pages, read_files if access.has_pages else dict))
-        self.load_pages = self._page_app.get
+        self._page_app = Later(partial(page_app, pages))
+        self._files = Later(read_files)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -176,6 +176,12 @@ class Gateway:
                 await self._http(scope, receive, send)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone
+
+    async def load_pages(self) -> None:
+        """Load what pages and files need, before somebody asks for them."""
+        await self._page_app.get()
+        if self.access.has_pages:
+            await self._files.get()
 
     def _is_page(self, scope: Scope) -> bool:
         return scope["method"] in PAGE_VERBS and (scope["path"] in self.pages or self._is_file(scope))
@@ -292,15 +298,21 @@ class Gateway:
         self.guests.heard(guest)
 
     async def _show(self, scope: Scope, send: Send, headers: Headers) -> None:
-        """Show a page."""
+        """Show a page, or a file of the explorer."""
+        guest: Guest = scope["state"]["guest"]
+        if scope["path"] not in self.pages:
+            files = self._files.value or await self._files.get()
+            shown = answer(files, scope["path"], scope["headers"], has_body=scope["method"] != "HEAD")
+            await _in_time(guest, len(shown.body), partial(_send, send, shown.status, [*shown.headers, *headers], shown.body))
+            return
 
         async def send_with_headers(event: dict[str, Any]) -> None:
             if event["type"] == "http.response.start":
                 event = {**event, "headers": [*event["headers"], *headers]}
             await send(event)
 
-        app = self._page_app.value or await self.load_pages()
-        await _in_time(scope["state"]["guest"], 0, partial(app, scope, _nothing_to_read(), send_with_headers))
+        app = self._page_app.value or await self._page_app.get()
+        await _in_time(guest, 0, partial(app, scope, _nothing_to_read(), send_with_headers))
 
 
 class Held:
@@ -363,9 +375,9 @@ class Kept:
         return self._reply
 
 
-def page_app(pages: Pages, files: Callable[[], Mapping[str, File]]) -> App:
-    """Return the quart-trio app of the pages: each path shows what its function returns, every other one a file of the explorer."""
-    from quart import Response, request
+def page_app(pages: Pages) -> App:
+    """Return the quart-trio app of the pages: each path shows what its function returns."""
+    from quart import Response
     from quart_trio import QuartTrio
 
     app = QuartTrio(__name__, static_folder=None)
@@ -383,23 +395,6 @@ def page_app(pages: Pages, files: Callable[[], Mapping[str, File]]) -> App:
 
     for path, page in pages.items():
         app.add_url_rule(path, endpoint=path.strip("/"), view_func=show(page), methods=list(PAGE_VERBS))
-    found = files()
-
-    async def show_file(**_path: str) -> Response:
-        file = found.get(request.path) or (None if request.path.startswith(PREFIX) else found[""])
-        if file is None:
-            return Response(b"there is no such file\n", 404, content_type="text/plain; charset=utf-8")
-        is_packed = request.accept_encodings.quality("gzip") > 0
-        response = Response(file.packed if is_packed else file.body, headers=HEADERS, content_type=file.content_type)
-        if is_packed:
-            response.headers["content-encoding"] = "gzip"
-        response.set_etag(file.tag + "-gzip" * is_packed)
-        await response.make_conditional(request)
-        return response
-
-    if found:
-        app.add_url_rule("/", endpoint="explorer", view_func=show_file, methods=list(PAGE_VERBS))
-        app.add_url_rule("/<path:path>", endpoint="explorer", view_func=show_file, methods=list(PAGE_VERBS))
     return cast(App, app)
 
 
@@ -434,12 +429,13 @@ async def _in_time(guest: Guest, size: int, sending: Callable[[], Awaitable[None
 
 async def _respond(guest: Guest, send: Send, status: int, headers: Headers, body: bytes) -> None:
     """Send a whole HTTP response."""
+    sized = [*headers, (b"content-length", b"%d" % len(body))]
+    await _in_time(guest, len(body), partial(_send, send, status, sized, body))
 
-    async def sending() -> None:
-        await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
-        await send({"type": "http.response.body", "body": body})
 
-    await _in_time(guest, len(body), sending)
+async def _send(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _turn_away(guest: Guest, receive: Receive, send: Send, status: int, text: bytes, headers: Headers | None = None) -> None:

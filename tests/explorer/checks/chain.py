@@ -9,6 +9,9 @@ from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, facts, grouped, holds, money, same, table
 from tests.explorer.world import Node, Refused, pay
 
+# What is due of these is told with its amount.
+AMOUNTS = ("conversion", "order_expiration", "power_down", "savings")
+
 
 @check
 def header_shows_the_head(browser: Browser, node: Node) -> None:
@@ -100,6 +103,21 @@ def due_leaps_to_just_before(browser: Browser, node: Node) -> None:
         assert node.call("dev_api.get_info")["time"] <= due["time"]
         view.demand()
     node.call("dev_api.revert", {"id": moment})
+
+
+@check
+def due_is_what_the_node_says_in_order(browser: Browser, node: Node) -> None:
+    due = node.call("explorer_api.list_due", {"limit": 500})
+    assert {"payout", "order_expiration", "savings", "conversion", "escrow_ratification", "maintenance"} <= {one["kind"] for one in due}, (
+        due
+    )
+    with viewing(browser, node.url) as view:
+        view.open("/due")
+        shown = view.page.locator("main ol.timeline > li").all_inner_texts()
+        same([text.split()[0] for text in shown], [one["time"][11:] for one in due][: len(shown)])
+        for text, one in zip(shown, due, strict=False):
+            holds(text, *([money(one["amount"])] if one["kind"] in AMOUNTS else []), *filter(None, [one["account"]]))
+        view.demand()
 
 
 @check

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import check, holds, same
-from tests.explorer.world import ATTACKS_POSTED, Node
+from tests.explorer.world import ATTACKS_PER_POST, Node, attacks
 
 CONTEXTS = 5
 FIRST_VIEW_MILLISECONDS = 200
@@ -21,6 +21,13 @@ WATCH = """new MutationObserver((_, watch) => {
 WEIGH = """() => {
   const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
   return [window.firstView, entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
+}"""
+FIRST_VIEWS = ("/", "/@alice", "/market")
+QUIET_MILLISECONDS = 800
+SUM = """() => {
+  const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+  return [performance.getEntriesByName("first-contentful-paint")[0].startTime, Math.max(...entries.map((one) => one.responseEnd)),
+    entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
 }"""
 # What may stand in no page: elements that run or load something, attributes that do, links to elsewhere than pages.
 OFFENDERS = """() => [...document.querySelectorAll("*")].filter((one) =>
@@ -124,7 +131,8 @@ def keyboard_reaches_everything(browser: Browser, node: Node) -> None:
 
 @check
 def texts_of_strangers_run_nothing(browser: Browser, node: Node) -> None:
-    posts = [f"/@judy/attack-{i}" for i in range(ATTACKS_POSTED)]
+    texts = attacks()
+    posts = [f"/@judy/attack-{i}" for i in range(0, len(texts), ATTACKS_PER_POST)]  # the others are their replies
     lists = [
         "/",
         "/@judy",
@@ -140,6 +148,12 @@ def texts_of_strangers_run_nothing(browser: Browser, node: Node) -> None:
             view.open(path)
             found = view.page.evaluate(OFFENDERS)
             view.demand(*[f"{path}: {one}" for one in found])
+        # Each has become a text: none was left out because a page gave up.
+        shown = 0
+        for path in posts:
+            view.open(path)
+            shown += 1 + view.section("Replies").get_by_role("link", name="this reply").count()
+        same(shown, len(texts))
 
 
 @check
@@ -149,10 +163,26 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
         with viewing(browser, node.url) as view:
             view.page.add_init_script(WATCH)
             view.open("/")
-            view.page.wait_for_function("window.firstView && document.readyState === 'complete'")
+            view.page.wait_for_load_state("load")
+            view.page.locator("main ul.list > li").first.wait_for()
             figures.append(view.page.evaluate(WEIGH))
             view.demand()
     milliseconds, size, count = (median(one) for one in zip(*figures, strict=True))
     told = f"{milliseconds:.0f} ms to the first list, {size:,.0f} bytes in {count:.0f} requests; medians of {CONTEXTS}"
     assert milliseconds < FIRST_VIEW_MILLISECONDS, told
     return told
+
+
+@check
+def first_views_in_figures(browser: Browser, node: Node) -> str:
+    """The table of docs/performance.md: with nothing kept by the browser, and when the same window opens the page again."""
+    rows = []
+    for path in FIRST_VIEWS:
+        with viewing(browser, node.url) as view:
+            for kept in ("cold", "warm"):
+                view.open(path)
+                view.page.wait_for_timeout(QUIET_MILLISECONDS)
+                painted, ended, size, count = view.page.evaluate(SUM)
+                rows.append(f"{path} {kept}: painted {painted:.0f} ms, loaded {ended:.0f} ms, {size:,} bytes, {count} requests")
+            view.demand()
+    return "; ".join(rows)

@@ -1,10 +1,19 @@
 """Accounts, posts and communities, compared with what the node says by RPC."""
 
+from datetime import datetime
+
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, decimal, facts, grouped, holds, money, same, table
-from tests.explorer.world import COMMUNITY, MODERATORS, Node
+from tests.explorer.world import COMMUNITY, DAY, MODERATORS, Node, custom
+
+FILLED_AFTER = 5 * DAY
+
+
+def time_of(shown: str) -> str:
+    """The time at the beginning of a text, as the node writes it."""
+    return "T".join(shown.split()[:2])
 
 
 @check
@@ -47,6 +56,79 @@ def account_shows_its_vests_and_bars(browser: Browser, node: Node) -> None:
 
 
 @check
+def account_shows_how_full_its_bars_are(browser: Browser, node: Node) -> None:
+    """By the account as the node keeps it, whose mana grows by the whole within five days."""
+    account = node.call("condenser_api.get_accounts", [["carol"]])[0]
+    own, given, got = (amount(account[f"{name}vesting_shares"]) for name in ("", "delegated_", "received_"))
+    whole = own - given + got
+    now = datetime.fromisoformat(node.call("explorer_api.get_overview")["time"] + "+00:00").timestamp()
+    with viewing(browser, node.url) as view:
+        view.open("/@carol")
+        for words, name, full in (("Voting", "voting_manabar", whole), ("Downvotes", "downvote_manabar", whole // 4)):
+            bar = account[name]
+            mana = min(full, int(bar["current_mana"]) + full * int(now - bar["last_update_time"]) // FILLED_AFTER)
+            shown = view.section("Mana").get_by_role("img", name=f"{words}:").or_(view.section("Mana").locator(f"[aria-label^='{words}:']"))
+            found = float(str(shown.first.get_attribute("aria-label")).split(": ")[1].split(" %")[0])
+            assert abs(found - 100 * mana / full) <= 0.2, (words, found, 100 * mana / full)
+        view.demand()
+
+
+@check
+def account_shows_what_it_has_open(browser: Browser, node: Node) -> None:
+    orders = node.call("condenser_api.get_open_orders", ["alice"])
+    leaving = node.call("condenser_api.get_savings_withdraw_from", ["alice"])
+    conversions = node.call("condenser_api.get_conversion_requests", ["alice"])
+    escrow = node.call("condenser_api.get_escrow", ["alice", 3])
+    assert orders
+    assert leaving
+    assert conversions
+    with viewing(browser, node.url) as view:
+        view.open("/@alice?tab=open")
+        rows = table(view.section("Open orders"), "Orders of this account that are open")
+        same([row[:2] for row in rows], [[str(one["orderid"]), f"{decimal(one['for_sale'], 3)} COIN"] for one in orders])
+        same([row[2].split()[1] for row in rows], [one["sell_price"]["quote"].split()[1] for one in orders])
+        rows = table(view.section("Withdrawals from savings"), "Withdrawals from savings, of this account and to it")
+        wanted = [[str(one["request_id"]), one["from"], one["to"], money(one["amount"])] for one in leaving]
+        same([row[:4] for row in rows], wanted)
+        rows = table(view.section("Conversions"), "Conversions that are under way")
+        same([row[:2] for row in rows], [[str(one["requestid"]), money(one["amount"])] for one in conversions])
+        (row,) = table(view.section("Escrows"), "Escrows that this account opened")
+        same(row[:5], ["3", "bob", "judy", "1.000 SBD, 3.000 COIN", escrow["pending_fee"]])
+        same(row[5], "bob has not agreed judy has not agreed")
+        due = [time_of(row[0]) for row in table(view.section("What is due when"), "What is due for this account, soonest first")]
+        same(due, sorted(due))
+        for one in (*(order["expiration"] for order in orders), leaving[0]["complete"], conversions[0]["conversion_date"]):
+            assert one in due, (one, due)
+        view.demand()
+
+
+@check
+def account_shows_its_delegations(browser: Browser, node: Node) -> None:
+    given = node.call("condenser_api.get_vesting_delegations", ["carol", "", 100])
+    assert len(given) > 1
+    with viewing(browser, node.url) as view:
+        view.open("/@carol?tab=delegations")
+        rows = table(view.section("Delegated to others"), "Delegations to others")
+        same([row[:2] for row in rows], [[one["delegatee"], money(one["vesting_shares"])] for one in given])
+        view.open("/@grace?tab=delegations")
+        got = node.call("condenser_api.get_accounts", [["grace"]])[0]["received_vesting_shares"]
+        holds(view.section("Received from others").inner_text(), money(got))
+        view.demand()
+
+
+@check
+def account_shows_rewards_to_claim(browser: Browser, node: Node) -> None:
+    names = ("reward_coin_balance", "reward_sbd_balance", "reward_vesting_balance")
+    with viewing(browser, node.url) as view:
+        for name in ("alice", "bob", "carol", "heidi"):
+            account = node.call("condenser_api.get_accounts", [[name]])[0]
+            view.open(f"/@{name}")
+            shown = [row[1] for row in table(view.section("Balances"), "What the account owns and what it is worth") if "claim" in row[0]]
+            same(shown, [money(account[field]) for field in names if amount(account[field])])
+        view.demand()
+
+
+@check
 def account_shows_who_may_sign(browser: Browser, node: Node) -> None:
     account = node.call("condenser_api.get_accounts", [["shared.fund"]])[0]
     wanted = [
@@ -73,6 +155,20 @@ def account_history_goes_back_page_by_page(browser: Browser, node: Node) -> None
             view.page.get_by_role("button", name="Older").click()
         view.open("/@nobody.here")
         holds(view.text(), "There is no account named nobody.here")
+        view.demand()
+
+
+@check
+def what_applications_send_is_told_by_who_signed_it(browser: Browser, node: Node) -> None:
+    follow = {"follower": "heidi", "following": "erin", "what": ["blog"]}
+    node.send(custom("heidi", "follow", ["follow", follow]))
+    node.send(custom("heidi", "follow", ["follow", {**follow, "what": []}]), custom("heidi", "notes", ["follow", follow]))
+    node.mine()
+    with viewing(browser, node.url) as view:
+        view.open("/@heidi?tab=history")
+        said = view.section("History").locator(".sentence").all_inner_texts()
+        assert said[0].startswith('heidi sent notes: ["follow"'), said[0]
+        same(said[1:3], ["heidi followed erin no more", "heidi followed erin"])
         view.demand()
 
 

@@ -3,8 +3,10 @@
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
-from tests.explorer.checks.base import check, facts, grouped, holds, money, same, table
+from tests.explorer.checks.base import amount, check, decimal, facts, grouped, holds, money, same, table
 from tests.explorer.world import Node
+
+ROUND = 21
 
 
 @check
@@ -18,10 +20,10 @@ def market_shows_the_book_and_trades(browser: Browser, node: Node) -> None:
         for caption, side in (("Bids: who buys COIN", "bids"), ("Asks: who sells COIN", "asks")):
             rows = table(place, caption)
             same([float(row[0]) for row in rows], [round(float(one["real_price"]), 6) for one in book[side]])
-            same([row[1] for row in rows], [grouped(f"{one['coin'] / 1000:.3f}") for one in book[side]])
-        same(len(table(view.section("Last trades"), "Last trades")), len(trades))
-        pays = {money(trades[0][name]) for name in ("current_pays", "open_pays")}
-        same(set(table(view.section("Last trades"), "Last trades")[0][3:5]), pays)
+            same([row[1] for row in rows], [decimal(one["coin"], 3) for one in book[side]])
+            same([row[2] for row in rows], [decimal(one["sbd"], 3) for one in book[side]])
+        rows = table(view.section("Last trades"), "Last trades")
+        same([set(row[3:5]) for row in rows], [{money(one[name]) for name in ("current_pays", "open_pays")} for one in trades])
         now = facts(view.section("Now"))
         holds(now["Last price"], f"{float(ticker['latest']):.6f}")
         holds(now["Lowest ask"], f"{float(ticker['lowest_ask']):.6f}")
@@ -45,6 +47,26 @@ def witnesses_stand_by_votes(browser: Browser, node: Node) -> None:
 
 
 @check
+def feeds_and_properties_have_their_medians(browser: Browser, node: Node) -> None:
+    node.mine(ROUND)  # the next round has all who publish
+    witnesses = {one["owner"]: one for one in node.call("condenser_api.get_witnesses_by_vote", ["", 100])}
+    median = node.call("condenser_api.get_witness_schedule", [])["median_props"]
+    with viewing(browser, node.url) as view:
+        view.open("/witnesses")
+        rows = table(view.section("Price feeds"), "Prices that witnesses publish")
+        feeds = {name: one["sbd_exchange_rate"] for name, one in witnesses.items() if amount(one["sbd_exchange_rate"]["base"])}
+        same({row[0]: row[2] for row in rows}, {name: f"{rate['base']} for {rate['quote']}" for name, rate in feeds.items()})
+        same([row[1] for row in rows if row[1].startswith("median")], ["median 0.260000"])
+        first, *others = table(view.section("Properties"), "Properties that witnesses publish")
+        for row, props in ((first, median), *((row, witnesses[row[0]]["props"]) for row in others)):
+            wanted = [money(props["account_creation_fee"]), grouped(props["maximum_block_size"]), f"{props['sbd_interest_rate'] / 100:g} %"]
+            same(row[1:4], wanted)
+            same(row[4:6], [grouped(props["account_subsidy_budget"]), grouped(props["account_subsidy_decay"])])
+        same({row[0] for row in others}, set(witnesses))
+        view.demand()
+
+
+@check
 def proposals_and_their_voters(browser: Browser, node: Node) -> None:
     query = {"start": [], "limit": 100, "order": "by_total_votes", "order_direction": "descending", "status": "all"}
     proposals = node.call("database_api.list_proposals", query)["proposals"]
@@ -52,9 +74,23 @@ def proposals_and_their_voters(browser: Browser, node: Node) -> None:
         view.open("/proposals")
         rows = table(view.section("All proposals"), "Proposals, most votes first")
         same(len(rows), len(proposals))
-        holds(view.text(), *[one["subject"] for one in proposals])
+        found = {int(one["proposal_id"]): one for one in proposals}
+        for row in rows:
+            one = found.pop(int(row[0].split("number ")[1].split(",")[0]))
+            holds(row[0], one["subject"], f"number {one['proposal_id']}", f"by {one['creator']}")
+            same(row[2], f"{decimal(int(one['daily_pay']['amount']), 3)} SBD")
+            holds(row[1], f"{decimal(int(one['total_votes']), 6) if int(one['total_votes']) else 0} VESTS")
+        assert not found
         view.open("/proposal/0")
-        same([row[0] for row in table(view.section("Voters"), "Voters of the proposal")], ["carol", "dave"])
+        voters = node.call("database_api.list_proposal_votes", {"start": [0], "limit": 100, "order": "by_proposal_voter", "status": "all"})
+        voting = sorted(one["voter"] for one in voters["proposal_votes"] if int(one["proposal"]["proposal_id"]) == 0)
+        same(sorted(row[0] for row in table(view.section("Voters"), "Voters of the proposal")), voting)
+        about = facts(view.section("The proposal"))
+        one = next(one for one in proposals if int(one["proposal_id"]) == 0)
+        same((about["By"], about["Paid to"]), (one["creator"], one["receiver"]))
+        holds(about["From"], one["start_date"].replace("T", " "))
+        holds(about["To"], one["end_date"].replace("T", " "))
+        holds(about["Asks for"], f"{decimal(int(one['daily_pay']['amount']), 3)} SBD a day")
         view.demand()
 
 
@@ -66,6 +102,14 @@ def tokens_show_supplies(browser: Browser, node: Node) -> None:
         view.open("/tokens")
         for symbol, name in (("COIN", "current_supply"), ("SBD", "current_sbd_supply"), ("VESTS", "total_vesting_shares")):
             same(facts(view.section(symbol))["Supply"], money(props[name]))
+        coin, sbd = facts(view.section("COIN")), facts(view.section("SBD"))
+        holds(coin["Virtual supply"], money(props["virtual_supply"]))
+        same(coin["Vesting fund"], money(props["total_vesting_fund_coin"]))
+        fund = node.call("condenser_api.get_reward_fund", ["post"])
+        same(coin["Waits for posts"], money(fund["reward_balance"]))
+        rate = node.call("condenser_api.get_current_median_history_price", [])
+        holds(coin["One is worth"], f"{amount(rate['base']) / amount(rate['quote']):.6f}")
+        holds(sbd["Print rate"], f"{props['sbd_print_rate'] / 100:g} %")
         nai = token["liquid_symbol"]["nai"]
         view.open("/tokens?show=users")
         row = table(view.section("Tokens of users"), "Tokens of users")[0]

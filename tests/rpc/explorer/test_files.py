@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rpc.explorer.files import POLICY, PREFIX, ROOT, TYPES, read_files
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, answer, read_files, takes_gzip
 from rpc.service.transport.rights import Access
 from state.protocol.operation import OPERATIONS
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
@@ -16,7 +16,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PAGES = Access(has_pages=True)
 NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
 KINDS = {"", "account", "accounts", "code", "percent", "price", "text", "token"}
-MODULES = sorted((ROOT / "app").rglob("*.js"))
+SOURCES = sorted((ROOT / "app").rglob("*.js"))
 
 
 async def test_a_browser_gets_the_page_at_every_address() -> None:
@@ -39,15 +39,53 @@ async def test_everybody_else_gets_what_there_was_before() -> None:
 
 async def test_files_are_packed_and_kept_until_they_change() -> None:
     async with server(access=PAGES) as port:
-        path = PREFIX + "app/main.js"
-        plain = (ROOT / "app/main.js").read_bytes()
+        path = STYLE
+        plain = b"".join((ROOT / sheet.removeprefix(PREFIX)).read_bytes() for sheet in SHEETS)
         status, headers, body = await ask(port, "GET", path, None, headers={})
-        assert (status, headers["content-type"], body) == (200, "text/javascript; charset=utf-8", plain)
+        assert (status, headers["content-type"], body) == (200, "text/css; charset=utf-8", plain)
         status, headers, body = await ask(port, "GET", path, None, headers={"Accept-Encoding": "gzip"})
         assert (headers["content-encoding"], gzip.decompress(body)) == ("gzip", plain)
         asked_again = {"Accept-Encoding": "gzip", "If-None-Match": headers["etag"]}
         status, _, body = await ask(port, "GET", path, None, headers=asked_again)
         assert (status, body) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        (b"gzip, deflate, br", True),
+        (b"GZIP", True),
+        (b"br;q=1.0, gzip;q=0.5", True),
+        (b"*", True),
+        (b"", False),
+        (b"br", False),
+        (b"gzip;q=0", False),
+        (b"gzip; q=0.000, *", False),
+        (b"*;q=0", False),
+        (b"xgzip", False),
+    ],
+)
+def test_only_who_takes_it_gets_packed_files(accepted: bytes, is_packed: bool) -> None:
+    assert takes_gzip(accepted) == is_packed
+
+
+@pytest.mark.parametrize(
+    ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
+)
+def test_a_file_that_is_known_is_not_sent(known: bytes, status: int) -> None:
+    files = read_files()
+    path = PREFIX + "app.js"
+    found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
+    assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
+    assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
+
+
+def test_a_head_says_what_the_file_would_be() -> None:
+    files = read_files()
+    for path in (PREFIX + "app.js", PREFIX + "nothing.js", "/"):
+        whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
+        assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
+        assert dict(head.headers)[b"content-length"] == b"%d" % len(whole.body)
 
 
 @pytest.mark.parametrize("path", ["nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"])
@@ -58,46 +96,48 @@ async def test_what_is_no_file_is_not_there(path: str) -> None:
 
 async def test_without_the_explorer_there_are_no_pages() -> None:
     async with server() as port:
-        for path in ("/", PREFIX + "app/main.js"):
+        for path in ("/", PREFIX + "app.js"):
             assert b"jsonrpc" in (await ask(port, "GET", path, None, headers=HTML))[2]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
+@pytest.mark.parametrize("module", SOURCES, ids=lambda path: path.name)
 def test_a_module_imports_files_that_are_there(module: Path) -> None:
     text = module.read_text()
     for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
         assert (module.parent / name).resolve().is_file(), name
+    files = read_files()
     for name in re.findall(r'"(/explorer/[^"]+)"', text):
-        assert name in read_files(), name
+        assert name in files, name
 
 
 def test_markup_has_nothing_that_the_policy_forbids() -> None:
     index = (ROOT / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|<style", index)
     assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(read_files())
-    for module in MODULES:
+    for module in SOURCES:
         text = module.read_text()
         assert not re.search(r"innerHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function|javascript:", text), module.name
         assert not re.search(r"(?:from|import|fetch\(|src=|href=)\s*[\"'`]https?://", text), module.name
 
 
-def test_what_is_needed_first_is_loaded_at_once() -> None:
+def test_a_page_is_run_by_one_file_and_what_that_imports() -> None:
     index = (ROOT / "index.html").read_text()
-    preloaded = set(re.findall(r'modulepreload" href="([^"]+)"', index))
-    needed, waiting = set(), [ROOT / "app" / "main.js", ROOT / "app" / "pages" / "home.js"]
-    while waiting:
-        module = waiting.pop()
-        for name in re.findall(r'^import [^;]*?"([^"]+)"', module.read_text(), re.MULTILINE):
-            path = (module.parent / name).resolve()
-            served = PREFIX + path.relative_to(ROOT).as_posix()
-            if served not in needed:
-                needed.add(served)
-                waiting.append(path)
-    assert preloaded == needed
+    files = read_files()
+    imported = set(re.findall(r'^import .*? from "([^"]+)";$', files[JOINED].body.decode(), re.MULTILINE))
+    assert set(re.findall(r'modulepreload" href="([^"]+)"', index)) | {FIRST} == imported
+    assert set(re.findall(r'<script [^>]*src="([^"]+)"', index)) == {FIRST, JOINED}
+    assert [path for path in files if path.startswith(MODULES)] == [FIRST]
+    for module in SOURCES:
+        assert module.name == "calls.js" or module.read_text().splitlines()[-1] in files[JOINED].body.decode()
+
+
+def test_the_first_calls_wait_for_no_other_module() -> None:
+    assert not re.search(r"^import ", (ROOT / "app" / "calls.js").read_text(), re.MULTILINE)
 
 
 def test_every_operation_has_its_sentence() -> None:
-    sentences = json.loads((ROOT / "app" / "sentences.json").read_text())
+    module = (ROOT / "app" / "says.js").read_text()
+    sentences = json.loads(module.partition("sentences = ")[2].partition(";\n")[0])
     classes = {cls.NAME: cls for cls in OPERATIONS.values()}
     assert sorted(sentences) == sorted(classes)
     for name, sentence in sentences.items():

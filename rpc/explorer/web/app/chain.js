@@ -1,8 +1,8 @@
 // The chain as it is now, for all pages: its names and symbols, the head, the time, who may drive it, and what happens.
+import * as first from "./calls.js";
 import { useEffect, useState } from "./html.js";
 import { call, followBlocks, subscribe } from "./rpc.js";
 
-const BLOCKS_KEPT = 40;
 const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
 
@@ -48,14 +48,14 @@ export function useChain() {
 }
 
 // Asks for the head and the time anew; needed after what no block tells of, such as a return to an earlier moment.
-export async function refresh() {
+export async function refresh(asked = first.askOverview()) {
   try {
-    const overview = await call("explorer_api.get_overview");
+    const overview = await asked;
     chain.overview = overview;
     chain.head = overview.head_block_number;
     chain.irreversible = overview.last_irreversible_block_num;
     chain.headTime = overview.head_block_time;
-    chain.clockAhead = milliseconds(overview.time) - Date.now();
+    chain.clockAhead = milliseconds(overview.time) - overview.heardAt;
     chain.problem = "";
   } catch (error) {
     chain.problem = error.message;
@@ -66,41 +66,46 @@ export async function refresh() {
 
 // Begins to follow the chain. Resolves when the pages know what chain it is.
 export async function start() {
-  await refresh();
-  if (chain.overview?.is_test) {
-    chain.info = await call("dev_api.get_info").catch(() => null);
-    chain.isLocal = chain.info !== null;
-  }
-  if (chain.isLocal) {
-    call("dev_api.list_refused", { limit: REFUSALS_KEPT }).then((refusals) => {
-      chain.refusals = refusals;
-      announce();
-    });
-    subscribe("refusals", ({ refusal }) => {
-      chain.refusals = [refusal, ...chain.refusals].slice(0, REFUSALS_KEPT);
-      announce();
-    });
-    subscribe("transactions", ({ transaction }) => {
-      chain.pending = [transaction, ...chain.pending].slice(0, PENDING_KEPT);
-      announce();
-    });
-  }
-  if (chain.head) await loadLast();
+  await refresh(first.overview);
+  follow();
+}
+
+async function follow() {
+  if (chain.overview?.is_test) followRefusals();
+  if (chain.head) await loadLast(first.blocks);
   // What came between that and the first line of the stream is loaded once the stream has begun.
   followBlocks(onLine, async (isHeard) => {
     chain.isHeard = isHeard;
     announce();
     if (!isHeard) return;
     await refresh();
-    await loadLast();
+    if (chain.blocks[0]?.block_id !== chain.overview?.head_block_id) await loadLast();
   });
 }
 
-async function loadLast() {
+// Follows what only programs on the node's machine get to know, and the node's own pages there.
+async function followRefusals() {
+  chain.info = await call("dev_api.get_info").catch(() => null);
+  chain.isLocal = chain.info !== null;
+  announce();
+  if (!chain.isLocal) return;
+  call("dev_api.list_refused", { limit: REFUSALS_KEPT }).then((refusals) => {
+    chain.refusals = refusals;
+    announce();
+  });
+  subscribe("refusals", ({ refusal }) => {
+    chain.refusals = [refusal, ...chain.refusals].slice(0, REFUSALS_KEPT);
+    announce();
+  });
+  subscribe("transactions", ({ transaction }) => {
+    chain.pending = [transaction, ...chain.pending].slice(0, PENDING_KEPT);
+    announce();
+  });
+}
+
+async function loadLast(asked = first.lastBlocks(chain.head)) {
   const { head } = chain;
-  const numbers = Array.from({ length: Math.min(head, BLOCKS_KEPT) }, (_, i) => head - i);
-  const found = await Promise.all(numbers.map((block_num) => call("block_api.get_block", { block_num })));
-  const blocks = found.flatMap(({ block }) => (block ? { ...block, block_num: blockNumber(block.block_id) } : []));
+  const blocks = await asked;
   chain.blocks = [...chain.blocks.filter((block) => block.block_num > head), ...blocks];
   announce();
 }
@@ -112,7 +117,7 @@ function onLine(line) {
     refresh();
   } else if (line.block_num) {
     const before = chain.blocks.filter((block) => block.block_num < line.block_num);
-    chain.blocks = [line, ...before].slice(0, BLOCKS_KEPT);
+    chain.blocks = [line, ...before].slice(0, first.BLOCKS_KEPT);
     // The stream tells of undone blocks only whom it has sent them to: what was loaded before may be of another branch.
     if (before.length && before[0].block_id !== line.previous) refresh().then(loadLast);
     const included = new Set(line.transaction_ids);

@@ -119,3 +119,9 @@ export function operationOf(operation) {
   const [name, value] = Array.isArray(operation) ? operation : [operation.type, operation.value];
   return { name: name.replace(/_operation$/, ""), value };
 }
+
+// Whether a field of an operation is an account, or a list that holds it.
+export function names(operation, account) {
+  const { value } = operationOf(operation);
+  return Object.values(value).some((member) => member === account || (Array.isArray(member) && member.includes(account)));
+}

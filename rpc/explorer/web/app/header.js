@@ -77,8 +77,8 @@ function Search() {
   return html`
     <form class="search" role="search" onSubmit=${find}>
       <label class="hidden" for="search">Find a block, transaction, account, post, public key or token</label>
-      <input id="search" type="search" placeholder="block, transaction, @account, author/permlink, key, token" autocomplete="off" spellcheck="false"
-        maxlength="400" value=${text} onInput=${(event) => setText(event.target.value)} />
+      <input id="search" type="search" placeholder="block, transaction, @account, author/permlink, key, token"
+        autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${(event) => setText(event.target.value)} />
       <button>Find</button>
     </form>
   `;
@@ -102,15 +102,15 @@ function Theme() {
 function Status() {
   const { overview, head, irreversible, headTime, clockAhead, isHeard, isLocal, info } = useChain();
   const ahead = Math.round(clockAhead / 1000);
-  const drift = Math.abs(ahead) > DRIFT_SECONDS ? `${durationText(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} this machine's clock` : "";
+  const drift = Math.abs(ahead) > DRIFT_SECONDS ? `${durationText(Math.abs(ahead))} ${ahead > 0 ? "ahead" : "behind"}` : "";
   const facts = [
     ["head", html`<${BlockLink} number=${head} />`],
     ["irreversible", html`<${BlockLink} number=${irreversible} />`],
     ["chain time", html`<${Ticking}>${() => `${timeText(new Date(now()).toISOString().slice(0, 19))} UTC`}</${Ticking}>`],
-    ["", drift && html`<span class="badge warn">${drift}</span>`],
+    ["", drift && html`<span class="badge warn" title="beside this machine's clock">${drift}</span>`],
     ["last block", headTime && html`<${Ticking}>${() => `${durationText((now() - milliseconds(headTime)) / 1000)} ago`}</${Ticking}>`],
     ["pending", numberText(overview.pending)],
-    ["blocks", info?.block_mode],
+    ["new blocks", info && modeText(info.block_mode)],
   ];
   return html`
     <div class="status">
@@ -123,6 +123,18 @@ function Status() {
       </div>
     </div>
   `;
+}
+
+// When blocks are made, of the words that the node was started with: "interval:3", "mixed:5".
+function modeText(text) {
+  const [mode, seconds] = text.split(":");
+  const words = {
+    manual: "when asked",
+    instant: "by transaction",
+    interval: seconds ? `every ${seconds} s` : "by the clock",
+    mixed: `by transaction, or every ${seconds} s`,
+  };
+  return words[mode] ?? text;
 }
 
 // Drives a chain that is made for tests. Only pages on the node's own machine get to see it, and the node asks again itself.
@@ -147,7 +159,8 @@ function Drive() {
     }
     setBusy(false);
   };
-  const moved = (result, before) => `Head was block ${numberText(before)} and is block ${numberText(result.head_block_number)}, ${timeText(result.head_block_time)}.`;
+  const moved = (result, before) =>
+    `Head was block ${numberText(before)} and is block ${numberText(result.head_block_number)}, ${timeText(result.head_block_time)}.`;
   const mine = () => act("dev_api.mine", { count: Number(count) }, moved);
   const advance = () => act("dev_api.advance_time", { seconds: secondsOf(span) }, moved);
   const keep = () => act("dev_api.snapshot", {}, (result) => `This moment is kept as number ${result.id ?? result}.`);
@@ -158,11 +171,13 @@ function Drive() {
       <summary class="button">Drive</summary>
       <div>
         <form class="filters" onSubmit=${(event) => (event.preventDefault(), mine())}>
-          <label>Blocks <input type="number" min="1" max="10000" size="5" value=${count} onInput=${(event) => setCount(event.target.value)} /></label>
+          <label>Blocks <input type="number" min="1" max="10000" size="5" value=${count}
+            onInput=${(event) => setCount(event.target.value)} /></label>
           <button disabled=${isBusy}>Mine</button>
         </form>
         <form class="filters" onSubmit=${(event) => (event.preventDefault(), advance())}>
-          <label>Time <input size="6" value=${span} onInput=${(event) => setSpan(event.target.value)} pattern="\\d+\\s*[smhdw]?" title="a number with s, m, h, d or w" /></label>
+          <label>Time <input size="6" value=${span} onInput=${(event) => setSpan(event.target.value)}
+            pattern="\\d+\\s*[smhdw]?" title="a number with s, m, h, d or w" /></label>
           <button disabled=${isBusy}>Advance</button>
         </form>
         <div class="filters">

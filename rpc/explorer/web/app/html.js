@@ -1,10 +1,9 @@
 // What every component is made with: Preact, its hooks, and htm's `html` for markup in plain JavaScript. Texts never become markup.
-import { Fragment, h, render } from "../vendor/preact.js";
-import { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } from "../vendor/hooks.js";
-import htm from "../vendor/htm.js";
+import { h, hooks, htm, render } from "../vendor/preact.js";
 
 export const html = htm.bind(h);
-export { Fragment, h, render, useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState };
+export const { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } = hooks;
+export { h, render };
 
 const styles = new Set();
 

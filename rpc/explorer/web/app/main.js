@@ -1,56 +1,62 @@
-// The frame of all pages, and which page is shown at which address. A page's module is loaded when it is first shown.
+// The frame of all pages, and which page is shown at which address.
+import { blocks } from "./calls.js";
 import { start, useChain } from "./chain.js";
 import { Header } from "./header.js";
-import { html, render, useEffect, useState } from "./html.js";
+import { html, render } from "./html.js";
+import Account from "./pages/account.js";
+import Block from "./pages/block.js";
+import Communities from "./pages/communities.js";
+import Community from "./pages/community.js";
+import Console from "./pages/console.js";
+import Due from "./pages/due.js";
+import Home from "./pages/home.js";
+import Market from "./pages/market.js";
+import Node from "./pages/node.js";
+import Post from "./pages/post.js";
+import Posts from "./pages/posts.js";
+import Proposals from "./pages/proposals.js";
+import Refused from "./pages/refused.js";
+import Search from "./pages/search.js";
+import Tokens from "./pages/tokens.js";
+import Transaction from "./pages/transaction.js";
+import Witnesses from "./pages/witnesses.js";
 import { Page, Problem } from "./parts/layout.js";
 import { Link, match, useAddress } from "./router.js";
 
 const routes = [
-  { path: "/", page: "home" },
-  { path: "/block/:id", page: "block" },
-  { path: "/transaction/:id", page: "transaction" },
-  { path: "/@:name", page: "account" },
-  { path: "/@:author/:permlink", page: "post" },
-  { path: "/posts/:order", page: "posts" },
-  { path: "/posts/:order/:tag", page: "posts" },
-  { path: "/communities", page: "communities" },
-  { path: "/community/:name", page: "community" },
-  { path: "/witnesses", page: "witnesses" },
-  { path: "/market", page: "market" },
-  { path: "/proposals", page: "proposals" },
-  { path: "/proposal/:id", page: "proposals" },
-  { path: "/tokens", page: "tokens" },
-  { path: "/token/:nai", page: "tokens" },
-  { path: "/due", page: "due" },
-  { path: "/node", page: "node" },
-  { path: "/console", page: "console" },
-  { path: "/console/:method", page: "console" },
-  { path: "/refused", page: "refused" },
-  { path: "/refused/:id", page: "refused" },
-  { path: "/search", page: "search" },
+  { path: "/", page: Home },
+  { path: "/block/:id", page: Block },
+  { path: "/transaction/:id", page: Transaction },
+  { path: "/@:name", page: Account },
+  { path: "/@:author/:permlink", page: Post },
+  { path: "/posts/:order", page: Posts },
+  { path: "/posts/:order/:tag", page: Posts },
+  { path: "/communities", page: Communities },
+  { path: "/community/:name", page: Community },
+  { path: "/witnesses", page: Witnesses },
+  { path: "/market", page: Market },
+  { path: "/proposals", page: Proposals },
+  { path: "/proposal/:id", page: Proposals },
+  { path: "/tokens", page: Tokens },
+  { path: "/token/:nai", page: Tokens },
+  { path: "/due", page: Due },
+  { path: "/node", page: Node },
+  { path: "/console", page: Console },
+  { path: "/console/:method", page: Console },
+  { path: "/refused", page: Refused },
+  { path: "/refused/:id", page: Refused },
+  { path: "/search", page: Search },
 ];
 
-const loaded = new Map();
+// How long the first view waits for what it is about, so that it is drawn once and not thrice.
+const PATIENCE_MILLISECONDS = 150;
 
 function Shown() {
   const { path, query } = useAddress();
   const found = match(routes, path);
-  const name = found?.[0].page;
-  const [, setRound] = useState(0);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    if (!name || loaded.has(name)) return;
-    import(`./pages/${name}.js`).then((module) => {
-      loaded.set(name, module.default);
-      setError(null);
-      setRound((n) => n + 1);
-    }, setError);
-  }, [name]);
   if (!found) return html`<${NotFound} />`;
-  if (error && !loaded.has(name)) return html`<${Problem} error=${error} />`;
-  const View = loaded.get(name);
   // A page is made anew for another path, and stays for another query.
-  return View ? html`<${View} key=${path} ...${found[1]} query=${query} />` : html`<p class="muted" role="status">Loading…</p>`;
+  return html`<${found[0].page} key=${path} ...${found[1]} query=${query} />`;
 }
 
 function NotFound() {
@@ -71,5 +77,6 @@ function App() {
   `;
 }
 
+const known = [start(), match(routes, location.pathname)?.[0].page === Home && blocks.catch(() => {})];
+await Promise.race([Promise.all(known), new Promise((resolve) => setTimeout(resolve, PATIENCE_MILLISECONDS))]);
 render(html`<${App} />`, document.getElementById("app"));
-start();

@@ -5,7 +5,8 @@ const listeners = new Set();
 
 // Shows another address of the explorer.
 export function go(path, { replace = false } = {}) {
-  if (path !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", path);
+  // A path that begins with `//` would be another host's address, which the history refuses.
+  if (path !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", location.origin + path);
   for (const listener of listeners) listener();
 }
 

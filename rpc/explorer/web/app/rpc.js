@@ -1,57 +1,11 @@
-// Talking to the node that has served this page, and to nobody else: calls, notices over a WebSocket, and the stream of blocks.
+// What components hear of the node that has served this page, and of nobody else: results of calls, notices over a WebSocket, and the
+// stream of blocks.
+import { RpcError, call } from "./calls.js";
 import { useCallback, useEffect, useRef, useState } from "./html.js";
 
-const BATCH_MAX = 50;
+export { RpcError, call };
+
 const RETRY_MILLISECONDS = [500, 1000, 2000, 5000];
-
-export class RpcError extends Error {
-  // What the node answered instead of a result: `code`, `message`, and `data`, in which `explain` says why and what to do.
-  constructor({ code, message, data }) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-
-  get explain() {
-    return this.data?.explain ?? null;
-  }
-}
-
-let waiting = [];
-
-// Returns the result of a method. Calls of the same turn go out as one request.
-export function call(method, params = {}) {
-  return new Promise((resolve, reject) => {
-    if (!waiting.length) queueMicrotask(sendAll);
-    waiting.push({ method, params, resolve, reject });
-  });
-}
-
-function sendAll() {
-  const calls = waiting;
-  waiting = [];
-  for (let i = 0; i < calls.length; i += BATCH_MAX) send(calls.slice(i, i + BATCH_MAX));
-}
-
-async function send(calls) {
-  const requests = calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }));
-  try {
-    const reply = await fetch("/", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(requests.length === 1 ? requests[0] : requests),
-    });
-    if (!reply.ok) throw new Error(`The node answered ${reply.status}: ${(await reply.text()).trim()}`);
-    const answers = [await reply.json()].flat();
-    for (const { id, result, error } of answers) {
-      if (error) calls[id].reject(new RpcError(error));
-      else calls[id].resolve(result);
-    }
-    for (const { reject } of calls) reject(new Error("The node left this call unanswered"));
-  } catch (error) {
-    for (const { reject } of calls) reject(error);
-  }
-}
 
 // What a component shows of a call: {result, error, again}. It is made anew when `key` changes, which is the params unless it is given:
 // the number of the head block, for instance, keeps a page up to date. An empty method is no call. The last result stays until the

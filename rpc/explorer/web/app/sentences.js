@@ -1,9 +1,10 @@
-// Operations as sentences. What they say is declared in sentences.json: a theme, and a text for each case, in which `{field}` or
+// Operations as sentences. What they say is declared in says.js: a theme, and a text for each case, in which `{field}` or
 // `{field:kind}` stands for a field. A case is the first whose condition holds: a field that is there, `field>0`, `field<0` or `field=0`.
 import { chain } from "./chain.js";
 import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
 import { Link, path } from "./router.js";
+import { customs, sentences } from "./says.js";
 
 const TEXT_MAX = 90;
 const ACCOUNTS = new Set(
@@ -12,7 +13,6 @@ const ACCOUNTS = new Set(
     "recovery_account reporter reset_account to to_account voter who witness worker_account").split(" "),
 );
 
-export const sentences = await fetch("/explorer/app/sentences.json").then((reply) => reply.json());
 export const themes = [...new Set(Object.values(sentences).map(({ theme }) => theme))];
 
 export function themeOf(operation) {
@@ -21,20 +21,35 @@ export function themeOf(operation) {
 
 // An operation, of either form, as a sentence with links.
 export function Sentence({ operation }) {
-  const { name, value } = operationOf(operation);
-  const found = sentences[name];
-  if (!found) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
-  return html`<span class="sentence">${pieces(textFor(found.say, value)).map((piece) => shown(piece, value))}</span>`;
+  const { name, value, say } = understood(operation);
+  if (!say) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
+  return html`<span class="sentence">${pieces(textFor(say, value)).map((piece) => shown(piece, value))}</span>`;
 }
 
 // The same without links, for titles and filters.
 export function sentenceText(operation) {
-  const { name, value } = operationOf(operation);
-  const found = sentences[name];
-  if (!found) return name;
-  return pieces(textFor(found.say, value))
+  const { name, value, say } = understood(operation);
+  if (!say) return name;
+  return pieces(textFor(say, value))
     .map((piece) => (piece.field ? plain(piece, value) : piece.text))
     .join("");
+}
+
+// An operation with what is to be said of it; of what an application has sent with the texts in it, where all that is named is there.
+function understood(operation) {
+  const { name, value } = operationOf(operation);
+  const say = sentences[name]?.say;
+  if (name !== "custom_json") return { name, value, say };
+  try {
+    const [action, content] = JSON.parse(value.json);
+    const told = customs[[value.id, action, [content.what ?? ""].flat()[0] ?? ""].join("/")];
+    const texts = Object.fromEntries(Object.entries(content).filter(([, one]) => typeof one === "string"));
+    const all = { ...texts, required_posting_auths: value.required_posting_auths };
+    if (pieces(told).every(({ field }) => !field || field.split("/").every((one) => all[one]?.length))) return { name, value: all, say: told };
+  } catch {
+    // It says something else.
+  }
+  return { name, value, say };
 }
 
 function textFor(say, value) {

@@ -18,7 +18,9 @@ export default function Block({ id }) {
   const title = `Block ${numberText(number)}`;
   return html`
     <${Page} title=${title} aside=${html`<${Neighbours} number=${number} head=${head} />`}>
-      <${Answer} of=${answer}>${(found) => (found ? html`<${Shown} ...${found} number=${number} wanted=${id} />` : html`<${Missing} number=${number} head=${head} />`)}</${Answer}>
+      <${Answer} of=${answer}>${(found) =>
+        found ? html`<${Shown} ...${found} number=${number} wanted=${id} />` : html`<${Missing} number=${number} head=${head} />`}
+      </${Answer}>
     </${Page}>
   `;
 }
@@ -48,9 +50,12 @@ function Neighbours({ number, head }) {
 function Shown({ block, virtual, before, number, wanted }) {
   const { irreversible, overview } = useChain();
   const gap = before ? (milliseconds(block.timestamp) - milliseconds(before.timestamp)) / 1000 / overview.block_interval - 1 : 0;
+  const isFinal = number <= irreversible;
+  const finality = html`<span class=${`badge ${isFinal ? "good" : "warn"}`}>${isFinal ? "irreversible" : "can still be undone"}</span>`;
   return html`
-    ${wanted.length === 40 && wanted !== block.block_id && html`<p class="note bad">The block with the id ${wanted} is not part of the chain. This one has its number.</p>`}
-    <${Card} title="Header" aside=${number <= irreversible ? html`<span class="badge good">irreversible</span>` : html`<span class="badge warn">can still be undone</span>`}>
+    ${wanted.length === 40 && wanted !== block.block_id && html`
+      <p class="note bad">The block with the id ${wanted} is not part of the chain. This one has its number.</p>`}
+    <${Card} title="Header" aside=${finality}>
       <${Facts} of=${[
         ["Time", html`<${Time} at=${block.timestamp} />`],
         ["Witness", html`<${Account} name=${block.witness} />`],
@@ -64,10 +69,15 @@ function Shown({ block, virtual, before, number, wanted }) {
       ]} />
     </${Card}>
     <${Card} title="Transactions" aside=${numberText(block.transactions.length)}>
-      ${block.transactions.length ? html`<ul class="list">${block.transactions.map((transaction, i) => html`<${Transaction} transaction=${transaction} id=${block.transaction_ids[i]} />`)}</ul>` : html`<p class="muted">It has none.</p>`}
+      ${block.transactions.length
+        ? html`<ul class="list">${block.transactions.map((transaction, i) => html`
+            <${Transaction} transaction=${transaction} id=${block.transaction_ids[i]} />`)}</ul>`
+        : html`<p class="muted">It has none.</p>`}
     </${Card}>
     <${Card} title="What the chain did besides" aside="virtual operations">
-      ${virtual ? html`<${Operations} rows=${virtual.map(({ op }) => ({ operation: op }))} nothing="Nothing." />` : html`<p class="muted">This node keeps no virtual operations; start it with <code>--enable account_history</code>.</p>`}
+      ${virtual
+        ? html`<${Operations} rows=${virtual.map(({ op }) => ({ operation: op }))} nothing="Nothing." />`
+        : html`<p class="muted">This node keeps no virtual operations; start it with <code>--enable account_history</code>.</p>`}
     </${Card}>
     <${Changes} at=${number} id=${block.block_id} />
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(block, null, 2)} />`}>

@@ -36,6 +36,7 @@ function Shown({ community, query, head }) {
         <${Posts} name=${community.name} query=${query} head=${head} />
         ${community.description && html`<${Card} title="Description"><${Text} of=${community.description} /></${Card}>`}
         ${community.flag_text && html`<${Card} title="Rules for muting"><${Text} of=${community.flag_text} /></${Card}>`}
+        <${Subscribers} name=${community.name} head=${head} />
         <${AllRoles} name=${community.name} />
       </div>
       <div>
@@ -52,7 +53,6 @@ function Shown({ community, query, head }) {
           ]} />
         </${Card}>
         <${Card} title="Team"><${Roles} rows=${community.team} caption="Team" /></${Card}>
-        <${Subscribers} name=${community.name} head=${head} />
       </div>
     </div>
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(community, null, 2)} />`}>
@@ -96,10 +96,7 @@ function AllRoles({ name }) {
       <${Answer} of=${found}>
         ${(rows) => html`
           <${Roles} rows=${rows} caption="All roles" />
-          <div class="filters">
-            ${last && html`<button type="button" onClick=${() => setLast("")}>First part</button>`}
-            ${rows.length === ROLES_PART && html`<button type="button" onClick=${() => setLast(rows[rows.length - 1][0])}>Next part</button>`}
-          </div>
+          <${Turns} rows=${rows} last=${last} onTurn=${setLast} />
         `}
       </${Answer}>
     </${Card}>
@@ -118,12 +115,19 @@ function Subscribers({ name, head }) {
             { title: "Role", cell: ([, role]) => role },
             { title: "Since", cell: (row) => html`<${Time} at=${row[3]} isShort />` },
           ]} />
-          <div class="filters">
-            ${last && html`<button type="button" onClick=${() => setLast("")}>First part</button>`}
-            ${rows.length === ROLES_PART && html`<button type="button" onClick=${() => setLast(rows[rows.length - 1][0])}>Next part</button>`}
-          </div>
+          <${Turns} rows=${rows} last=${last} onTurn=${setLast} />
         `}
       </${Answer}>
     </${Card}>
+  `;
+}
+
+// Buttons to other parts of a list whose rows begin with the account that the next part starts after.
+function Turns({ rows, last, onTurn }) {
+  return html`
+    <div class="filters">
+      ${last && html`<button type="button" onClick=${() => onTurn("")}>First part</button>`}
+      ${rows.length === ROLES_PART && html`<button type="button" onClick=${() => onTurn(rows[rows.length - 1][0])}>Next part</button>`}
+    </div>
   `;
 }

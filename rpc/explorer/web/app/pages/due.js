@@ -1,5 +1,5 @@
 // Everything that the chain is going to do by itself, on one line of time. On a chain made for tests a click leaps to just before it.
-import { milliseconds, now, refresh, useChain } from "../chain.js";
+import { chain, milliseconds, now, refresh, useChain } from "../chain.js";
 import { durationText, timeText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
 import { Answer, Card, Chips, Page, Problem } from "../parts/layout.js";
@@ -18,16 +18,22 @@ const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.
 // What each kind of thing says, and the words of its filter.
 export const KINDS = {
   payout: ["payouts", (of) => html`${post(of)} is paid out`],
-  conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets COIN for <b>${of.amount}</b> (request ${of.id})`],
+  conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets ${chain.overview.tokens[0].symbol} for${" "}
+    <b>${of.amount}</b> (request ${of.id})`],
   power_down: ["power-downs", (of) => html`<${Account} name=${of.account} /> powers down the next <b>${of.amount}</b>`],
-  savings: ["savings", (of) => html`<b>${of.amount}</b> of the savings of <${Account} name=${of.account} /> arrive at <${Account} name=${of.other} /> (request ${of.id})`],
-  escrow_ratification: ["escrows", (of) => html`Escrow ${of.id} of <${Account} name=${of.account} /> for <${Account} name=${of.other} /> goes back unless all approve it: <b>${of.amount}</b>`],
+  savings: ["savings", (of) => html`<b>${of.amount}</b> of the savings of <${Account} name=${of.account} /> arrive at${" "}
+    <${Account} name=${of.other} /> (request ${of.id})`],
+  escrow_ratification: ["escrows", (of) => html`Escrow ${of.id} of <${Account} name=${of.account} /> for${" "}
+    <${Account} name=${of.other} /> goes back unless all approve it: <b>${of.amount}</b>`],
   order_expiration: ["orders", (of) => html`Order ${of.id} of <${Account} name=${of.account} /> expires, with <b>${of.amount}</b> left`],
   delegation_return: ["delegations", (of) => html`<b>${of.amount}</b> come back to <${Account} name=${of.account} /> from a delegation`],
-  proposal_start: ["proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> begins: <b>${of.amount}</b> a day for <${Account} name=${of.other} />`],
-  proposal_removal: ["ends of proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> is removed, a day after its end`],
+  proposal_start: ["proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> begins:${" "}
+    <b>${of.amount}</b> a day for <${Account} name=${of.other} />`],
+  proposal_removal: ["ends of proposals", (of) => html`The ${proposal(of)} of${" "}
+    <${Account} name=${of.account} /> is removed, a day after its end`],
   recovery_expiration: ["recoveries", (of) => html`The request to recover <${Account} name=${of.account} /> expires`],
-  recovery_account_change: ["recovery accounts", (of) => html`<${Account} name=${of.other} /> becomes the recovery account of <${Account} name=${of.account} />`],
+  recovery_account_change: ["recovery accounts", (of) => html`<${Account} name=${of.other} /> becomes the recovery account of${" "}
+    <${Account} name=${of.account} />`],
   voting_declined: ["declined votes", (of) => html`<${Account} name=${of.account} /> loses the right to vote`],
   maintenance: ["maintenance", () => "The treasury pays the proposals"],
   median_price: ["price", () => "The median price is worked out anew, if no slot is missed until then"],
@@ -61,6 +67,7 @@ export default function Due({ query }) {
         <label>Account <input size="14" placeholder="any" value=${account}
           onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
       </div>
+      ${account && html`<p class="muted small">Escrows are found for their sender only, not for the receiver and the agent.</p>`}
       <div role="status">${outcome && html`<p class="note good">${outcome}</p>`}${error && html`<${Problem} error=${error} />`}</div>
       <${Answer} of=${answer} nothing="Nothing of this kind is due.">
         ${(found) => html`
@@ -85,7 +92,8 @@ function Entry({ of, onLeap }) {
         <div><span class="mono">${timeText(of.time).slice(11)}</span> ${say ? say(of) : of.kind}</div>
         <div class="end">
           <${Time} at=${of.time} isShort />
-          ${onLeap && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS && html`<button type="button" onClick=${() => onLeap(of.time)}>Leap to just before</button>`}</${Ticking}>`}
+          ${onLeap && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS
+            && html`<button type="button" onClick=${() => onLeap(of.time)}>Leap to just before</button>`}</${Ticking}>`}
         </div>
       </div>
     </li>

@@ -1,6 +1,6 @@
 // What happens: blocks and their operations as they come, what waits for a block, and what was refused.
 import { useChain } from "../chain.js";
-import { numberText, operationOf } from "../format.js";
+import { names, numberText, operationOf } from "../format.js";
 import { html, useEffect, useState } from "../html.js";
 import { Card, Chips, Page } from "../parts/layout.js";
 import { Operations } from "../parts/operations.js";
@@ -11,20 +11,28 @@ import { call } from "../rpc.js";
 import { Account, sentenceText, themeOf, themes } from "../sentences.js";
 
 const OPERATIONS_SHOWN = 100;
+// As many as a tall window holds are drawn at once, the others right after.
+const OPERATIONS_FIRST = 15;
 const BLOCKS_WITH_VIRTUAL = 20;
 
 export default function Home({ query }) {
   const { blocks, pending, refusals, isLocal } = useChain();
   const theme = query.get("theme") ?? "";
   const account = query.get("account") ?? "";
+  const [shown, setShown] = useState(OPERATIONS_FIRST);
+  useEffect(() => {
+    // After the frame that shows the first ones.
+    if (blocks.length) requestAnimationFrame(() => setTimeout(() => setShown(OPERATIONS_SHOWN)));
+  }, [blocks.length > 0]);
   const virtual = useVirtual(blocks.slice(0, BLOCKS_WITH_VIRTUAL));
   const wanted = (operation) =>
     (!theme || themeOf(operation) === theme) &&
     (theme || account || operationOf(operation).name !== "producer_reward") &&
-    (!account || touches(operation, account));
+    (!account || names(operation, account) || sentenceText(operation).split(/[^\w.-]+/).includes(account));
   const rows = blocks.flatMap((block) => rowsOf(block, virtual.get(block.block_id))).filter(({ operation }) => wanted(operation));
   return html`
-    <${Page} title="Blocks" heading="What happens on this chain" aside=${html`<${Link} class="button" to="/tokens?show=time">Supply over time</${Link}>`}>
+    <${Page} title="Blocks" heading="What happens on this chain"
+      aside=${html`<${Link} class="button" to="/tokens?show=time">Supply over time</${Link}>`}>
       <div class="grid wide-left">
         <${Card} title="Operations" aside="as blocks come, newest first">
           <div class="filters">
@@ -33,7 +41,7 @@ export default function Home({ query }) {
             <label>Account <input size="14" placeholder="any" value=${account}
               onChange=${(event) => setQuery({ account: event.target.value.trim().replace(/^@/, "") })} /></label>
           </div>
-          <${Operations} rows=${rows.slice(0, OPERATIONS_SHOWN)} nothing="Nothing of this kind in the last blocks." />
+          <${Operations} rows=${rows.slice(0, shown)} nothing="Nothing of this kind in the last blocks." />
         </${Card}>
         <div>
           <${Card} title="Refused" aside=${isLocal ? "what clients sent and the chain didn't take" : ""}>
@@ -41,7 +49,7 @@ export default function Home({ query }) {
           </${Card}>
           ${isLocal && html`
             <${Card} title="Waiting for a block" aside=${numberText(pending.length)}>
-              <${Operations} nothing="Nothing waits." rows=${pending.slice(0, 20).flatMap((transaction) => transaction.operations.map((operation, i) => ({ operation, id: `${transaction.transaction_id} ${i}` })))} />
+              <${Operations} nothing="Nothing waits." rows=${pending.slice(0, 20).flatMap(waitingRows)} />
             </${Card}>`}
           <${Card} title="Blocks">
             <ul class="list">
@@ -60,7 +68,9 @@ function BlockLine({ block }) {
     <li>
       <div class="row">
         <span><${BlockLink} number=${block.block_num} /> by <${Account} name=${block.witness} /></span>
-        <span class="end">${count ? `${numberText(count)} transaction${count === 1 ? "" : "s"} · ` : ""}<${Time} at=${block.timestamp} isShort /></span>
+        <span class="end">
+          ${count ? `${numberText(count)} transaction${count === 1 ? "" : "s"} · ` : ""}<${Time} at=${block.timestamp} isShort />
+        </span>
       </div>
     </li>
   `;
@@ -83,9 +93,8 @@ function rowsOf(block, virtual = []) {
   return [...made, ...sent].reverse();
 }
 
-function touches(operation, account) {
-  const { value } = operationOf(operation);
-  return Object.values(value).some((member) => member === account || (Array.isArray(member) && member.includes(account))) || sentenceText(operation).split(/[^\w.-]+/).includes(account);
+function waitingRows({ operations, transaction_id }) {
+  return operations.map((operation, i) => ({ operation, id: `${transaction_id} ${i}` }));
 }
 
 // The virtual operations of blocks, asked for once each.
@@ -95,7 +104,9 @@ function useVirtual(blocks) {
     let isOver = false;
     const missing = blocks.filter((block) => !found.has(block.block_id));
     if (!missing.length) return undefined;
-    const asked = missing.map((block) => call("account_history_api.get_ops_in_block", { block_num: block.block_num, only_virtual: true }).catch(() => ({ ops: [] })));
+    const ask = ({ block_num }) =>
+      call("account_history_api.get_ops_in_block", { block_num, only_virtual: true }).catch(() => ({ ops: [] }));
+    const asked = missing.map(ask);
     Promise.all(asked).then((answers) => {
       if (isOver) return;
       const kept = new Map(blocks.filter((block) => found.has(block.block_id)).map((block) => [block.block_id, found.get(block.block_id)]));

@@ -57,16 +57,18 @@ function Shown({ post, fund, price, props }) {
   return html`
     ${post.parent_author && html`<${Parents} post=${post} />`}
     <div class="grid wide-left">
-      <${Card} title="Text" aside=${html`<${Byline} post=${post} />`}>
-        <${Text} of=${post.body} />
-        <details class="small written">
-          <summary class="muted">As it was written</summary>
-          <pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre>
-        </details>
-      </${Card}>
+      <div>
+        <${Card} title="Text" aside=${html`<${Byline} post=${post} />`}>
+          <${Text} of=${post.body} />
+          <details class="small written">
+            <summary class="muted">As it was written</summary>
+            <pre tabindex="0" role="region" aria-label="The text as it was written">${post.body}</pre>
+          </details>
+        </${Card}>
+        ${isPaid ? html`<${Paid} post=${post} />` : html`<${Pending} post=${post} fund=${fund} price=${price} props=${props} />`}
+      </div>
       <${About} post=${post} isPaid=${isPaid} />
     </div>
-    ${isPaid ? html`<${Paid} post=${post} />` : html`<${Pending} post=${post} fund=${fund} price=${price} props=${props} />`}
     <${Votes} post=${post} isPaid=${isPaid} />
     <${Card} title="Replies" aside=${`${numberText(post.children)} in all`}>
       ${post.children > 0

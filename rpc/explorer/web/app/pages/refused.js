@@ -1,6 +1,6 @@
 // Refused transactions: the last ones, by rule, operation and account, and one in full.
 import { useChain } from "../chain.js";
-import { numberText, operationOf, shortId } from "../format.js";
+import { names, numberText, operationOf, shortId } from "../format.js";
 import { html } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
@@ -20,7 +20,8 @@ export default function Refused({ id, query }) {
 function useRefused() {
   const { isLocal, refusals } = useChain();
   const newest = refusals[0];
-  return useCall(isLocal ? "dev_api.list_refused" : "", { limit: LISTED_MAX }, `${newest?.time} ${newest?.id} ${newest?.message} ${refusals.length}`);
+  return useCall(isLocal ? "dev_api.list_refused" : "", { limit: LISTED_MAX },
+    `${newest?.time} ${newest?.id} ${newest?.message} ${refusals.length}`);
 }
 
 function OnlyLocal() {
@@ -47,7 +48,9 @@ function Filtered({ all, query }) {
   const [rule, operation, account] = ["rule", "operation", "account"].map((name) => query.get(name) ?? "");
   const found = all.filter(
     (refusal) =>
-      (!rule || ruleOf(refusal) === rule) && (!operation || namesOf(refusal).includes(operation)) && (!account || touches(refusal, account)),
+      (!rule || ruleOf(refusal) === rule) &&
+      (!operation || namesOf(refusal).includes(operation)) &&
+      (!account || operationsOf(refusal).some((one) => names(one, account))),
   );
   const rules = counted(all.map(ruleOf));
   const operations = counted(all.flatMap((refusal) => [...new Set(namesOf(refusal))]));
@@ -93,12 +96,6 @@ function namesOf(refusal) {
   return operationsOf(refusal).map((operation) => operationOf(operation).name);
 }
 
-function touches(refusal, account) {
-  return operationsOf(refusal).some((operation) =>
-    Object.values(operationOf(operation).value).some((member) => member === account || (Array.isArray(member) && member.includes(account))),
-  );
-}
-
 // ------------------------------------------------------------------ one in full
 
 function One({ id }) {
@@ -127,10 +124,11 @@ function Found({ all, id }) {
 
 function Why({ of }) {
   const { explain, message } = of;
+  const { operation: place, operation_name: name, ...values } = explain?.values ?? {};
   const operations = operationsOf(of);
   return html`
     <${Card} title="What it says">
-      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sent} operation=${operation} /> <span class="badge">
+      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><span class="badge">tried</span> <${Sent} operation=${operation} /> <span class="badge">
         ${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
     </${Card}>
     <${Card} title="Why it was refused" aside=${explain?.rule && html`<span class="badge bad">${explain.rule}</span>`}>
@@ -142,8 +140,9 @@ function Why({ of }) {
         ["When", html`<${Time} at=${of.time} />`],
         ["Head then", html`<${BlockLink} number=${of.head_block_number} />`],
         ["Message", html`<code class="break">${message}</code>`],
-        ...Object.entries(explain?.values ?? {}).map(([name, value]) => [
-          name.replaceAll("_", " "),
+        ["Operation", name && `${name}${operations.length > 1 ? ` (number ${place + 1} of ${operations.length})` : ""}`],
+        ...Object.entries(values).map(([name, value]) => [
+          name[0].toUpperCase() + name.slice(1).replaceAll("_", " "),
           typeof value === "object" && value !== null ? html`<${Json} of=${value} label=${name} />` : String(value),
         ]),
       ]} />

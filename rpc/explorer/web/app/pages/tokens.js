@@ -163,13 +163,14 @@ function Prices({ feed, config, price, tokens }) {
     <${Card} title="Price feed" aside=${`the median of the witnesses, once in ${numberText(blocks)} blocks`}>
       <p>${current ? html`In force: <b>${current.toFixed(6)}</b> ${unit}, ${history.length ? `the median of the last ${numberText(history.length)}`
         : "which the chain began with"}.` : "No price is in force."}</p>
-      <${Chart} x=${x} isTime=${false} xLabel="Median number" unit=${`${unit}; 0 is the last median, −1 the one before`}
+      ${history.length ? html`<${Chart} x=${x} isTime=${false} xLabel="Median number" unit=${`${unit}; 0 is the last median, −1 the one before`}
         label=${`The last ${history.length} medians of the price feed in ${unit}`}
         series=${[
           { label: "Median of the feeds", kind: "steps-line", values: history },
           { label: "In force", kind: "line", values: history.map(() => current), colour: "series-2" },
         ]}
-        rows=${history.map((value, i) => ({ value, rate: feed.price_history[i], back: -x[i] })).reverse()} columns=${columns} />
+        rows=${history.map((value, i) => ({ value, rate: feed.price_history[i], back: -x[i] })).reverse()} columns=${columns} />`
+        : html`<p class="muted">The first median is taken with block ${numberText(blocks)}, if witnesses have published prices by then.</p>`}
     </${Card}>
   `;
 }
@@ -203,20 +204,24 @@ function Series({ series, tokens }) {
   return html`
     <p class="muted">From block ${numberText(series.block_num[0])} to ${numberText(series.block_num[last])}, ${series.stride === 1 ? "each of them"
       : `one in ${numberText(series.stride)} of them`}.
-      The chain keeps no history of these numbers: this node notes them while it runs.</p>
+      The chain keeps no history of these numbers: this node notes them from its start on, and a snapshot
+      doesn't hold them.</p>
     <div class="grid">
       ${picture(`${coin.symbol}: supply`, coin.symbol, [
-        { label: "Virtual supply", values: values("virtual_supply", coin), colour: "series-2" },
-        { label: "Supply", values: values("current_supply", coin), colour: "series-1" },
+        { label: "Virtual supply", kind: "steps-line", values: values("virtual_supply", coin), colour: "series-2" },
+        { label: "Supply", kind: "steps-line", values: values("current_supply", coin), colour: "series-1" },
       ], [column("Supply", exact("current_supply", coin)), column("Virtual supply", exact("virtual_supply", coin))])}
-      ${picture(`${debt.symbol}: supply`, debt.symbol, [{ label: "Supply", values: values("current_sbd_supply", debt), colour: "series-3" }],
+      ${picture(`${debt.symbol}: supply`, debt.symbol,
+        [{ label: "Supply", kind: "steps-line", values: values("current_sbd_supply", debt), colour: "series-3" }],
         [column("Supply", exact("current_sbd_supply", debt))])}
-      ${picture("Vesting fund", coin.symbol, [{ label: "Fund", values: values("total_vesting_fund_coin", coin), colour: "series-1" }],
+      ${picture("Vesting fund", coin.symbol,
+        [{ label: "Fund", kind: "steps-line", values: values("total_vesting_fund_coin", coin), colour: "series-1" }],
         [column("Fund", exact("total_vesting_fund_coin", coin))])}
-      ${picture(`${vests.symbol}: supply`, vests.symbol, [{ label: "Supply", values: values("total_vesting_shares", vests), colour: "series-4" }],
+      ${picture(`${vests.symbol}: supply`, vests.symbol,
+        [{ label: "Supply", kind: "steps-line", values: values("total_vesting_shares", vests), colour: "series-4" }],
         [column("Supply", exact("total_vesting_shares", vests))])}
       ${picture(`1,000,000 ${vests.symbol}`, coin.symbol,
-        [{ label: "Worth", values: places.map((i) => Number(perMillion(i)) / 10 ** coin.precision), colour: "series-2" }],
+        [{ label: "Worth", kind: "steps-line", values: places.map((i) => Number(perMillion(i)) / 10 ** coin.precision), colour: "series-2" }],
         [column(`Worth, ${coin.symbol}`, (i) => decimalText(perMillion(i), coin.precision))])}
       ${picture("Accounts", "", [{ label: "Accounts", kind: "steps", values: series.accounts, colour: "series-1" }],
         [column("Accounts", (i) => numberText(series.accounts[i]))], { isWhole: true })}
@@ -245,14 +250,16 @@ function OfUsers() {
   const tokens = usePlain("database_api.list_smt_tokens", { start: {}, limit: TOKENS_MAX, order: "by_symbol" }, head);
   const pool = usePlain("database_api.get_nai_pool", {}, head);
   const columns = [
-    { title: "Token", cell: ({ token }) => html`<${Link} class="mono" to=${path.token(token.liquid_symbol.nai)}>${token.liquid_symbol.nai}</${Link}>` },
+    { title: "Token",
+      cell: ({ token }) => html`<${Link} class="mono" to=${path.token(token.liquid_symbol.nai)}>${token.liquid_symbol.nai}</${Link}>` },
     { title: "Phase", cell: ({ token }) => phaseBadge(token.phase) },
     { title: "Controlled by", cell: ({ token }) => html`<${Account} name=${token.control_account} />` },
     { title: "Decimals", isNumber: true, cell: ({ token }) => token.liquid_symbol.decimals },
     { title: "Supply", isNumber: true, cell: ({ token }) => unitsText(token.current_supply, token) },
     { title: "At most", isNumber: true,
       cell: ({ token }) => (BigInt(token.max_supply) ? unitsText(token.max_supply, token) : html`<span class="muted">not set</span>`) },
-    { title: "Contributed", isNumber: true, cell: ({ ico }) => (ico ? html`<${Money} of=${ico.contributed} />` : html`<span class="muted">–</span>`) },
+    { title: "Contributed", isNumber: true,
+      cell: ({ ico }) => (ico ? html`<${Money} of=${ico.contributed} />` : html`<span class="muted">–</span>`) },
   ];
   return html`
     <${Card} title="Tokens of users" aside="smart media tokens">
@@ -290,7 +297,8 @@ async function loadToken(nai) {
     callPlain("database_api.find_smt_token_emissions", { asset_symbol: symbol }),
     callPlain("database_api.list_smt_contributions", { start: [symbol, 0], limit: CONTRIBUTIONS_MAX + 1, order: "by_symbol_id" }),
   ]);
-  return { ...tokens[0], emissions: emissions.token_emissions, contributions: contributions.contributions.filter((row) => row.symbol.nai === symbol.nai) };
+  const own = contributions.contributions.filter((row) => row.symbol.nai === symbol.nai);
+  return { ...tokens[0], emissions: emissions.token_emissions, contributions: own };
 }
 
 function About({ token, ico, emissions, contributions }) {

@@ -32,7 +32,7 @@ async function load(after) {
     callPlain("database_api.get_witness_schedule"),
     callPlain("database_api.get_dynamic_global_properties"),
     callPlain("database_api.get_hardfork_properties"),
-    callPlain("database_api.get_current_price_feed"),
+    callPlain("database_api.get_feed_history"),
     loadConstants(),
     callPlain("database_api.list_witnesses", { start: [votes ?? MOST_VOTES, after], limit: WITNESSES_ONCE + 1, order: "by_vote_name" }),
   ]);
@@ -60,8 +60,9 @@ function Shown({ schedule, props, hardforks, feed, config, witnesses, round, act
 // ------------------------------------------------------------------ the round
 
 function Round({ schedule, props, round }) {
-  const { head, overview } = useChain();
+  const { head, info, overview } = useChain();
   const interval = overview.block_interval;
+  const isAsked = info?.block_mode === "manual";
   // A slot's place in the round goes by absolute slots, missed ones included.
   const slot = () => Math.max(0, Math.floor((now() - milliseconds(props.time)) / 1000 / interval));
   const at = (number) => (Number(props.current_aslot) + number) % round.length;
@@ -77,11 +78,13 @@ function Round({ schedule, props, round }) {
             ["Now", html`<${Account} name=${round[at(passed)]} />${" "}${passed
               ? html`<span class="badge warn">${passed === 1 ? "no block yet" : `no block in ${numberText(passed)} slots`}</span>`
                 : html`<span class="badge good">made block ${numberText(head)}</span>`}`],
-            ["Next", html`<${Account} name=${round[at(passed + 1)]} /> <span class="muted">in ${durationText(Math.ceil(wait))}</span>`],
+            ["Next", html`<${Account} name=${round[at(passed + 1)]} /> <span class="muted">${isAsked
+              ? "when asked" : `in ${durationText(Math.ceil(wait))}`}</span>`],
           ]} />
           <ol class="slots">
             ${round.map((name, place) => html`
-              <li class=${place === at(passed) ? "now" : place === at(passed + 1) ? "next" : ""} aria-current=${place === at(passed) ? "true" : null}>
+              <li class=${place === at(passed) ? "now" : place === at(passed + 1) ? "next" : ""}
+                aria-current=${place === at(passed) ? "true" : null}>
                 <${Account} name=${name} />${place === at(passed) ? html` <span class="badge accent">now</span>` : place === at(passed + 1)
                   ? html` <span class="badge">next</span>` : ""}
               </li>`)}
@@ -121,20 +124,23 @@ function Slots({ props }) {
 // ------------------------------------------------------------------ hardforks
 
 function Hardforks({ hardforks, active, schedule }) {
-  const tally = (of) => {
+  const tally = (witnesses, of) => {
     const counts = new Map();
-    for (const witness of active) counts.set(of(witness), (counts.get(of(witness)) ?? 0) + 1);
+    for (const witness of witnesses) counts.set(of(witness), (counts.get(of(witness)) ?? 0) + 1);
     return [...counts].sort((a, b) => b[1] - a[1]);
   };
-  const votes = tally((witness) => `${witness.hardfork_version_vote} ${witness.hardfork_time_vote}`);
-  const versions = tally((witness) => witness.running_version);
+  // A witness says what it runs and votes for with its first block.
+  const heard = active.filter(({ last_confirmed_block_num: block }) => block);
+  const votes = tally(heard, (witness) => `${witness.hardfork_version_vote} ${witness.hardfork_time_vote}`);
+  const versions = tally(heard, (witness) => witness.running_version);
+  const silent = active.length - heard.length;
   const isPlanned = hardforks.next_hardfork !== hardforks.current_hardfork_version;
   return html`
     <${Card} title="Hardforks" aside=${`${numberText(schedule.hardfork_required_witnesses)} of the round must agree`}>
       <${Facts} of=${[
         ["In force", `${hardforks.current_hardfork_version} (hardfork ${hardforks.last_hardfork})`],
         ["Next", isPlanned ? html`${hardforks.next_hardfork} at <${Time} at=${hardforks.next_hardfork_time} />` : "none is planned"],
-        ["They run", versions.map(([version, count], i) => html`${i ? ", " : ""}${version} (${numberText(count)})`)],
+        ["They run", versions.length ? versions.map(([version, count], i) => html`${i ? ", " : ""}${version} (${numberText(count)})`) : "not known yet"],
       ]} />
       <h3>Votes of this round</h3>
       <ul class="list">
@@ -145,6 +151,7 @@ function Hardforks({ hardforks, active, schedule }) {
             share=${count / active.length} label=${words} /></li>`;
         })}
       </ul>
+      ${silent > 0 && html`<p class="muted small">${numberText(silent)} of them made no block yet: what they run and vote for isn't known.</p>`}
     </${Card}>
   `;
 }
@@ -161,8 +168,8 @@ function Listed({ rows, props, round, after, next }) {
       : html`<span class="mono" title=${key}>${shortId(key)}</span>`) },
     { title: "Missed", isNumber: true, cell: (row) => numberText(row.total_missed) },
     { title: "Last block", isNumber: true,
-      cell: (row) => (row.last_confirmed_block_num ? html`<${BlockLink} number=${row.last_confirmed_block_num} />` : html`<span class="muted">none</span>`) },
-    { title: "Version", cell: (row) => row.running_version },
+      cell: ({ last_confirmed_block_num: block }) => (block ? html`<${BlockLink} number=${block} />` : html`<span class="muted">none</span>`) },
+    { title: "Version", cell: (row) => (row.last_confirmed_block_num ? row.running_version : html`<span class="muted">–</span>`) },
   ];
   return html`
     <${Card} title="All witnesses" aside=${after ? "by votes, further down" : "by votes"}>
@@ -226,10 +233,12 @@ function Feeds({ active, rows, feed, config }) {
     { title: "Age", cell: (row) => html`<${Time} at=${row.last_sbd_exchange_update} isShort /> ${!row.isCounted
       && html`<span class="badge warn">${names.has(row.owner) ? "too old" : "not in the round"}</span>`}` },
   ];
-  const inForce = approximate(feed.quote) ? approximate(feed.base) / approximate(feed.quote) : 0;
+  const { base: given, quote: wanted } = feed.current_median_history;
+  const inForce = approximate(wanted) ? approximate(given) / approximate(wanted) : 0;
   return html`
     <${Card} title="Price feeds" aside="lowest first">
-      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, the median of the medians of the last days.`
+      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, ${feed.price_history.length
+        ? `the median of the last ${numberText(feed.price_history.length)} medians` : "which the chain began with"}.`
         : "No price is in force."}
         ${median ? ` The feeds that count now have ${median.price.toFixed(6)} in the middle.` : ""}</p>
       <${Table} caption="Prices that witnesses publish" columns=${columns} rows=${priced.sort((a, b) => a.price - b.price)}

@@ -1,9 +1,9 @@
 // Pictures of numbers, drawn by uPlot on a canvas: lines, areas, steps, bars and candles over time or over numbers. Its colours are those
 // of the theme, and the numbers stand below as a table.
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
-import uPlot from "../../vendor/uplot.js";
 import { Table } from "./layout.js";
 
+const LIBRARY = "/explorer/vendor/uplot.js";
 const SHEET = "/explorer/vendor/uplot.css";
 const HEIGHT = 240;
 const ROWS_MAX = 200;
@@ -17,7 +17,21 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 const WHOLE = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
 
+let uPlot = null;
 let isStyled = false;
+
+// Loads what draws, when a picture is first shown; returns whether it is there.
+function useLibrary() {
+  const [isThere, setThere] = useState(uPlot !== null);
+  useEffect(() => {
+    if (isThere) return;
+    import(LIBRARY).then((module) => {
+      uPlot = module.default;
+      setThere(true);
+    }, () => {}); // the numbers stand below all the same
+  }, [isThere]);
+  return isThere;
+}
 
 function useSheet() {
   if (isStyled) return;
@@ -66,12 +80,13 @@ function utcText(seconds) {
 export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
   step = 0, isWhole = false, rows, columns }) {
   useSheet();
+  const isThere = useLibrary();
   const place = useRef(null);
   const [legend, setLegend] = useState(null);
   const round = useTheme();
   const key = useMemo(() => ({}), [JSON.stringify([x, series.map(({ values, ...rest }) => [values, rest])])]);
   useEffect(() => {
-    if (!x.length) return undefined;
+    if (!x.length || !isThere) return undefined;
     const element = place.current;
     const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series),
       element);
@@ -83,7 +98,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
       observer.disconnect();
       plot.destroy();
     };
-  }, [key, round, height]);
+  }, [key, round, height, isThere]);
   if (!x.length) return html`<p class="muted">There is nothing to show yet.</p>`;
   const at = legend !== null && legend < x.length ? legend : null;
   return html`
@@ -139,7 +154,7 @@ function options({ series, isTime, height, format, from, step, isWhole, width, o
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const hasRight = series.some(({ scale }) => scale === "right");
   const axis = (scale, side) => ({
-    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: 36, ...(isWhole ? { incrs: WHOLE } : {}),
+    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: Math.min(36, height / 5), ...(isWhole ? { incrs: WHOLE } : {}),
     values: (_, splits) => distinct(splits, format),
     size: (_, values) => 18 + CHARACTER_PIXELS * Math.max(3, ...(values ?? []).map(({ length }) => length)),
   });
@@ -149,7 +164,7 @@ function options({ series, isTime, height, format, from, step, isWhole, width, o
     return [from === null ? (low >= 0 ? Math.max(0, low - rest) : low - rest) : Math.min(from, low), high + rest];
   };
   return {
-    width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"), padding: [10, hasRight ? 0 : 12, 0, 0],
+    width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"), padding: [10, hasRight ? 0 : isTime ? 22 : 12, 0, 0],
     legend: { show: false },
     cursor: { drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: isTime, range: (_, low, high) => padded(low, high, series, step) }, y: { range }, right: { range } },

@@ -61,7 +61,7 @@ function Reply({ of, depth }) {
         </div>
         <div class="end">
           ${isPaid && html`author got <${Money} of=${of.total_payout_value} /> · `}
-          ${numberText(of.net_votes).replace("-", "−")} votes · <${Link} to=${to}>this reply</${Link}>
+          ${numberText(of.net_votes).replace("-", "−")} ${of.net_votes === 1 ? "vote" : "votes"} · <${Link} to=${to}>this reply</${Link}>
         </div>
       </div>
       <${Text} of=${of.body} />

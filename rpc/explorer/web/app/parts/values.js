@@ -20,7 +20,7 @@ export function Time({ at, isShort = false }) {
   if (isNever(at)) return html`<span class="muted">never</span>`;
   const ago = html`<${Ticking}>${() => agoText(at)}</${Ticking}>`;
   if (isShort) return html`<time datetime=${`${at}Z`} title=${`${timeText(at)} UTC`}>${ago}</time>`;
-  return html`<time datetime=${`${at}Z`}>${timeText(at)}</time> <span class="muted">(${ago})</span>`;
+  return html`<time datetime=${`${at}Z`}>${timeText(at)}</time> <span class="muted nowrap">(${ago})</span>`;
 }
 
 export function Money({ of }) {

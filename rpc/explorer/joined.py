@@ -1,0 +1,68 @@
+"""The modules of the explorer as one file, so that a browser asks once in place of sixty times: each becomes a block, in an order in which
+what it imports comes first. The files stay as they are; this takes them as they are written here, and nothing else.
+"""
+
+import re
+from collections.abc import Mapping
+from posixpath import dirname, join, normpath
+
+IMPORT = re.compile(r'^import (.+?) from "(.+?)";\n', re.MULTILINE | re.DOTALL)
+# `default` or not, then the name of a function or class, of a constant, names that are taken apart, or names that are declared above.
+EXPORT = re.compile(
+    r"^export (default )?(?:(?:async )?(?:function|class) (\w+)|const (?:(\w+)|[\[{]([^\]}]+)[\]}])|\{([^}]+)\};\n)",
+    re.MULTILINE,
+)
+STATIC = re.compile(r"^(import|export) ", re.MULTILINE)
+
+
+def joined(sources: Mapping[str, str], main: str) -> str:
+    """Return one module with the text of `main` and of all that it imports; modules that aren't in `sources`, which has their texts by
+    path, are imported as they were. Raises ValueError for what it doesn't know, and for modules that import each other.
+    """
+    order: dict[str, list[str]] = {}
+    outer: dict[str, str] = {}
+    _visit(sources, main, order, outer, ())
+    head = [f'import * as {name} from "{path}";\n' for path, name in outer.items()]
+    return "".join([*head, *(line for lines in order.values() for line in lines)])
+
+
+def _visit(sources: Mapping[str, str], path: str, order: dict[str, list[str]], outer: dict[str, str], above: tuple[str, ...]) -> None:
+    if path in above:
+        raise ValueError(f"modules import each other: {' -> '.join((*above, path))}")
+    if path in order:
+        return
+
+    def imported(found: re.Match[str]) -> str:
+        names, target = found[1], normpath(join(dirname(path), found[2]))
+        if target in sources:
+            _visit(sources, target, order, outer, (*above, path))
+            module = _name(target)
+        else:
+            module = outer.setdefault(target, _name(target))
+        if names.startswith("* as "):
+            return f"const {names.removeprefix('* as ')} = {module};\n"
+        return f"const {names.replace(' as ', ': ') if names.startswith('{') else f'{{ default: {names} }}'} = {module};\n"
+
+    exports: list[str] = []
+
+    def exported(found: re.Match[str]) -> str:
+        is_default, name, constant, several, listed = found.groups()
+        if listed is not None:
+            exports.extend(_words(listed))
+            return ""
+        exports.extend([f"default: {name}"] if is_default else [name or constant] if several is None else _words(several))
+        return found[0].removeprefix("export ").removeprefix("default ")
+
+    text = EXPORT.sub(exported, IMPORT.sub(imported, sources[path]))
+    if STATIC.search(text):
+        raise ValueError(f"{path}: an import or export is written in another way")
+    # A block keeps its names to itself.
+    order[path] = [f"const {_name(path)} = {{}};\n", "{\n", text, f"Object.assign({_name(path)}, {{ {', '.join(exports)} }});\n", "}\n"]
+
+
+def _name(path: str) -> str:
+    return "module_" + re.sub(r"\W", "_", path)
+
+
+def _words(listed: str) -> list[str]:
+    return [word.strip() for word in listed.split(",") if word.strip()]
