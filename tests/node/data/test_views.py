@@ -133,7 +133,7 @@ def test_names_are_those_of_the_chain() -> None:
     assert row.reward_steem_balance == chain()._chain.state.account("ada").reward_coin_balance
 
 
-@pytest.mark.parametrize("case", ["rewards", "smt_tokens", "market_orders"])
+@pytest.mark.parametrize("case", ["rewards", "smt_tokens"])
 def test_arrow_has_every_row(case: str) -> None:
     for view, table in tables(case):
         assert view.arrow().column("id").to_pylist() == ids(table)
