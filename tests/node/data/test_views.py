@@ -69,9 +69,9 @@ def test_nothing_is_written_through_a_view() -> None:
         with pytest.raises(AttributeError, match=f"no index {write}"):
             getattr(accounts, write)
     with pytest.raises(TypeError):
-        accounts["ada"] = row  # type: ignore[index]
+        accounts["ada"] = row
     with pytest.raises(TypeError):
-        del chain().tables["accounts"]
+        del chain().tables["accounts"]  # type: ignore[attr-defined]
     assert chain().digest == before
 
 
