@@ -155,9 +155,9 @@ def test_everything_that_is_imported_is_pinned() -> None:
     assert unpinned == []
 
 
-@pytest.mark.parametrize(("folder", "needed"), [(EXPLORER, {"playwright", "axe-playwright-python"}), (SPARK, {"pyspark", "py4j"})])
+@pytest.mark.parametrize(("folder", "needed"), [(EXPLORER, {"playwright", "axe-playwright-python"}), (SPARK, {"pyspark", "py4j", "chdb"})])
 def test_everything_that_a_session_needs_is_pinned_beside_it(folder: str, needed: set[str]) -> None:
-    lines = (ROOT / folder / "requirements.txt").read_text().splitlines()
+    lines = [line for pins in sorted((ROOT / folder).glob("*.txt")) for line in pins.read_text().splitlines()]
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
     assert needed <= {name_of(line) for line in lines}
 
