@@ -1,7 +1,8 @@
 """Has the worked questions answered by Spark, on a cluster of two workers, from the same export as DuckDB, and that export read by
 ClickHouse: `bin/test spark [NAME]...`.
 
-It needs a Java runtime (17 or newer), and installs pyspark and chdb by itself, in environments of their own. `--export DIR` takes another export.
+It needs a Java runtime (17 or newer), and installs pyspark and chdb by itself, in environments of their own.
+`--export DIR` takes another export.
 """
 
 import argparse
