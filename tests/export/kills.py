@@ -14,6 +14,7 @@ from node.failures import Status
 from tests.export.comparing import exported, wanted_of
 
 CHUNK_BLOCKS, TABLES_EVERY = 20, 30
+POLL_SECONDS = 0.005
 
 
 class Kills(Struct):
@@ -61,10 +62,18 @@ def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
     longest = time.monotonic() - began
     right = contents(whole)
     while done.kills < count:
-        child = start(small_chunks(source, torn))
-        time.sleep(chance.uniform(0, longest))
-        os.kill(child, signal.SIGKILL)
-        status = os.waitpid(child, 0)[1]
+        began = time.monotonic()
+        child, moment = start(small_chunks(source, torn)), began + chance.uniform(0, longest)
+        ended, status = 0, 0
+        while not ended and time.monotonic() < moment:
+            time.sleep(POLL_SECONDS)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            # As fast as the machine is by now: most moments are to lie before the end.
+            longest = (longest + time.monotonic() - began) / 2
+        else:
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
             done.kills += 1
             done.ranges += len(list(torn.glob("blocks/*/blocks.parquet")))
