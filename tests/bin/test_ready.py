@@ -163,11 +163,11 @@ def test_everything_that_is_imported_is_pinned() -> None:
     [
         (EXPLORER, {"playwright", "axe-playwright-python"}),
         (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"}),
-        (SPARK, {"pyspark", "py4j"}),
+        (SPARK, {"pyspark", "py4j", "chdb"}),
     ],
 )
 def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
-    lines = (ROOT / folder / "requirements.txt").read_text().splitlines()
+    lines = [line for pins in sorted((ROOT / folder).glob("*.txt")) for line in pins.read_text().splitlines()]
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
     assert names <= {name_of(line) for line in lines}
 

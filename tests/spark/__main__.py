@@ -1,6 +1,8 @@
-"""Has the worked questions answered by Spark, on a cluster of two workers, from the same export as DuckDB: `bin/test spark [NAME]...`.
+"""Has the worked questions answered by Spark, on a cluster of two workers, from the same export as DuckDB, and that export read by
+ClickHouse: `bin/test spark [NAME]...`.
 
-It needs a Java runtime (17 or newer), and installs pyspark by itself, in an environment of its own. `--export DIR` takes another export.
+It needs a Java runtime (17 or newer), and installs pyspark and chdb by itself, in environments of their own.
+`--export DIR` takes another export.
 """
 
 import argparse
@@ -50,6 +52,10 @@ def main(arguments: list[str]) -> int:
             task.write_text(json.dumps(task_of(folder.resolve(), tuple(options.names))))
             for result in steps([python, "-m", "tests.spark.session", options.master, str(task)], SECONDS_MAX):
                 counts[result] += 1
+            if not options.names:
+                clickhouse = python_with(HERE / "clickhouse.txt", ROOT / ".venv-clickhouse", "chdb, which is ClickHouse as a library")
+                for result in steps([clickhouse, "-m", "tests.spark.clickhouse", str(folder.resolve())], SECONDS_MAX):
+                    counts[result] += 1
     except SetupError as error:
         counts[told(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
