@@ -63,6 +63,7 @@ app.command(
     "node.commands.export:export_command", name="export", help="Write what a chain has done into files for other programs.", group=TOOLS
 )
 app.command("node.commands.sql:sql_command", name="sql", help="Ask an export questions in SQL.", group=TOOLS)
+app.command("node.commands.report:report_command", name="report", help="Pictures of what a chain did, in one file.", group=TOOLS)
 app.command("node.commands.extras:install_command", name="install", help="Add what only some users need: data, nats, ray.", group=TOOLS)
 app.command("node.commands.keys:keys_command", name="keys", help="Print the keys of an account.", group=TOOLS)
 

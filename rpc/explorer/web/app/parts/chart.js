@@ -76,9 +76,9 @@ function utcText(seconds) {
 // candles, whose values are {open, high, low, close}; null leaves a gap. `scale` is "y", or "right"
 // for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
 // `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles.
-// `rows` and `columns` are the numbers as a table; without them it is made of what is drawn.
+// `rows` and `columns` are the numbers as a table; without them it is made of what is drawn, unless they stand elsewhere (`hasNumbers`).
 export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
-  step = 0, isWhole = false, rows, columns }) {
+  step = 0, isWhole = false, rows, columns, hasNumbers = true }) {
   useSheet();
   const isThere = useLibrary();
   const place = useRef(null);
@@ -110,7 +110,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
             && html` <b>${valueText(one, at, format)}</b>`}</span>`)}
         <span class="muted">${at !== null ? (isTime ? `${utcText(x[at])} UTC` : `${xLabel} ${format(x[at])}`) : unit}</span>
       </figcaption>
-      <${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns }} />
+      ${hasNumbers && html`<${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns }} />`}
     </figure>
   `;
 }

@@ -1,0 +1,38 @@
+"""`coind report`: pictures of what a chain did, in one file."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from node.commands.parameters import Chain
+from node.commands.shared import DEFAULT_CHAIN, say
+from node.extras import load_extra
+from node.recovering.pool import default_workers
+from node.specs import load_spec
+from state.chain.skip import TRUSTED, Skip
+
+
+def report_command(
+    source: Annotated[
+        Path, Parameter(help="The folder of an export in Parquet; or a file or folder of blocks, or -.", allow_leading_hyphen=True)
+    ],
+    /,
+    *,
+    to: Annotated[Path, Parameter(help="The file to write, as report.html.")],
+    chain: Chain = DEFAULT_CHAIN,
+    at: Annotated[int | None, Parameter(help="Report up to this block; by default the last.", validator=validators.Number(gte=1))] = None,
+    verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
+) -> int:
+    """Write a page with pictures of what a chain did, and the numbers behind them. It needs no network.
+
+    Example: bin/coind report block_log --chain steem-testnet --to report.html
+    """
+    for library in ("pyarrow", "duckdb"):
+        load_extra(library, "data", what="a report")
+    from node.data.report.making import report
+
+    status = report(source, load_spec(chain), to, at=at, skip=TRUSTED if verify == "none" else Skip.NOTHING, workers=default_workers())
+    if not status:
+        say(f"{to} is written: {to.stat().st_size:,} bytes")
+    return status

@@ -1,0 +1,95 @@
+"""Makes a report of an export, or of blocks, which it exports first."""
+
+import gc
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from node.data.export.manifest import NAME
+from node.data.export.running import Wanted, export
+from node.data.report.asking import answers, facts_of, span_of
+from node.data.report.page import page
+from node.data.sql.opening import open_export, read_manifest
+from node.ending import run_to_end
+from node.failures import NodeError
+from node.storage.disk import SystemDisk, written_whole
+from node.storage.sources import open_source
+from node.version import version
+from state.chain.skip import Skip
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+
+MOMENTS = 200  # after so many blocks of all the supply is looked at
+MOMENTS_EVERY = 10_000  # blocks, where it isn't known how many there are
+CHUNK_BLOCKS = 100_000
+
+
+def report(source: Path, spec: ChainSpec, to: Path, *, at: int | None, skip: int = Skip.NOTHING, workers: int = 0) -> int:
+    """Write a report of an export, or of a file or folder of blocks, into a file; returns the status of the process. Raises NodeError."""
+    with exported(source, spec, to, at, skip, workers) as (folder, status):
+        if status:
+            return status
+        manifest = read_manifest(folder)
+        with tempfile.TemporaryDirectory(prefix="coind-report-") as temporary:
+            connection = open_export(folder, temporary=Path(temporary))
+            try:
+                span = span_of(connection, at)
+                facts, parts = facts_of(connection, span), answers(connection, manifest, span)
+            finally:
+                connection.close()
+                # What an export before has frozen isn't looked at by the collector, and DuckDB tells at the end of what it left.
+                gc.unfreeze()
+    title = f"{manifest.chain.name} up to block {span.last:,}"
+    text = page(
+        title,
+        facts,
+        parts,
+        span,
+        f"Made by coind {version()}. Times are UTC; periods of {span.width:,} block{'' if span.width == 1 else 's'}.",
+    )
+    try:
+        with written_whole(SystemDisk(), to) as file:
+            file.write(text.encode(), 0)
+    except OSError as error:
+        raise NodeError(f"--to {to} can't be written: {error.strerror}") from None
+    return 0
+
+
+@contextmanager
+def exported(source: Path, spec: ChainSpec, to: Path, at: int | None, skip: int, workers: int) -> Iterator[tuple[Path, int]]:
+    """Give the folder of an export, and the status of making it; one that was made for this is gone after the context."""
+    if (source / NAME).exists():
+        yield source, 0
+        return
+    last = last_of(source, spec) if at is None else at
+    moments = max(1, last // MOMENTS) if last else MOMENTS_EVERY
+    with tempfile.TemporaryDirectory(prefix=f".{to.name}-", dir=folder_of(to)) as folder:
+        wanted = Wanted(
+            spec=spec,
+            source=source,
+            to=Path(folder),
+            last=at,
+            tables={"accounts": 0, "witnesses": 0, "global_properties": moments},
+            chunk_blocks=CHUNK_BLOCKS,
+            skip=skip,
+            workers=workers,
+        )
+        yield Path(folder), run_to_end(partial(export, wanted))
+
+
+def last_of(source: Path, spec: ChainSpec) -> int:
+    """Return the number of the last block of a file or folder, 0 where that can't be known yet."""
+    blocks = open_source(source, Wire(spec))
+    try:
+        return blocks.last
+    finally:
+        blocks.close()
+
+
+def folder_of(to: Path) -> Path:
+    """Return the folder in which a file is going to be. Raises NodeError."""
+    if not to.parent.is_dir():
+        raise NodeError(f"--to {to}: there is no folder {to.parent}")
+    return to.parent

@@ -1,0 +1,213 @@
+"""What a report shows: each picture declared once, with its question to an export, its columns, and how it is drawn."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["line", "area", "steps-line", "steps", "bars", "candles"]
+
+
+class Series(Struct, frozen=True):
+    """A line of a picture: its label, the column that it shows (four of them for candles), how, and at which axis."""
+
+    label: str
+    columns: tuple[str, ...]
+    kind: Kind = "line"
+    scale: Literal["y", "right"] = "y"
+
+
+class Picture(Struct, frozen=True, kw_only=True):
+    """A part of a report. `needs` are the views that it asks; the first column of `query` is what runs from left to right.
+
+    In the query `{at}` stands for the last block, `{width}` for the blocks of a period, `{fund}` for the column of the vesting fund.
+    `titles` are the headings of its columns. Without `series` it is a table alone. `is_by_block` is whether the first column has blocks:
+    the time of each comes beside it. `is_filled` puts zeros where a period has no row. `is_spread` makes columns of the values of the
+    second column, filled from the third.
+    """
+
+    key: str
+    title: str
+    text: str
+    needs: tuple[str, ...]
+    query: str
+    titles: tuple[str, ...] = ()
+    series: tuple[Series, ...] = ()
+    is_by_block: bool = True
+    is_filled: bool = False
+    is_spread: bool = False
+    x_label: str = "Block"
+    unit: str = ""
+
+
+PERIOD = "((block - 1) // {width}) * {width} + 1"
+# What an account does by itself; the first of those that must sign.
+ACTS = """
+    SELECT block, voter AS account FROM vote
+    UNION ALL SELECT block, author FROM comment
+    UNION ALL SELECT block, "from" FROM transfer
+    UNION ALL SELECT block, owner FROM limit_order_create
+"""
+TRADES = """
+    SELECT block, row_number() OVER (ORDER BY block, trx, op, virtual_op) AS place,
+           CASE WHEN current_pays_symbol = chain.coin THEN current_pays ELSE open_pays END AS coin_paid,
+           CASE WHEN current_pays_symbol = chain.coin THEN open_pays ELSE current_pays END AS sbd_paid
+    FROM fill_order JOIN chain ON current_pays_symbol IN (chain.coin, chain.sbd) AND open_pays_symbol IN (chain.coin, chain.sbd)
+    WHERE block <= {at}
+"""
+
+PICTURES = (
+    Picture(
+        key="supply",
+        title="Supply and vesting",
+        text="All COIN there is, and how much of it lies in the vesting fund.",
+        needs=("global_properties_at",),
+        query="""
+            SELECT at_block, coins(current_supply), coins({fund}), percent({fund}, current_supply)
+            FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block""",
+        titles=("Block", "COIN", "of it vested", "%"),
+        series=(Series("COIN", ("COIN",), "steps-line"), Series("Vested", ("of it vested",), "steps-line", "right")),
+        unit="COIN; vested on the right",
+    ),
+    Picture(
+        key="debt",
+        title="SBD",
+        text="SBD in circulation, which the chain owes its holders.",
+        needs=("global_properties_at",),
+        query="SELECT at_block, coins(current_sbd_supply) FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block",
+        titles=("Block", "SBD"),
+        series=(Series("SBD", ("SBD",), "steps-line"),),
+        unit="SBD",
+    ),
+    Picture(
+        key="operations",
+        title="Operations by kind",
+        text="What transactions hold, in each period: the three kinds that are sent most, and all others together.",
+        needs=("operations",),
+        query=f"""
+            SELECT {PERIOD} AS period, kind, count(*) FROM operations
+            WHERE block <= {{at}} AND virtual_op = 0 GROUP BY period, kind ORDER BY period, kind""",
+        titles=("Block",),
+        is_spread=True,
+        is_filled=True,
+        unit="operations in a period",
+    ),
+    Picture(
+        key="active",
+        title="Active accounts",
+        text="Accounts that voted, posted, transferred or placed an order in each period. An account is no person.",
+        needs=("vote", "comment", "transfer", "limit_order_create"),
+        query=f"""
+            SELECT {PERIOD} AS period, count(DISTINCT account) FROM ({ACTS})
+            WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        titles=("Block", "Accounts"),
+        series=(Series("Accounts", ("Accounts",), "bars"),),
+        is_filled=True,
+        unit="accounts in a period",
+    ),
+    Picture(
+        key="payouts",
+        title="Payouts",
+        text="What posts were paid, authors, beneficiaries and curators together, in SBD at the price of the time.",
+        needs=("comment_reward",),
+        query=f"""
+            SELECT {PERIOD} AS period, count(*), coins(sum(payout)) FROM comment_reward
+            WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        titles=("Block", "Posts", "SBD"),
+        series=(Series("SBD", ("SBD",), "bars"),),
+        is_filled=True,
+        unit="SBD in a period",
+    ),
+    Picture(
+        key="distribution",
+        title="Who the payouts went to",
+        text="How much of all payouts the authors who got least have together. Equal parts would be the straight line.",
+        needs=("comment_reward",),
+        query="""
+            WITH rewards AS (
+                SELECT author, sum(payout) AS reward FROM comment_reward WHERE block <= {at} GROUP BY author HAVING sum(payout) > 0
+            ), ranked AS (
+                SELECT row_number() OVER (ORDER BY reward, author) AS place, count(*) OVER () AS authors,
+                       sum(reward) OVER (ORDER BY reward, author) AS until, sum(reward) OVER () AS total
+                FROM rewards
+            ), shares AS (
+                SELECT percent(place, authors) AS part, percent(until, total) AS share FROM ranked
+            )
+            SELECT part, max(share), part FROM shares GROUP BY part UNION ALL SELECT 0, 0, 0 WHERE EXISTS (FROM shares) ORDER BY part""",
+        titles=("% of the authors", "% of the payouts", "if equal"),
+        series=(Series("Payouts", ("% of the payouts",), "area"), Series("Equal parts", ("if equal",))),
+        is_by_block=False,
+        x_label="% of the authors",
+        unit="% of the payouts",
+    ),
+    Picture(
+        key="missed",
+        title="Missed slots",
+        text="Slots of three seconds that passed without a block.",
+        needs=("blocks",),
+        query=f"""
+            WITH gaps AS (
+                SELECT block, CAST(floor(epoch(time) - lag(epoch(time)) OVER (ORDER BY block)) AS BIGINT) // 3 - 1 AS missed
+                FROM blocks WHERE block <= {{at}}
+            )
+            SELECT {PERIOD} AS period, count(*), coalesce(sum(missed), 0) FROM gaps GROUP BY period ORDER BY period""",
+        titles=("Block", "Blocks", "Missed"),
+        series=(Series("Blocks", ("Blocks",), "steps-line"), Series("Missed", ("Missed",), "steps-line", "right")),
+        is_filled=True,
+        unit="slots in a period; missed on the right",
+    ),
+    Picture(
+        key="witnesses",
+        title="Witnesses",
+        text="Who made the blocks, the thirty with most of them; and how many slots each has missed since it is one.",
+        needs=("blocks", "witnesses_at"),
+        query="""
+            WITH made AS (SELECT witness, count(*) AS made FROM blocks WHERE block <= {at} GROUP BY witness),
+            newest AS (SELECT * FROM witnesses_at WHERE at_block = (SELECT max(at_block) FROM witnesses_at WHERE at_block <= {at}))
+            SELECT witness, made, percent(made, (SELECT sum(made) FROM made)), total_missed
+            FROM made LEFT JOIN newest ON owner = witness ORDER BY made DESC, witness LIMIT 30""",
+        titles=("Witness", "Blocks", "%", "Missed"),
+        is_by_block=False,
+    ),
+    Picture(
+        key="feed",
+        title="Price feed",
+        text="What witnesses publish as the price of a COIN: the median of what was published in each period.",
+        needs=("feed_publish",),
+        query=f"""
+            SELECT {PERIOD} AS period, count(*), round(median(CASE WHEN exchange_rate_base_symbol = chain.sbd
+                THEN exchange_rate_base / nullif(exchange_rate_quote, 0) ELSE exchange_rate_quote / nullif(exchange_rate_base, 0) END), 6)
+            FROM feed_publish CROSS JOIN chain WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        titles=("Block", "Published", "SBD per COIN"),
+        series=(Series("Price", ("SBD per COIN",), "steps-line"),),
+        unit="SBD per COIN",
+    ),
+    Picture(
+        key="trades",
+        title="Trades",
+        text="First, highest, lowest and last price of the trades of each period; green where it rose.",
+        needs=("fill_order",),
+        query=f"""
+            WITH trades AS ({TRADES}), prices AS (
+                SELECT {PERIOD} AS period, place, coin_paid, sbd_paid / coin_paid AS price FROM trades WHERE coin_paid > 0
+            )
+            SELECT period, round(min_by(price, place), 6), round(max(price), 6), round(min(price), 6), round(max_by(price, place), 6),
+                   count(*), coins(sum(coin_paid))
+            FROM prices GROUP BY period ORDER BY period""",
+        titles=("Block", "First", "Highest", "Lowest", "Last", "Trades", "COIN"),
+        series=(Series("Price", ("First", "Highest", "Lowest", "Last"), "candles"),),
+        unit="SBD per COIN",
+    ),
+    Picture(
+        key="richest",
+        title="Richest accounts",
+        text="The twenty accounts with most VESTS. What was delegated counts for its owner.",
+        needs=("accounts_at",),
+        query="""
+            WITH newest AS (SELECT * FROM accounts_at WHERE at_block = (SELECT max(at_block) FROM accounts_at WHERE at_block <= {at}))
+            SELECT name, vests(vesting_shares), percent(vesting_shares, (SELECT sum(vesting_shares) FROM newest)),
+                   coins(balance + savings_balance), coins(sbd_balance + savings_sbd_balance)
+            FROM newest ORDER BY vesting_shares DESC, name LIMIT 20""",
+        titles=("Account", "VESTS", "% of all", "COIN", "SBD"),
+        is_by_block=False,
+    ),
+)
