@@ -9,6 +9,7 @@ from heapq import merge
 from itertools import islice, takewhile
 from typing import Annotated, Any, NamedTuple, TypedDict
 
+from rpc.api.explorer.changes import shortened
 from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_FEED_INTERVAL_BLOCKS, COIN_PROPOSAL_MAINTENANCE_CLEANUP, TIME_MAX
@@ -189,7 +190,7 @@ def list_due(
             name in KINDS,
             "there is no kind ${kind}; the kinds are ${kinds}",
             condition="kinds.contains( kind )",
-            kind=name,
+            kind=shortened(name),
             kinds=", ".join(KINDS),
         )
     found = merge(*[_of_kind(state, name, start, account) for name in dict.fromkeys(names)], key=lambda entry: entry[0])

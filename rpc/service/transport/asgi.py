@@ -1,5 +1,5 @@
 """HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, to a
-stream of blocks, or to the files of the explorer, of which a browser wants dozens at once. It must not know any method.
+stream of blocks, or to the files of the explorer. It must not know any method.
 
 Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
 """

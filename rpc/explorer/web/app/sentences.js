@@ -42,7 +42,9 @@ function understood(operation) {
   if (name !== "custom_json") return { name, value, say };
   try {
     const [action, content] = JSON.parse(value.json);
-    const told = customs[[value.id, action, [content.what ?? ""].flat()[0] ?? ""].join("/")];
+    const parts = [value.id, action, [content.what ?? ""].flat()[0] ?? ""];
+    // A list in a list would be joined to the same text, but nodes don't take it for an action.
+    const told = parts.every((part) => typeof part === "string") ? customs[parts.join("/")] : undefined;
     const texts = Object.fromEntries(Object.entries(content).filter(([, one]) => typeof one === "string"));
     const all = { ...texts, required_posting_auths: value.required_posting_auths };
     if (pieces(told).every(({ field }) => !field || field.split("/").every((one) => all[one]?.length))) return { name, value: all, say: told };

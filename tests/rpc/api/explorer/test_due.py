@@ -87,6 +87,9 @@ def test_what_cannot_be_meant_is_refused(site: Site) -> None:
     for arguments in ({"kinds": ["payouts"]}, {"limit": DUE_MAX + 1}):
         with pytest.raises(Refusal):
             due(site, **arguments)
+    with pytest.raises(Refusal) as refused:
+        due(site, kinds=["x" * 100_000])
+    assert len(str(refused.value)) < 2000
 
 
 def test_each_kind_stands_in_the_description(site: Site) -> None:
