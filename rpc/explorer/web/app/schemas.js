@@ -65,7 +65,9 @@ function takes(document, schema, type, depth = 0) {
 
 function wordsOf(document, schema) {
   const range = schema.maximum === undefined ? "" : `, at most ${schema.maximum}`;
-  const words = { choice: "one of these", boolean: "yes or no", text: "text", number: `number${range}`, list: "list, one a line", json: "JSON" };
+  const words = {
+    choice: "one of these", boolean: "yes or no", text: "text", number: `number${range}`, list: "list, one a line or as JSON", json: "JSON",
+  };
   const kind = kindOf(document, schema);
   return schema.title ?? (kind === "json" && schema.type ? `${schema.type} as JSON` : words[kind]);
 }
@@ -97,6 +99,7 @@ function valueOf(field, text) {
   if (kind === "boolean") return text === "true";
   if (kind === "number") return numberOf(name, text.trim(), field.takesText);
   if (kind === "list") {
+    if (/^\s*[[{]/.test(text)) return listOf(name, text);
     const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
     return field.member.type === "string" ? lines : lines.map((line) => numberOf(name, line, true));
   }
@@ -108,6 +111,17 @@ function valueOf(field, text) {
     if (field.takesText && !/^\s*["[{]/.test(text)) return text.trim();
     throw new Error(`${name} is no JSON: ${error.message}`);
   }
+}
+
+function listOf(name, text) {
+  let list;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name} is no JSON: ${error.message}. Expected: one a line, or a list as JSON`);
+  }
+  if (!Array.isArray(list)) throw new Error(`${name} is no list: expected one a line, or a list as JSON`);
+  return list;
 }
 
 // A number; one that JavaScript would round goes as text, which the node reads as well.

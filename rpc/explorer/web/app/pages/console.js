@@ -20,7 +20,7 @@ export default function Console({ method, query }) {
   useStyle("details");
   const answer = useAnswer(discover, "discover");
   return html`
-    <${Page} title=${method ?? "Console"} heading=${method ? html`<span class="mono">${method}</span>` : "Console"}>
+    <${Page} title=${method ?? "Console"} heading=${method ? html`<span class="mono">${broken(method)}</span>` : "Console"}>
       <${Answer} of=${answer}>${(document) => html`
         <div class="console">
           <${Methods} of=${document} chosen=${method} />
@@ -29,6 +29,11 @@ export default function Console({ method, query }) {
       </${Answer}>
     </${Page}>
   `;
+}
+
+// A method's name, which may be broken after its words only.
+function broken(name) {
+  return name.split(/(?<=[._])/).map((word, i) => html`${i ? html`<wbr />` : ""}${word}`);
 }
 
 function discover() {
@@ -80,7 +85,7 @@ function Methods({ of, chosen }) {
           <details key=${group} open=${words.length > 0 || chosen?.startsWith(`${group}.`)}>
             <summary>${group} <span class="muted small">${names.length}</span></summary>
             <ul>${names.map((name) => html`<li key=${name}><${Link} to=${path.method(name)} aria-current=${name === chosen ? "page" : null}>
-              ${name.slice(group.length + 1)}</${Link}></li>`)}</ul>
+              ${broken(name.slice(group.length + 1))}</${Link}></li>`)}</ul>
           </details>
         `)}
       </div>
@@ -182,7 +187,8 @@ function Field({ of, value, onChange }) {
     choice: () => select([...(of.isRequired ? [] : [[EMPTY, "leave out"]]), ...of.options.map((one) => [one, one])]),
     number: () => html`<input id=${id} inputmode="numeric" value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" />`,
     text: () => html`<input id=${id} value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" spellcheck="false" />`,
-    list: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false" placeholder="one a line"></textarea>`,
+    list: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false"
+      placeholder="one a line, or a list as JSON"></textarea>`,
     json: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false" placeholder=${of.placeholder}></textarea>`,
   };
   return html`

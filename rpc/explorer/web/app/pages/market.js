@@ -26,7 +26,8 @@ export default function Market({ query }) {
   return html`
     <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`}>
       ${isOff
-        ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with <code>--enable market_history</code>.</p>`
+        ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with
+          <code>--enable market_history</code>.</p>`
         : html`
           <${Ticker} ticker=${ticker} head=${head} price=${price} />
           <${Candles} head=${head} wanted=${query.get("bucket")} debt=${debt} coin=${coin} price=${price} />`}
@@ -113,7 +114,7 @@ function Picture({ candles, coin, debt, price, size }) {
       series=${[{ label: "Price", kind: "candles", values: candles, colour: "good" }]} rows=${candles} columns=${columns} step=${size} />
     <${Chart} x=${x} height=${110} from=${0} unit=${coin.symbol} step=${size}
       label=${`Traded ${coin.symbol} in each period`}
-      series=${[{ label: `Volume, ${coin.symbol}`, kind: "bars", values: candles.map(({ bucket }) => bucket.coin.volume / 10 ** coin.precision) }]} />
+      series=${[{ label: "Volume", kind: "bars", values: candles.map(({ bucket }) => bucket.coin.volume / 10 ** coin.precision) }]} />
   `;
 }
 

@@ -11,6 +11,8 @@ import { useAnswer, useCall } from "../rpc.js";
 const EVERY_MILLISECONDS = 3000;
 const METHODS_SHOWN = 40;
 const TABLES_SHOWN = 60;
+const LARGE_SHARE = 0.01; // of all tables' memory: those with less are folded into details
+const METHODS_FIRST = 12;
 
 export default function Node() {
   const [reading, setReading] = useState({ now: null, before: null, error: null });
@@ -57,7 +59,9 @@ function Health({ families }) {
   const started = valueOf(families, "process_start_time_seconds");
   const longest = valueOf(families, "coind_loop_turn_longest_seconds");
   return html`
-    <${Card} title="Health" aside=${valueOf(families, "coind_ready") ? html`<span class="badge good">well</span>` : html`<span class="badge bad">in trouble</span>`}>
+    <${Card} title="Health" aside=${valueOf(families, "coind_ready")
+      ? html`<span class="badge good">well</span>`
+      : html`<span class="badge bad">in trouble</span>`}>
       <${Facts} of=${[
         ["Version", `coind ${overview.version}, Python ${build.python ?? ""}`],
         ["Chain", `${overview.chain}, id ${overview.chain_id.slice(0, 16)}…`],
@@ -68,7 +72,8 @@ function Health({ families }) {
         ["Free on the disk", bytes(valueOf(families, "coind_disk_free_bytes"))],
         ["Block log", bytes(valueOf(families, "coind_block_log_bytes"))],
       ]} />
-      <details><summary class="muted">/health as JSON</summary><${Answer} of=${answer}>${(found) => html`<${Json} of=${found} label="health" />`}</${Answer}></details>
+      <details><summary class="muted">/health as JSON</summary>
+        <${Answer} of=${answer}>${(found) => html`<${Json} of=${found} label="health" />`}</${Answer}></details>
     </${Card}>
   `;
 }
@@ -87,7 +92,7 @@ function Blocks({ families }) {
   const columns = [
     { title: "Up to", cell: ([bound]) => (bound === Infinity ? "longer" : milliseconds(bound)) },
     { title: "Blocks", isNumber: true, cell: ([, count]) => numberText(count) },
-    { title: "", cell: ([, count]) => html`<div style=${{ minWidth: "6rem" }}><${Bar} share=${count / most} label=${`${count} blocks`} /></div>` },
+    { title: "", cell: ([, count]) => html`<div class="beside"><${Bar} share=${count / most} label=${`${count} blocks`} /></div>` },
   ];
   return html`
     <${Card} title="Blocks since the start" aside=${`${numberText(valueOf(families, "coind_blocks_applied_total") ?? 0)} applied`}>
@@ -109,8 +114,10 @@ function Calls({ now, before }) {
   const rows = (now.families.get("coind_call_seconds_count") ?? []).map(({ labels, value }) => {
     const name = labels.method;
     const all = histogramOf(now.families, "coind_call_seconds", "method", name);
-    const earlier = before ? (before.families.get("coind_call_seconds_count") ?? []).find((row) => row.labels.method === name)?.value ?? 0 : value;
-    const refused = (now.families.get("coind_calls_refused_total") ?? []).filter((row) => row.labels.method === name).reduce((sum, row) => sum + row.value, 0);
+    const counts = before?.families.get("coind_call_seconds_count") ?? [];
+    const earlier = before ? counts.find((row) => row.labels.method === name)?.value ?? 0 : value;
+    const refusals = (now.families.get("coind_calls_refused_total") ?? []).filter((row) => row.labels.method === name);
+    const refused = refusals.reduce((sum, row) => sum + row.value, 0);
     return { name, count: value, mean: all.sum / value, rate: seconds ? (value - earlier) / seconds : 0, slow: slowShare(all), refused };
   });
   rows.sort((a, b) => b.rate - a.rate || b.count - a.count);
@@ -124,10 +131,17 @@ function Calls({ now, before }) {
   ];
   return html`
     <${Card} title="Calls by method" aside=${`since the start; ${rows.length} methods were called`}>
-      <${Table} caption="Calls by method" columns=${columns} rows=${rows.slice(0, METHODS_SHOWN)} nothing="Nobody has called." />
+      <${Table} caption="Calls by method" columns=${columns} rows=${rows.slice(0, METHODS_FIRST)} nothing="Nobody has called." />
+      <${More} caption="More methods" columns=${columns} rows=${rows.slice(METHODS_FIRST, METHODS_SHOWN)} words="methods" />
       ${rows.length > METHODS_SHOWN && html`<p class="muted small">The ${METHODS_SHOWN} that are called most.</p>`}
     </${Card}>
   `;
+}
+
+function More({ caption, columns, rows, words }) {
+  return rows.length > 0 && html`
+    <details><summary class="muted small">${numberText(rows.length)} more ${words}</summary>
+      <${Table} caption=${caption} columns=${columns} rows=${rows} /></details>`;
 }
 
 function slowShare({ buckets }) {
@@ -136,20 +150,24 @@ function slowShare({ buckets }) {
 
 function Memory({ families }) {
   const sizes = new Map((families.get("coind_table_bytes") ?? []).map(({ labels, value }) => [`${labels.owner}.${labels.table}`, value]));
-  const rows = (families.get("coind_table_rows") ?? []).map(({ labels, value }) => ({ ...labels, count: value, size: sizes.get(`${labels.owner}.${labels.table}`) ?? null }));
+  const sizeOf = ({ owner, table }) => sizes.get(`${owner}.${table}`) ?? null;
+  const rows = (families.get("coind_table_rows") ?? []).map(({ labels, value }) => ({ ...labels, count: value, size: sizeOf(labels) }));
   rows.sort((a, b) => (b.size ?? 0) - (a.size ?? 0) || b.count - a.count);
   const filled = rows.filter(({ count }) => count);
+  const all = filled.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  const large = filled.filter(({ size }) => (size ?? 0) >= all * LARGE_SHARE).slice(0, TABLES_SHOWN);
   const most = Math.max(1, ...filled.map(({ size }) => size ?? 0));
   const columns = [
     { title: "Owner", cell: ({ owner }) => owner },
     { title: "Table", cell: ({ table }) => table },
     { title: "Rows", isNumber: true, cell: ({ count }) => numberText(count) },
     { title: "Memory, about", isNumber: true, cell: ({ size }) => (size === null ? "–" : bytesText(size)) },
-    { title: "", cell: ({ size }) => size !== null && html`<div style=${{ minWidth: "6rem" }}><${Bar} share=${size / most} label=${bytesText(size)} /></div>` },
+    { title: "", cell: ({ size }) => size !== null && html`<div class="beside"><${Bar} share=${size / most} label=${bytesText(size)} /></div>` },
   ];
   return html`
     <${Card} title="Memory by table" aside=${`${filled.length} of ${rows.length} tables hold something`}>
-      <${Table} caption="Memory by table" columns=${columns} rows=${filled.slice(0, TABLES_SHOWN)} />
+      <${Table} caption="Memory by table" columns=${columns} rows=${large} />
+      <${More} caption="Smaller tables" columns=${columns} rows=${filled.slice(large.length, TABLES_SHOWN)} words="smaller tables" />
     </${Card}>
   `;
 }
@@ -168,7 +186,8 @@ function Settings() {
         ["Impersonated", info.impersonated.everyone ? "everyone" : info.impersonated.accounts.join(", ") || "nobody"],
       ]} />`}
       <h3>Groups of methods</h3>
-      <${Answer} of=${methods}>${(names) => html`<p>${groups(names).map(([group, count]) => html`<span class="badge">${group} ${count}</span> `)}</p>`}</${Answer}>
+      <${Answer} of=${methods}>${(names) => html`<p>
+        ${groups(names).map(([group, count]) => html`<span class="badge">${group} ${count}</span> `)}</p>`}</${Answer}>
       <details>
         <summary>Constants of the chain</summary>
         <${Answer} of=${config}>${(found) => html`<${Json} of=${found} label="Constants of the chain" />`}</${Answer}>

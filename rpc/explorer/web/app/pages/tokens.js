@@ -87,7 +87,7 @@ function Coin({ props, config, funds, token, price, tokens }) {
         ["A new block", `makes about ${money(yearly / BigInt(Number(constant(config, "_BLOCKS_PER_YEAR")) || 10512000))}`],
         ["It goes to", [...shares, ["witnesses", rest]].map(([name, percent], i) => `${i ? ", " : ""}${name} ${percentText(percent)}`)],
       ]} />
-      <p class="muted small after">
+      <p class="muted small">
         The inflation begins at ${percentText(start)} and falls by 0.01 % every ${numberText(period)} blocks, down to ${percentText(stop)}.
       </p>
     </${Card}>
