@@ -18,21 +18,21 @@ const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.
 // What each kind of thing says, and the words of its filter.
 export const KINDS = {
   payout: ["payouts", (of) => html`${post(of)} is paid out`],
-  conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets ${chain.overview.tokens[0].symbol} for
+  conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets ${chain.overview.tokens[0].symbol} for${" "}
     <b>${of.amount}</b> (request ${of.id})`],
   power_down: ["power-downs", (of) => html`<${Account} name=${of.account} /> powers down the next <b>${of.amount}</b>`],
-  savings: ["savings", (of) => html`<b>${of.amount}</b> of the savings of <${Account} name=${of.account} /> arrive at
+  savings: ["savings", (of) => html`<b>${of.amount}</b> of the savings of <${Account} name=${of.account} /> arrive at${" "}
     <${Account} name=${of.other} /> (request ${of.id})`],
-  escrow_ratification: ["escrows", (of) => html`Escrow ${of.id} of <${Account} name=${of.account} /> for
+  escrow_ratification: ["escrows", (of) => html`Escrow ${of.id} of <${Account} name=${of.account} /> for${" "}
     <${Account} name=${of.other} /> goes back unless all approve it: <b>${of.amount}</b>`],
   order_expiration: ["orders", (of) => html`Order ${of.id} of <${Account} name=${of.account} /> expires, with <b>${of.amount}</b> left`],
   delegation_return: ["delegations", (of) => html`<b>${of.amount}</b> come back to <${Account} name=${of.account} /> from a delegation`],
-  proposal_start: ["proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> begins:
+  proposal_start: ["proposals", (of) => html`The ${proposal(of)} of <${Account} name=${of.account} /> begins:${" "}
     <b>${of.amount}</b> a day for <${Account} name=${of.other} />`],
-  proposal_removal: ["ends of proposals", (of) => html`The ${proposal(of)} of
+  proposal_removal: ["ends of proposals", (of) => html`The ${proposal(of)} of${" "}
     <${Account} name=${of.account} /> is removed, a day after its end`],
   recovery_expiration: ["recoveries", (of) => html`The request to recover <${Account} name=${of.account} /> expires`],
-  recovery_account_change: ["recovery accounts", (of) => html`<${Account} name=${of.other} /> becomes the recovery account of
+  recovery_account_change: ["recovery accounts", (of) => html`<${Account} name=${of.other} /> becomes the recovery account of${" "}
     <${Account} name=${of.account} />`],
   voting_declined: ["declined votes", (of) => html`<${Account} name=${of.account} /> loses the right to vote`],
   maintenance: ["maintenance", () => "The treasury pays the proposals"],

@@ -26,7 +26,7 @@ export default function Market({ query }) {
   return html`
     <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`}>
       ${isOff
-        ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with
+        ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with${" "}
           <code>--enable market_history</code>.</p>`
         : html`
           <${Ticker} ticker=${ticker} head=${head} price=${price} />
