@@ -65,7 +65,9 @@ function takes(document, schema, type, depth = 0) {
 
 function wordsOf(document, schema) {
   const range = schema.maximum === undefined ? "" : `, at most ${schema.maximum}`;
-  const words = { choice: "one of these", boolean: "yes or no", text: "text", number: `number${range}`, list: "list, one a line or as JSON", json: "JSON" };
+  const words = {
+    choice: "one of these", boolean: "yes or no", text: "text", number: `number${range}`, list: "list, one a line or as JSON", json: "JSON",
+  };
   const kind = kindOf(document, schema);
   return schema.title ?? (kind === "json" && schema.type ? `${schema.type} as JSON` : words[kind]);
 }

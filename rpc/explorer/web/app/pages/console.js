@@ -187,7 +187,8 @@ function Field({ of, value, onChange }) {
     choice: () => select([...(of.isRequired ? [] : [[EMPTY, "leave out"]]), ...of.options.map((one) => [one, one])]),
     number: () => html`<input id=${id} inputmode="numeric" value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" />`,
     text: () => html`<input id=${id} value=${value} onInput=${onInput} placeholder=${of.placeholder} autocomplete="off" spellcheck="false" />`,
-    list: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false" placeholder="one a line, or a list as JSON"></textarea>`,
+    list: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false"
+      placeholder="one a line, or a list as JSON"></textarea>`,
     json: () => html`<textarea id=${id} value=${value} onInput=${onInput} spellcheck="false" placeholder=${of.placeholder}></textarea>`,
   };
   return html`

@@ -187,8 +187,9 @@ function One({ id, answer, after }) {
         : html`<p>There is no such proposal. One that has ended is removed after a day.</p>`)}</${Answer}>
       ${found && html`
         <${Card} title="Voters" aside="by name">
-          ${BigInt(found.total_votes) ? "" : html`<p class="muted small">Votes are counted when proposals are paid, once an hour: none was counted yet.
-            Shares are of the weights that these voters have now.</p>`}
+          ${BigInt(found.total_votes) ? ""
+            : html`<p class="muted small">Votes are counted when proposals are paid, once an hour: none was counted yet.
+              Shares are of the weights that these voters have now.</p>`}
           <${Answer} of=${voters}>${(rows) => html`<${Voters} rows=${rows} id=${id} after=${after} props=${answer.result.props}
             total=${found.total_votes} />`}</${Answer}>
         </${Card}>`}

@@ -164,7 +164,8 @@ function options({ series, isTime, height, format, from, step, isWhole, width, o
     return [from === null ? (low >= 0 ? Math.max(0, low - rest) : low - rest) : Math.min(from, low), high + rest];
   };
   return {
-    width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"), padding: [10, hasRight ? 0 : isTime ? 22 : 12, 0, 0],
+    width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
+    padding: [10, hasRight ? 0 : isTime ? 22 : 12, 0, 0],
     legend: { show: false },
     cursor: { drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: isTime, range: (_, low, high) => padded(low, high, series, step) }, y: { range }, right: { range } },
