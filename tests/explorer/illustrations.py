@@ -21,6 +21,8 @@ PICTURES = {
     "account": ("/@bob", 1000),
     "post": ("/@bob/unpaid", 1250),
     "block": ("/block/{block}", 1000),
+    "market": ("/market", 1250),
+    "due": ("/due", 900),
 }
 
 
