@@ -89,7 +89,7 @@ class Readers:
 
     def hand_on(self, line: socket.socket, peer: Any) -> bool:
         """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
-        ready = [reader for reader in self.each if reader.is_ready]
+        ready = [reader for reader in self.each if reader.is_ready and not self._publisher.is_loading(reader.link)]
         self._turn += 1
         place = self._turn % (len(ready) + 1)
         if not place:
@@ -193,7 +193,8 @@ class Readers:
                 nonlocal why
                 while True:
                     await trio.sleep(1)
-                    limit = SILENT_SECONDS_MAX if reader.is_ready else LOADING_SECONDS_MAX
+                    is_loading = not reader.is_ready or self._publisher.is_loading(link)
+                    limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
                     if trio.current_time() - reader.heard > limit:
                         why = f"it has said nothing for {limit} seconds"
                         nursery.cancel_scope.cancel()
@@ -215,6 +216,7 @@ class Readers:
                     link.send(Reply(message.call, shown.body, shown.status, shown.content_type))
                 elif isinstance(message, Loaded):
                     reader.problem = ""
+                    self._publisher.loaded(link)
                 elif isinstance(message, (Ready, Lost)):
                     if isinstance(message, Lost):
                         _log.warning("a reader has lost the chain, it gets it anew", reader=reader.number, reason=message.reason)

@@ -7,6 +7,7 @@ makes all readers begin anew with a dump.
 import os
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from node.driving.driver import Driver
@@ -24,12 +25,16 @@ _log = Log("readers")
 
 
 class Publisher:
-    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link."""
+    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link.
+
+    `_loading` has, for each link, how many dumps its reader was sent and hasn't said that it has loaded.
+    """
 
     def __init__(self, chain: Chain, additions: Additions, driver: Driver) -> None:
         self.number = 0
         self._chain, self._additions, self._driver = chain, additions, driver
         self._links: dict[Link, None] = {}
+        self._loading: Counter[Link] = Counter()
         self._events: list[Block | Gone] = []
         self._refused: list[bytes] = []
         self._is_elsewhere = False
@@ -50,6 +55,15 @@ class Publisher:
     def remove(self, link: Link) -> None:
         """Tell a reader nothing more."""
         self._links.pop(link, None)
+        self._loading.pop(link, None)
+
+    def loaded(self, link: Link) -> None:
+        """Note that a reader has loaded a dump."""
+        self._loading[link] -= 1
+
+    def is_loading(self, link: Link | None) -> bool:
+        """Whether a reader is silent because it loads a dump."""
+        return link is not None and self._loading[link] > 0
 
     def refuse(self, said: bytes) -> None:
         """Tell of a refusal."""
@@ -147,6 +161,7 @@ class Publisher:
                     dumped.replace(own)
                 else:
                     os.link(dumped, own)
+                self._loading[link] += 1
                 link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now(), waiting))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))
