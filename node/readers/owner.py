@@ -35,6 +35,8 @@ READY_SECONDS_MAX = 30
 END_SECONDS_MAX = 4
 # A reader that says nothing for so long hangs. It is silent while it loads a chain.
 SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
+# It says something each second. One that has been silent for so long is given no connections.
+QUIET_SECONDS_MAX = 3
 PEER_SIZE_MAX = 1 << 10
 
 _log = Log("readers")
@@ -89,7 +91,7 @@ class Readers:
 
     def hand_on(self, line: socket.socket, peer: Any) -> bool:
         """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
-        ready = [reader for reader in self.each if reader.is_ready and not self._publisher.is_loading(reader.link)]
+        ready = [reader for reader in self.each if self._is_listening(reader)]
         self._turn += 1
         place = self._turn % (len(ready) + 1)
         if not place:
@@ -103,6 +105,11 @@ class Readers:
         reader.handed += 1
         line.close()
         return True
+
+    def _is_listening(self, reader: Reader) -> bool:
+        """Whether a reader answers soon, as far as one can know."""
+        is_quiet = trio.current_time() - reader.heard > QUIET_SECONDS_MAX
+        return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.link)
 
     async def ready(self) -> None:
         """Wait until all readers answer, at most READY_SECONDS_MAX."""
