@@ -165,7 +165,7 @@ class Follower:
         """Apply the block that follows the head, and its edits."""
         chain = self.chain
         for place in accepted:
-            if place < len(block.transactions):
+            if 0 <= place < len(block.transactions):
                 chain.state.impersonated.accept(block.transactions[place].id)
         try:
             self._ahead.push(chain, block, skip)

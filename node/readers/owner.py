@@ -35,6 +35,8 @@ READY_SECONDS_MAX = 30
 END_SECONDS_MAX = 4
 # A reader that says nothing for so long hangs. It is silent while it loads a chain.
 SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
+# It says something each second. One that has been silent for so long is given no connections.
+QUIET_SECONDS_MAX = 3
 PEER_SIZE_MAX = 1 << 10
 
 _log = Log("readers")
@@ -89,7 +91,7 @@ class Readers:
 
     def hand_on(self, line: socket.socket, peer: Any) -> bool:
         """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
-        ready = [reader for reader in self.each if reader.is_ready]
+        ready = [reader for reader in self.each if self._is_listening(reader)]
         self._turn += 1
         place = self._turn % (len(ready) + 1)
         if not place:
@@ -103,6 +105,11 @@ class Readers:
         reader.handed += 1
         line.close()
         return True
+
+    def _is_listening(self, reader: Reader) -> bool:
+        """Whether a reader answers soon, as far as one can know."""
+        is_quiet = trio.current_time() - reader.heard > QUIET_SECONDS_MAX
+        return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.link)
 
     async def ready(self) -> None:
         """Wait until all readers answer, at most READY_SECONDS_MAX."""
@@ -193,7 +200,8 @@ class Readers:
                 nonlocal why
                 while True:
                     await trio.sleep(1)
-                    limit = SILENT_SECONDS_MAX if reader.is_ready else LOADING_SECONDS_MAX
+                    is_loading = not reader.is_ready or self._publisher.is_loading(link)
+                    limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
                     if trio.current_time() - reader.heard > limit:
                         why = f"it has said nothing for {limit} seconds"
                         nursery.cancel_scope.cancel()
@@ -215,6 +223,7 @@ class Readers:
                     link.send(Reply(message.call, shown.body, shown.status, shown.content_type))
                 elif isinstance(message, Loaded):
                     reader.problem = ""
+                    self._publisher.loaded(link)
                 elif isinstance(message, (Ready, Lost)):
                     if isinstance(message, Lost):
                         _log.warning("a reader has lost the chain, it gets it anew", reader=reader.number, reason=message.reason)

@@ -24,12 +24,16 @@ _log = Log("readers")
 
 
 class Publisher:
-    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link."""
+    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link.
+
+    `_loading` has, for each link, the folders of the dumps that its reader was sent and hasn't said that it has loaded.
+    """
 
     def __init__(self, chain: Chain, additions: Additions, driver: Driver) -> None:
         self.number = 0
         self._chain, self._additions, self._driver = chain, additions, driver
         self._links: dict[Link, None] = {}
+        self._loading: dict[Link, list[Path]] = {}
         self._events: list[Block | Gone] = []
         self._refused: list[bytes] = []
         self._is_elsewhere = False
@@ -50,6 +54,18 @@ class Publisher:
     def remove(self, link: Link) -> None:
         """Tell a reader nothing more."""
         self._links.pop(link, None)
+        # A reader that was killed hasn't removed them.
+        for folder in self._loading.pop(link, ()):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def loaded(self, link: Link) -> None:
+        """Note that a reader has loaded a dump."""
+        if self._loading.get(link):
+            self._loading[link].pop(0)
+
+    def is_loading(self, link: Link | None) -> bool:
+        """Whether a reader is silent because it loads a dump."""
+        return link is not None and bool(self._loading.get(link))
 
     def refuse(self, said: bytes) -> None:
         """Tell of a refusal."""
@@ -147,6 +163,7 @@ class Publisher:
                     dumped.replace(own)
                 else:
                     os.link(dumped, own)
+                self._loading.setdefault(link, []).append(own.parent)
                 link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now(), waiting))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))

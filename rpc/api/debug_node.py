@@ -67,9 +67,9 @@ def debug_pop_block(chain: Chain, show: Show, /) -> HeadBlock:
 
 
 @method("debug_node_api.debug_set_hardfork", loopback_only=True)
-def debug_set_hardfork(chain: Chain, hardfork_id: UInt32) -> Json:
+async def debug_set_hardfork(chain: Chain, processor: Processor, /, hardfork_id: UInt32) -> Json:
     """Make the next block apply every hardfork up to a number; unknown numbers are ignored."""
-    schedule_hardfork(chain, hardfork_id)
+    await processor.in_turn(lambda: schedule_hardfork(chain, hardfork_id))
     return {}
 
 

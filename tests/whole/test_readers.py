@@ -12,10 +12,13 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
+import trio
 
+from tests.helpers.push import websocket
 from tests.whole.test_command import Running, node
 
 WAIT_SECONDS_MAX = 20
+SIGNED = ("previous", "timestamp", "witness", "transaction_merkle_root", "extensions", "witness_signature", "transactions")
 
 
 class Client:
@@ -145,6 +148,38 @@ def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Clie
     fresh = [Client(running) for _ in range(3)]
     fresh[0].send(memo="back")
     same(fresh)
+
+
+async def test_notices_come_from_each_process(running: Running) -> None:
+    port = int(running.url.rpartition(":")[2])
+    owner = Client(running)
+    async with websocket(port) as one, websocket(port) as two, websocket(port) as three:
+        for client in (one, two, three):
+            for kind in ("blocks", "refusals"):
+                assert "result" in await client.call("dev_api.subscribe", {"kind": kind})
+        request = [["transfer", {"from": "alice", "to": "bob", "amount": "1000000000.000 COIN", "memo": ""}]]
+        refused = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "dev_api.broadcast_operations", "params": {"operations": request}})
+        assert "error" in await trio.to_thread.run_sync(owner.post, refused)
+        await trio.to_thread.run_sync(owner.call, "dev_api.mine")
+        with trio.fail_after(WAIT_SECONDS_MAX):
+            told = [{(await client.receive())["params"]["kind"] for _ in range(2)} for client in (one, two, three)]
+        assert told == [{"blocks", "refusals"}] * 3
+
+
+def test_a_branch_that_is_broadcast_block_by_block_is_switched_to_everywhere(running: Running, clients: list[Client]) -> None:
+    one, two, three = clients
+    common = one.call("dev_api.mine")["head_block_number"]
+    one.call("dev_api.mine", {"count": 3})
+    longer = [one.call("condenser_api.get_block", [number]) for number in range(common + 1, common + 4)]
+    two.call("dev_api.pop_blocks", {"count": 3})
+    two.send(memo="of the shorter branch")
+    left = two.call("dev_api.mine", {"count": 2})["head_block_id"]
+    same(clients)
+    for client, block in zip(clients, longer, strict=True):
+        signed = {name: block[name] for name in SIGNED}
+        client.call("condenser_api.broadcast_block", [signed])
+    assert three.call("condenser_api.get_block", [common + 2])["block_id"] == longer[1]["block_id"] != left
+    same(clients)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -12,6 +12,7 @@ from node.following.follower import Gap
 from node.following.http import LINE_SIZE_MAX
 from node.following.passing import Passing
 from node.specs import load_spec, with_witnesses
+from rpc.api.debug_node import debug_set_hardfork
 from rpc.push.packed import Greeting, genesis_fingerprint, greeting_line, packed_line
 from rpc.records.blocks import block_json
 from rpc.service.refusal import Answered
@@ -227,11 +228,19 @@ async def test_nothing_else_changes_a_replica() -> None:
     passing = Passing(replica.processor, replica.chain.state.wire, "nats://there", "", reached)
     with pytest.raises(Refused, match="follows nats://there and changes nothing by itself"):
         await passing.in_turn(lambda: None)
+    with pytest.raises(Refused, match="follows nats://there and changes nothing by itself"):
+        await debug_set_hardfork(replica.chain, passing, 23)
     with pytest.raises(Refused, match="--broadcast-to URL"):
         await passing.push_transaction(transfer(dev_chain_with_blocks()))
     unreachable = Passing(replica.processor, replica.chain.state.wire, "http://127.0.0.1:9", "http://127.0.0.1:9", reached)
     with pytest.raises(Refused, match="nobody knows whether it has taken this"):
         await unreachable.push_transaction(transfer(dev_chain_with_blocks()))
+
+
+async def test_places_of_accepted_transactions_that_are_none_mean_nothing() -> None:
+    strange = json.dumps(json.loads(ONE) | {"accepted": [-1, -9, 7]}).encode()
+    async with answering(lambda line, body: greeted(strange)) as url, replica_of(url) as replica:
+        await until(lambda: replica.head == 1)
 
 
 def dev_chain_with_blocks() -> Chain:
