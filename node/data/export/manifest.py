@@ -26,6 +26,7 @@ Number = Annotated[int, Meta(ge=0, lt=WORD32)]
 Name = Annotated[str, Meta(pattern=f"^{NAMED}\\Z")]
 Folder = Annotated[str, Meta(pattern=f"^{DATASET}\\Z")]
 Place = Annotated[str, Meta(pattern=CHUNK)]
+Symbol = Annotated[str, Meta(pattern="^(?:COIN|SBD|VESTS)\\Z")]
 Type = Annotated[str, Meta(max_length=TYPE_LETTERS_MAX)]
 
 
@@ -41,7 +42,7 @@ class ChainOf(Struct):
 
     name: str
     chain_id: str
-    symbols: dict[str, str]
+    symbols: dict[Symbol, str]
 
 
 class Options(Struct):

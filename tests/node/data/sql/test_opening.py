@@ -127,6 +127,7 @@ HOSTILE = [
     (f'"{TRANSFERS}": {{', '"/etc": {', "regex"),
     ('"memo": "string"', '"me\\" --": "string"', "regex"),
     ('"memo": "string"', f'"memo": "{"list<item: " * 5000}"', "length"),
+    ('"COIN": ', '"COIN, (SELECT 1) AS x": ', "regex"),
     ('"last": 155', f'"last": {10**30}', "<= 4294967295"),
 ]
 
