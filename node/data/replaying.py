@@ -13,7 +13,7 @@ from node.data.chains import ChainState
 from node.data.chosen import chosen_chain
 from node.data.course import Course
 from node.data.errors import NotThere
-from node.data.names import HELPER, field_name, table_name
+from node.data.names import HELPER, alternatives, field_name, table_name
 from node.data.views import extra
 from state.chain import changes as journal
 from state.chain.chain import Chain
@@ -87,7 +87,7 @@ class Replayed(ChainState):
         state = self._chain.state
         known = operations_of_chain(state.spec)
         if unknown := [kind for kind in kinds if kind not in known]:
-            raise NotThere(f"there is no kind of operations {unknown[0]}; there are {', '.join(sorted(known))}")
+            raise NotThere(f"there is no kind of operations {unknown[0]}; {alternatives(unknown[0], sorted(known))}")
         collector = Collector(state, Shapes(state.spec), set(kinds))
         batches: dict[str, list[Any]] = {kind: [] for kind in kinds}
         schemas = {dataset.file: dataset.schema for dataset in collector.datasets()}

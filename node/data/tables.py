@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from node.data.columns import Columns, Opaque, Record, Shapes
-from node.data.names import HELPER, field_name, names_of, table_name
+from node.data.names import HELPER, alternatives, field_name, names_of, table_name
 from node.failures import NodeError
 from rpc.records.rows import kinds_of, plain
 from rpc.service.shown import Amount
@@ -55,7 +55,7 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
         owned = {name: plugin for name, plugin in owners.items() if plugin in PLUGINS}
         for name in sorted(left):
             if name not in owned:
-                raise NodeError(f"there is no table {name}; there are {', '.join([*bare, *owned])}")
+                raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned])}")
             needed.add(owned[name])
     # A plugin reads what the ones that it uses have, where they are on.
     for name in reversed(PLUGINS):
@@ -95,7 +95,7 @@ def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
     """Return the rows of a table by its name. Raises NodeError where the state has none of this name."""
     tables = names_of(state)
     if name not in tables:
-        raise NodeError(f"there is no table {name}; there are {', '.join(tables)}")
+        raise NodeError(f"there is no table {name}; {alternatives(name, tables)}")
     return TableRows(state, tables[name], Shapes(state.spec, is_flat=is_flat))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, defstruct
 from msgspec.structs import asdict, astuple
 
 from node.data.errors import MissingLibrary, NotThere
-from node.data.names import names_of
+from node.data.names import alternatives, names_of
 from node.extras import load_extra
 from node.failures import NodeError
 from state.protocol.spec import ChainSpec
@@ -180,7 +180,7 @@ class TableView:
     def by(self, index: str) -> Any:
         """Return an index by its name: a UniqueView or an OrderedView. Raises NotThere."""
         if index not in self._indices:
-            raise NotThere(f"{self.name} has no index {index}; there are {', '.join(self._indices) or 'none'}")
+            raise NotThere(f"{self.name} has no index {index}; {alternatives(index, self._indices)}")
         return self._indices[index]
 
     def __getattr__(self, name: str) -> Any:
@@ -253,7 +253,7 @@ class Tables(Mapping[str, TableView]):
 
     def __getitem__(self, name: str) -> TableView:
         if name not in self._tables:
-            raise NotThere(f"there is no table {name}; there are {', '.join(self._tables)}")
+            raise NotThere(f"there is no table {name}; {alternatives(name, self._tables)}")
         if name not in self._views:
             self._views[name] = TableView(self._state, name, self._tables[name])
         return self._views[name]

@@ -4,16 +4,30 @@ It is the last thing that is written of a range of blocks: what it doesn't name 
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from node.failures import NodeError
+from node.failures import DiskError, NodeError
 from node.storage.disk import Disk, read_whole, written_whole
+from state.protocol.values.integers import WORD32
 
 NAME = "manifest.json"
 FORMAT = 1
+
+# A manifest may come from anywhere: what it names must be names of an export, and no other place of the disk.
+NAMED = "[a-z0-9_]+"
+DATASET = f"(?:blocks|operations/kind={NAMED}|tables/table={NAMED})"
+CHUNK = f"^{DATASET}/(?:blocks|at)=[0-9]{{10}}/{NAMED}\\.(?:parquet|csv|jsonl)\\Z"
+TYPE_LETTERS_MAX = 1000
+
+Number = Annotated[int, Meta(ge=0, lt=WORD32)]
+Name = Annotated[str, Meta(pattern=f"^{NAMED}\\Z")]
+Folder = Annotated[str, Meta(pattern=f"^{DATASET}\\Z")]
+Place = Annotated[str, Meta(pattern=CHUNK)]
+Symbol = Annotated[str, Meta(pattern="^(?:COIN|SBD|VESTS)\\Z")]
+Type = Annotated[str, Meta(max_length=TYPE_LETTERS_MAX)]
 
 
 class Program(Struct):
@@ -28,7 +42,7 @@ class ChainOf(Struct):
 
     name: str
     chain_id: str
-    symbols: dict[str, str]
+    symbols: dict[Symbol, str]
 
 
 class Options(Struct):
@@ -44,10 +58,15 @@ class Options(Struct):
 class Chunk(Struct):
     """A file of an export, by its path in the folder."""
 
-    path: str
+    path: Place
     rows: int
     bytes: int
     sha256: str
+
+    @property
+    def dataset(self) -> str:
+        """The folder of the dataset that it belongs to."""
+        return self.path.rsplit("/", 2)[0]
 
 
 class Range(Struct):
@@ -56,9 +75,9 @@ class Range(Struct):
     `is_end` is whether an export ended with it, so that it has the rows of all tables after its last block.
     """
 
-    blocks: int
-    first: int
-    last: int
+    blocks: Number
+    first: Number
+    last: Number
     last_id: str
     is_end: bool
     chunks: list[Chunk]
@@ -71,7 +90,7 @@ class Manifest(Struct):
     program: Program
     chain: ChainOf
     options: Options
-    schema: dict[str, dict[str, str]]
+    schema: dict[Folder, dict[Name, Type]]
     ranges: list[Range]
 
 
@@ -80,17 +99,36 @@ def load(folder: Path, disk: Disk) -> Manifest | None:
     path = folder / NAME
     try:
         data = read_whole(disk, path)
-        return msgspec.json.decode(data, type=Manifest) if data else None
+        found = msgspec.json.decode(data, type=Manifest) if data else None
+        if found is not None:
+            require_declared(found)
+        return found
     except OSError as error:
         raise NodeError(f"{path}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise NodeError(f"{path} is no manifest of an export: {error}; name another folder with --to") from None
 
 
+def require_declared(manifest: Manifest) -> None:
+    """Raise ValidationError for a chunk of a dataset that has no columns."""
+    for each in manifest.ranges:
+        for chunk in each.chunks:
+            if chunk.dataset not in manifest.schema:
+                raise msgspec.ValidationError(f"{chunk.path} belongs to no dataset of its schema")
+
+
 def save(folder: Path, manifest: Manifest, disk: Disk) -> None:
-    """Write the manifest in one step; it survives a loss of power then."""
-    with written_whole(disk, folder / NAME) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n", 0)
+    """Write the manifest in one step; it survives a loss of power then. Raises DiskError."""
+    try:
+        with written_whole(disk, folder / NAME) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n", 0)
+    except OSError as error:
+        raise disk_failed(folder, error) from None
+
+
+def disk_failed(folder: Path, error: OSError) -> DiskError:
+    """Return what an export ends with when the disk fails."""
+    return DiskError(f"{folder}: {error.strerror or error}; make room or repair it, and export again: it goes on")
 
 
 def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from node.data.export.collecting import Dataset
 from node.data.export.files import ChunkFile, Format
-from node.data.export.manifest import Chunk
-from node.failures import DiskError
+from node.data.export.manifest import Chunk, disk_failed
 from node.storage.disk import Disk
 
 ASIDE = ".part"  # the folder in which chunks are written
@@ -61,7 +60,7 @@ class Writer:
         try:
             return future.result()
         except OSError as error:
-            raise DiskError(f"{self._folder}: {error.strerror or error}; make room or repair it, and export again: it goes on") from None
+            raise disk_failed(self._folder, error) from None
 
     # -------------------------------------------------------------- in the thread
 

@@ -1,6 +1,5 @@
 """Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
 
-import difflib
 import fcntl
 import os
 import sys
@@ -21,7 +20,7 @@ from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
 from node.data.export.resuming import Keeper, start_from_snapshot
-from node.data.names import names_of
+from node.data.names import alternatives, names_of
 from node.data.tables import TableRows, plugins_for
 from node.ending import watch_signals
 from node.failures import FileError, NodeError, Status
@@ -29,6 +28,7 @@ from node.memory import keep_what_is_loaded
 from node.progress import Progress
 from node.recovering.ahead import Ahead
 from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
+from node.replaying.recognising import advice
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sources import BlockSource, open_source
 from node.version import version
@@ -39,6 +39,8 @@ from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
+
+TOPS = ("operations", "blocks", "tables")  # the folders of an export
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -84,10 +86,20 @@ class Export:
         """Return the manifest of what is there, without the ranges whose files aren't."""
         found = manifests.load(self.wanted.to, self.wanted.disk)
         if found is None:
+            self._require_ours()
             return None
         manifests.require_same(self.wanted.to, found, self._new_manifest())
         found.ranges = list(self._whole(found.ranges))
         return found
+
+    def _require_ours(self) -> None:
+        """Refuse a folder without manifest that has folders named as those of an export: what lies in them would be removed."""
+        for top in TOPS:
+            if (self.wanted.to / top).exists():
+                raise NodeError(
+                    f"{self.wanted.to} has {top} and no {manifests.NAME}, so that it isn't known whose they are;"
+                    " remove them, or name another folder with --to"
+                )
 
     def _whole(self, ranges: list[Range]) -> Iterator[Range]:
         """Yield the ranges from the first one on that follow each other and whose files are there, in their size."""
@@ -198,7 +210,12 @@ class Export:
                 keeper = Keeper(self.chain, wanted.to, wanted.disk)
                 is_done = await self._write(source, begin, writer, progress, keeper)
                 await keeper.finish()
+                if is_done and not self.manifest.ranges:
+                    raise NodeError(f"{source.path} holds no block that is wanted; see what writes it, and --blocks")
                 return is_done
+            except BlockRefused as error:
+                hint = advice(wanted.source, error.number, wanted.spec.name, source.is_pipe)
+                raise BlockRefused(error.number, error.reason + hint) from None
             finally:
                 source.close()
                 progress.close()
@@ -351,14 +368,12 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
     known = [*operations_of_chain(spec), BLOCKS]
     for name in only or ():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            what = f"Did you mean {near[0]}? " if near else ""
-            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation. {what}There are {', '.join(known)}")
+            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation; {alternatives(name, known)}")
 
 
 def sweep(folder: Path, form: Format, named: set[str]) -> None:
     """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
-    for top in ("operations", "blocks", "tables"):
+    for top in TOPS:
         for path in sorted((folder / top).rglob(f"*.{form}")):
             if path.relative_to(folder).as_posix() not in named:
                 path.unlink()

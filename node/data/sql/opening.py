@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import duckdb
 
 from node.data.export.manifest import FORMAT, NAME, Manifest, load
 from node.data.sql.macros import MACROS, macro
-from node.data.sql.views import derived, quoted, sources, view
+from node.data.sql.views import Source, derived, quoted, sources, view
 from node.failures import NodeError
 from node.storage.disk import SystemDisk
 
@@ -30,6 +31,7 @@ def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = Non
     manifest = read_manifest(folder)
     found = list(sources(manifest))
     folder = folder.resolve()
+    require_inside(folder, found)
     connection = duckdb.connect(":memory:", config={"threads": threads or os.cpu_count() or 1, "memory_limit": limit_of(memory)})
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute(f"SET temp_directory = '{'' if temporary is None else temporary}'")
@@ -58,6 +60,17 @@ def read_manifest(folder: Path) -> Manifest:
     if manifest.options.format != "parquet":
         raise NodeError(f"{folder} holds {manifest.options.format} files; questions need Parquet: export without --format")
     return manifest
+
+
+def require_inside(folder: Path, found: Iterable[Source]) -> None:
+    """Refuse files that are links to places outside of the export's folder."""
+    for path in {path for source in found for path in source.paths}:
+        try:
+            is_inside = (folder / path).resolve().is_relative_to(folder)
+        except (OSError, RuntimeError) as error:  # links in a circle
+            raise NodeError(f"{folder / path}: {error}") from None
+        if not is_inside:
+            raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export; put the file itself there")
 
 
 def close_in(connection: Any, paths: list[str]) -> None:

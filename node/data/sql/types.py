@@ -1,10 +1,14 @@
 """The types of columns, as the manifest of an export names them, in the words of an SQL engine."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from node.failures import NodeError
+
+DECIMAL = re.compile(r"decimal128\([0-9]+, [0-9]+\)")
+MEMBER = re.compile("[a-z0-9_]+")
 
 
 class Dialect(Struct, frozen=True):
@@ -41,11 +45,18 @@ def sql_type(text: str, dialect: Dialect) -> str:
     if head == "map":
         return f"MAP{begin}{', '.join(sql_type(part, dialect) for part in parts(inner))}{end}"
     if head == "struct":
-        members = (part.partition(": ") for part in parts(inner))
+        members = [part.partition(": ") for part in parts(inner)]
+        if not all(MEMBER.fullmatch(name) for name, _, _ in members):
+            raise unknown(text)
         return f"STRUCT{begin}{', '.join(f'{name}{dialect.between}{sql_type(of, dialect)}' for name, _, of in members)}{end}"
-    if text.startswith("decimal128("):
+    if DECIMAL.fullmatch(text):
         return text.replace("decimal128", "DECIMAL")
-    raise NodeError(f"the export has a column of the type {text}, which this program doesn't know; export it again with this version")
+    raise unknown(text)
+
+
+def unknown(text: str) -> NodeError:
+    """Return the refusal of a type."""
+    return NodeError(f"the export has a column of the type {text}, which this program doesn't know; export it again with this version")
 
 
 def parts(text: str) -> Iterator[str]:

@@ -40,8 +40,7 @@ def sources(manifest: Manifest) -> Iterator[Source]:
     paths: dict[str, list[str]] = {folder: [] for folder in manifest.schema}
     for each in manifest.ranges:
         for chunk in each.chunks:
-            folder = chunk.path if chunk.path in paths else chunk.path.rsplit("/", 2)[0]
-            paths[folder].append(chunk.path)
+            paths[chunk.dataset].append(chunk.path)
     for folder, columns in manifest.schema.items():
         name = folder.removeprefix(OPERATIONS).removeprefix(TABLES)
         if not folder.startswith(TABLES):

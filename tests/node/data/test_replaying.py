@@ -88,7 +88,7 @@ def test_operations_are_collected_as_columns() -> None:
         row["block"] for row in replayed(LOG, "steem-testnet", first=81, last=81).collect("author_reward")["author_reward"].to_pylist()
     }
     assert block == 81
-    with pytest.raises(NotThere, match="there is no kind of operations votes; there are account_create, "):
+    with pytest.raises(NotThere, match="there is no kind of operations votes; did you mean vote"):
         replayed(LOG, "steem-testnet").collect("votes")
 
 

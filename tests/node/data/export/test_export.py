@@ -1,5 +1,6 @@
 """Exports: what they hold beside what the chain says, and that they go on where they were stopped, to the same bytes."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import trio
 from node.data.export.manifest import NAME, load
 from node.data.export.running import Export, Wanted
 from node.failures import DiskError, NodeError
+from node.replay import BlockRefused
 from node.specs import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.skip import Skip
@@ -92,7 +94,7 @@ class Failing(SystemDisk):
 
 @pytest.mark.parametrize("renames", [0, 1, 2, 12, 19, 20, 21, 22, 40])
 def test_an_export_that_broke_off_goes_on_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
-    with pytest.raises((DiskError, NodeError, OSError), match="No space left"):
+    with pytest.raises(DiskError, match="No space left on device; make room"):
         exported(wanted(tmp_path, disk=Failing(renames)))
     # Every chunk that has its name is whole.
     right = contents(whole)
@@ -193,13 +195,32 @@ def test_other_blocks_are_refused(whole: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_kinds_and_blocks_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match=r"--only transfr: steem-testnet has no such kind of operation. Did you mean transfer"):
+    with pytest.raises(NodeError, match=r"--only transfr: steem-testnet has no such kind of operation; did you mean transfer"):
         Export(wanted(tmp_path, only=("transfr",)))
     with pytest.raises(NodeError, match="has no block 1,000: its last one is 105"):
         exported(wanted(tmp_path, first=1000))
     (tmp_path / NAME).write_text("{}")
     with pytest.raises(NodeError, match=r"manifest.json is no manifest of an export: .*format"):
         Export(wanted(tmp_path))
+
+
+def test_blocks_of_another_chain_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BlockRefused, match="the blocks are of the chain steem-testnet or testnet: name it, "):
+        exported(Wanted(spec=load_spec("dev"), source=REWARDS, to=tmp_path))
+
+
+def test_a_source_without_blocks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NodeError, match="holds no block that is wanted"):
+        exported(Wanted(spec=load_spec("dev"), source=Path(os.devnull), to=tmp_path))
+
+
+def test_folders_of_somebody_else_are_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "blocks" / "theirs.parquet"
+    theirs.parent.mkdir()
+    theirs.touch()
+    with pytest.raises(NodeError, match="has blocks and no manifest"):
+        exported(wanted(tmp_path))
+    assert theirs.exists()
 
 
 def test_two_exports_do_not_write_into_one_folder(tmp_path: Path) -> None:

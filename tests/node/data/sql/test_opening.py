@@ -1,10 +1,12 @@
 """An export in DuckDB: every view and macro is there, nothing outside is read, nothing is written."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from node.data.export.manifest import NAME
 from node.data.sql.macros import MACROS
 from node.data.sql.opening import open_export, read_manifest
 from node.data.sql.shell import answer
@@ -112,3 +114,37 @@ def test_what_does_not_fit_goes_into_temporary_files(workload: Exported, tmp_pat
     connection = open_export(workload.folder, memory="40MB", threads=1, temporary=tmp_path)
     assert connection.sql("SELECT count(*) FROM (SELECT DISTINCT range, range * 7 FROM range(1000000))").fetchall() == [(1_000_000,)]
     connection.close()
+
+
+TRANSFERS, CHUNK = "operations/kind=transfer", "operations/kind=transfer/blocks=0000000000/transfer.parquet"
+HOSTILE = [
+    (f'"{CHUNK}"', '"../../etc/blocks=0000000000/x.parquet"', "regex"),
+    (f'"{CHUNK}"', f'"{TRANSFERS}/blocks=0000000000/../x.parquet"', "regex"),
+    (f'"{CHUNK}"', '"/etc/passwd"', "regex"),
+    (f'"{CHUNK}"', f'"{TRANSFERS}/*/*.parquet"', "regex"),
+    (f'"{CHUNK}"', f'"{CHUNK}\\u0000"', "regex"),
+    (f'"{CHUNK}"', '"operations/kind=x/blocks=0000000000/x.parquet"', "belongs to no dataset"),
+    (f'"{TRANSFERS}": {{', '"/etc": {', "regex"),
+    ('"memo": "string"', '"me\\" --": "string"', "regex"),
+    ('"memo": "string"', f'"memo": "{"list<item: " * 5000}"', "length"),
+    ('"COIN": ', '"COIN, (SELECT 1) AS x": ', "regex"),
+    ('"last": 155', f'"last": {10**30}', "<= 4294967295"),
+]
+
+
+@pytest.mark.parametrize(("part", "hostile", "reason"), HOSTILE)
+def test_a_hostile_manifest_is_refused(workload: Exported, tmp_path: Path, part: str, hostile: str, reason: str) -> None:
+    text = (workload.folder / NAME).read_text()
+    assert part in text
+    (tmp_path / NAME).write_text(text.replace(part, hostile))
+    with pytest.raises(NodeError, match=f"is no manifest of an export: .*{reason}"):
+        open_export(tmp_path)
+
+
+def test_a_link_out_of_the_export_is_not_followed(workload: Exported, tmp_path: Path) -> None:
+    shutil.copytree(workload.folder, tmp_path / "export")
+    chunk = tmp_path / "export" / CHUNK
+    chunk.rename(tmp_path / "secret.parquet")
+    chunk.symlink_to(tmp_path / "secret.parquet")
+    with pytest.raises(NodeError, match=r"is a link to .*secret\.parquet, outside of the export"):
+        open_export(tmp_path / "export")

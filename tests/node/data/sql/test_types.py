@@ -23,6 +23,7 @@ def test_a_type_in_both(arrow: str, duckdb: str, spark: str) -> None:
     assert (sql_type(arrow, DUCKDB), sql_type(arrow, SPARK)) == (duckdb, spark)
 
 
-def test_an_unknown_type_is_refused() -> None:
-    with pytest.raises(NodeError, match="the type float"):
-        sql_type("float", DUCKDB)
+@pytest.mark.parametrize("text", ["float", "decimal128(1, 0)) FROM x --", "struct<a, b) AS z: int64>"])
+def test_an_unknown_type_is_refused(text: str) -> None:
+    with pytest.raises(NodeError, match="a column of the type"):
+        sql_type(text, DUCKDB)
