@@ -117,6 +117,9 @@ async def replay_on(site: Site, folder: DataFolder | None, task: Replay) -> bool
             chain.on_moved.remove(writing)
         show_result(chain, progress)
     if is_done:
+        # A program that failed writes nothing, and its end is all that a pipe shows.
+        if blocks.is_pipe and not progress.blocks:
+            raise NodeError(f"{task.source}: no blocks came; what writes them may have failed")
         require_reached(chain, task)
     return is_done
 
