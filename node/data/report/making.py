@@ -15,7 +15,7 @@ from node.data.sql.opening import open_export, read_manifest
 from node.ending import run_to_end
 from node.failures import NodeError
 from node.storage.disk import SystemDisk, written_whole
-from node.storage.sources import open_source
+from node.storage.sources import STANDARD_INPUT, open_source
 from node.version import version
 from state.chain.skip import Skip
 from state.protocol.spec import ChainSpec
@@ -39,8 +39,6 @@ def report(source: Path, spec: ChainSpec, to: Path, *, at: int | None, skip: int
                 facts, parts = facts_of(connection, span), answers(connection, manifest, span)
             finally:
                 connection.close()
-                # What an export before has frozen isn't looked at by the collector, and DuckDB tells at the end of what it left.
-                gc.unfreeze()
     title = f"{manifest.chain.name} up to block {span.last:,}"
     text = page(
         title,
@@ -76,11 +74,18 @@ def exported(source: Path, spec: ChainSpec, to: Path, at: int | None, skip: int,
             skip=skip,
             workers=workers,
         )
-        yield Path(folder), run_to_end(partial(export, wanted))
+        try:
+            status = run_to_end(partial(export, wanted))
+        finally:
+            # What an export has frozen isn't looked at by the collector, and DuckDB tells at the end of what it left.
+            gc.unfreeze()
+        yield Path(folder), status
 
 
 def last_of(source: Path, spec: ChainSpec) -> int:
-    """Return the number of the last block of a file or folder, 0 where that can't be known yet."""
+    """Return the number of the last block of a file or folder, 0 where that can't be known yet: what a pipe holds is read only once."""
+    if source == STANDARD_INPUT or not (source.is_file() or source.is_dir()):
+        return 0
     blocks = open_source(source, Wire(spec))
     try:
         return blocks.last

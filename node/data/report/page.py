@@ -48,7 +48,7 @@ PART = """<section class="card" aria-label="{title}">
 <p class="muted">{text}</p>
 {body}
 </section>"""
-DETAILS = '<details class="small"{open}><summary class="muted">Numbers</summary>{table}</details>'
+DETAILS = '<details class="small"><summary class="muted">Numbers</summary>{table}</details>'
 
 
 def page(title: str, facts: list[tuple[str, str]], parts: list[Answered], span: Span, foot: str) -> str:
@@ -82,7 +82,7 @@ def part_text(part: Answered) -> str:
     elif not part.rows:
         body = '<p class="note">There was nothing of this.</p>'
     elif is_drawn(part):
-        body = f'<div id="{picture.key}"></div>\n' + DETAILS.format(open="", table=table(part))
+        body = f'<div id="{picture.key}"></div>\n' + DETAILS.format(table=table(part))
     else:
         body = table(part)
     return PART.format(title=escape(picture.title), text=escape(picture.text), body=body)

@@ -1,10 +1,12 @@
 """Reports: their numbers beside the state's own, what a page may hold, and what is said where something isn't there."""
 
 import json
+import os
 import re
 from decimal import Decimal
 from html import unescape
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -101,6 +103,17 @@ def test_a_file_is_reported_as_its_export_is(spec: ChainSpec, tmp_path: Path) ->
     numbers = json.loads(re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', pages[0])[0])
     assert {picture.key for picture in PICTURES if picture.series or picture.is_spread} >= set(numbers)
     assert all(f'<div id="{key}">' in pages[0] for key in numbers)
+
+
+def test_a_pipe_is_reported_as_the_file_in_it(spec: ChainSpec, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes(WORKLOAD.read_bytes()))
+    writer.start()
+    assert report(pipe, spec, tmp_path / "piped.html", at=None, skip=TRUSTED) == 0
+    writer.join()
+    assert report(WORKLOAD, spec, tmp_path / "read.html", at=None, skip=TRUSTED) == 0
+    assert (tmp_path / "piped.html").read_bytes() == (tmp_path / "read.html").read_bytes()
 
 
 def test_what_an_export_has_not_is_said(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
