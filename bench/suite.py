@@ -20,7 +20,7 @@ from typing import Any
 from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent
-PLUGIN = ROOT / "bin" / "pytest-coind"
+PLUGIN = ROOT / "bin" / "package"
 BEEM = ROOT / ".venv-clients" / "beem" / "bin" / "python"
 TESTS, BROADCASTS, BLOCKS, STARTS = 50, 3, 1000, 10
 SUITE_SECONDS_MAX, START_SECONDS_MAX, BLOCKS_SECONDS_MAX = 3.0, 0.05, 0.3
@@ -57,7 +57,7 @@ def with_pytest(command: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_coind", "-p", "no:cacheprovider", "--coind", command]
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "coind.pytest_plugin", "-p", "no:cacheprovider", "--coind", command]
         # As in an environment that has pytest and the plugin, and no other plugins.
         environment = {**os.environ, "PYTHONPATH": str(PLUGIN), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -5,6 +5,8 @@ from types import ModuleType
 from typing import Literal
 
 from node.failures import NodeError
+from node.place import IS_INSTALLED
+from node.version import VERSION
 
 Extra = Literal["data", "nats", "ray"]
 
@@ -16,4 +18,9 @@ def load_extra(module: str, extra: Extra, *, what: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
-        raise NodeError(f"{what} needs {error.name}, which isn't installed; install it: bin/coind install {extra}") from None
+        raise NodeError(f"{what} needs {error.name}, which isn't installed; install it: {way_to_get(extra)}") from None
+
+
+def way_to_get(extra: Extra) -> str:
+    """Return the command that installs an extra. The version keeps pip from taking what another index has under the name."""
+    return f"pip install 'coind[{extra}]=={VERSION}'" if IS_INSTALLED else f"bin/coind install {extra}"

@@ -36,7 +36,7 @@ from node.specs import with_accounts, with_witnesses
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
-from node.version import version
+from node.version import VERSION
 from node.watch.counters import Counters
 from node.watch.health import Following, Parts, Readers, health
 from node.watch.loop import LoopTurns
@@ -370,7 +370,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             await parts.readers.ready()
         settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
         head = site.chain.state.props.head_block_number
-        _log.info("started", version=version(), chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
+        _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await end_in_order(site, parts, served)
         nursery.cancel_scope.cancel()
 

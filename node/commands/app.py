@@ -8,7 +8,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 
 from node.commands.shared import say
 from node.failures import Status, last_line
-from node.version import version
+from node.version import VERSION
 
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
 
@@ -45,7 +45,7 @@ def options_of_file(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
 app = App(
     name="coind",
     help="A node of a Steem-family blockchain, in memory.",
-    version=lambda: f"coind {version()}",
+    version=lambda: f"coind {VERSION}",
     version_format="plaintext",
     config=options_of_file,
     group_commands=ABOUT,
@@ -88,7 +88,7 @@ def version_command() -> int:
 
     from node.specs import spec_names
 
-    say(f"coind {version()}")
+    say(f"coind {VERSION}")
     say(f"Python {platform.python_version()}")
     say(f"chains {' '.join(spec_names())}")
     return 0

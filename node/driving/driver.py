@@ -17,7 +17,7 @@ from node.failures import NodeError
 from node.snapshots.dumps import dump, load
 from node.storage.disk import Disk, SystemDisk
 from node.storage.edits import EditLog
-from node.version import version
+from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.checkpoints import Checkpoint
@@ -67,7 +67,7 @@ class Driver:
         self.on_mode: list[Callable[[], None]] = []
         # Called before the chain is put to another moment, be it an earlier one or that of a dump.
         self.on_returned: list[Callable[[], None]] = []
-        self.version = version()
+        self.version = VERSION
         self.disk = disk
         self.edit_log: EditLog | None = None
         self.moments = Moments()

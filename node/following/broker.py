@@ -1,26 +1,25 @@
 """Blocks from a broker, through a child process that reads it: its library is asyncio's, and the node stays without."""
 
-import os
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
+from node.extras import way_to_get
 from node.failures import NodeError
 from node.following.events import Event
 from node.following.http import LINE_SIZE_MAX, PART_SIZE
 from node.following.lines import BadLine, Head, StreamEnded, read_packed
 from node.following.sources import Place, WrongChain, another_chain
+from node.place import own_environment
 from rpc.push.packed import Greeting, genesis_fingerprint
 from state.protocol.spec import ChainSpec
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-m", "node.relay.reading")
 SILENCE_SECONDS_MAX = 30
 
@@ -30,7 +29,7 @@ class BrokerSource:
 
     def __init__(self, url: str, spec: ChainSpec) -> None:
         if find_spec("nats") is None:
-            raise NodeError("--follow nats:// needs nats, which isn't installed; install it: bin/coind install nats")
+            raise NodeError(f"--follow nats:// needs nats, which isn't installed; install it: {way_to_get('nats')}")
         self._url, self._spec = url, spec
 
     async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
@@ -79,7 +78,7 @@ class BrokerSource:
     async def _lines(self, what: str, *rest: str) -> AsyncGenerator[list[bytes]]:
         """Yield the lines that a child writes, until it ends."""
         command = [*COMMAND, what, self._url, self._spec.name, *rest]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = own_environment()
         # Of a session of its own, so that a signal of the terminal leaves its end to this process.
         process = await trio.lowlevel.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True

@@ -3,17 +3,16 @@
 Workers need this program and its libraries, and the blocks and snapshots under the same paths as here (a shared folder).
 """
 
-from pathlib import Path
 from typing import Any
 
 from node.extras import load_extra
 from node.failures import NodeError
 from node.parallel.board import Board
 from node.parallel.ranges import Outcome, Range, verify_range
+from node.place import IS_INSTALLED, own_environment
 
 RETRIES = 2
 POLL_SECONDS = 0.5
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def verify_on_ray(ranges: list[Range], address: str, board: Board) -> None:
@@ -31,7 +30,7 @@ def verify_on_ray(ranges: list[Range], address: str, board: Board) -> None:
 
 def connect(ray: Any, address: str) -> None:
     """Connect to a cluster, or start one."""
-    environment = {"env_vars": {"PYTHONPATH": str(ROOT)}}
+    environment = {} if IS_INSTALLED else {"env_vars": {"PYTHONPATH": own_environment()["PYTHONPATH"]}}
     try:
         if address.startswith("ray://"):
             load_extra("grpc", "ray", what="--parallel ray://")

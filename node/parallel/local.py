@@ -10,6 +10,7 @@ import trio
 
 from node.parallel.board import Board
 from node.parallel.ranges import Outcome, Range
+from node.place import own_environment
 
 ATTEMPTS = 2
 
@@ -41,8 +42,9 @@ async def _run(place: int, part: Range, board: Board) -> Outcome | int:
     """Return the outcome of a range, or the status of a process that has ended without one."""
     outcome: Outcome | None = None
     async with trio.open_nursery() as nursery:
-        command = [sys.executable, "-m", "node.parallel.worker"]
-        start = partial(trio.run_process, command, stdin=msgspec.json.encode(part), stdout=subprocess.PIPE, check=False)
+        command = [sys.executable, "-P", "-m", "node.parallel.worker"]
+        options = {"env": own_environment(), "stdin": msgspec.json.encode(part), "stdout": subprocess.PIPE, "check": False}
+        start = partial(trio.run_process, command, **options)
         process: trio.Process = await nursery.start(start)
         board.begin(place, process.pid)
         assert process.stdout is not None

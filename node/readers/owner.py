@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ import trio
 
 from node.failures import NodeError
 from node.logs import is_json_lines
+from node.place import own_environment
 from node.processor import Processor
 from node.readers.link import Link
 from node.readers.messages import Ask, Call, Cancel, FromReader, Loaded, Lost, Ready, Reply, Report, Start, Stop
@@ -26,7 +26,6 @@ from rpc.service.transport.asgi import PageReply
 from state.protocol.errors import ChainError
 
 COMMAND = (sys.executable, "-P", "-m", "node.readers.reader")
-ROOT = Path(__file__).resolve().parent.parent.parent
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
 # A reader that has lasted for so long begins with the shortest pause again.
 STEADY_SECONDS = 60
@@ -169,7 +168,7 @@ class Readers:
                     pass_fds=given,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    cwd=ROOT,
+                    env=own_environment(),
                     start_new_session=True,
                 )
             except OSError:

@@ -20,10 +20,10 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from msgspec import Struct
 
+from node.place import own_environment
 from node.recovering.worker import HEAD, checksum
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
@@ -39,7 +39,6 @@ RECORDS_FOR_A_LOOK = 256
 # What a process can be given while the chain is computing and nobody writes or reads: 10,000 records. Linux allows as much to everyone.
 PIPE_SIZE = 1 << 20
 ANSWERS_BEGIN_WITH = frozenset({0, 2, 3})
-ROOT = Path(__file__).resolve().parent.parent.parent
 COMMAND = (sys.executable, "-P", "-m", "node.recovering.worker")
 
 _log = Log("recovering")
@@ -139,7 +138,7 @@ class _Worker:
         self._waiting: deque[Batch] = deque()
         self._unwritten = bytearray()
         self._read = bytearray()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = own_environment()
         self._process = subprocess.Popen(
             command,
             bufsize=0,

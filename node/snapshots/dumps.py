@@ -13,7 +13,7 @@ from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
 from node.snapshots.installing import blocks_of
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
-from node.version import version
+from node.version import VERSION
 from state.chain.chain import Chain
 from state.snapshot.dumps import Rest, rest_of, restore_all, rewound
 from state.snapshot.image import head_of, parts_of
@@ -43,7 +43,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
             writer.section(REST, REST_SCHEMA, iter([rest]))
             writer.section(EXTRA, EXTRA_SCHEMA, iter([extra]))
-            writer.finish(version(), mark_of(chain.state.spec), head)
+            writer.finish(VERSION, mark_of(chain.state.spec), head)
             return file.size()
     except OSError as error:
         raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None

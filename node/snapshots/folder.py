@@ -13,7 +13,7 @@ from msgspec import Struct
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
-from node.version import version
+from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
@@ -85,7 +85,7 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
             writer.section(name, part.schema, part.dump())
         if with_blocks:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
-        writer.finish(version(), mark_of(chain.state.spec), head)
+        writer.finish(VERSION, mark_of(chain.state.spec), head)
     return path
 
 

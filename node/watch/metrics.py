@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from node.driving.producer import Outcome
-from node.version import version
+from node.version import VERSION
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
@@ -76,7 +76,7 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
         "coind_build_info",
         "1, with the versions and the chain as labels",
         labels=("version", "python", "chain", "chain_id"),
-        values=[((version(), platform.python_version(), spec.name, spec.chain_id.hex()), 1)],
+        values=[((VERSION, platform.python_version(), spec.name, spec.chain_id.hex()), 1)],
     )
     yield gauge("coind_ready", "1 when /health has no trouble to report, else 0", int(not trouble(parts)))
     producer = parts.producer

@@ -24,7 +24,7 @@ NATS = "tests/nats/"
 NOTEBOOK = "tests/notebook/"
 SPARK = "tests/spark/"
 # The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
-OWN = {"pytest_coind", "beem"}
+OWN = {"coind", "beem"}
 
 
 def script(path: Path, text: str) -> None:

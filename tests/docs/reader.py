@@ -3,7 +3,7 @@
 | fence | means |
 |---|---|
 | `sh` | commands, which are run in order, in one shell for the whole page |
-| `sh` that ends with `bin/coind run ...` (or `replay ... --serve ...`) | a terminal of its own: the node runs until it is ended |
+| `sh` that ends with `coind run ...` (or `replay ... --serve ...`) | a terminal of its own: the node runs until it is ended |
 | `py`, `js` | a program, which is run |
 | `py NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; what stands after the language isn't shown by browsers |
 | `text` | what the block before prints |
@@ -21,7 +21,7 @@ FILES = frozenset({"py", "js", "toml", "json"})
 SEEN = "text"
 STOP = "<!-- Ctrl-C -->"
 SHOWN = re.compile(r"\s+# -> ?(.*)$")
-SERVES = re.compile(r"bin/coind (run|replay .*--serve)\b[^&|>]*$")
+SERVES = re.compile(r"\bcoind (run|replay .*--serve)\b[^&|>]*$")
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Running a page of docs/ as it stands there, in a fresh folder that looks like a checkout, on ports that are free.
 
-`bin/coind` in that folder starts the node of this checkout as the launcher does, without setting anything up. The ports that pages name are
+`coind` there starts the node of this checkout as the launcher does, without setting anything up. The ports that pages name are
 replaced by free ones, in commands and files, and put back in what is printed; where a command would take the default port, the free one is
 handed to it.
 """
@@ -132,7 +132,7 @@ class Terminal:
         self._output = folder / f".terminal-{block.line}"
         self._log = folder / f".terminal-{block.line}.log"
         # The node takes the place of the shell, so that Ctrl-C reaches it.
-        before, name, after = command.rpartition("bin/coind ")
+        before, name, after = command.rpartition("coind ")
         with self._output.open("wb") as output, self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 ["bash", "-e", "-c", f"{before}exec {name}{after}"],
@@ -196,6 +196,8 @@ class Reader:
         self.ports = Ports()
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))},
+            "PATH": f"{folder / 'bin'}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{ROOT / 'bin' / 'package'}:{ROOT}",
             "COLUMNS": "160",
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
@@ -263,7 +265,7 @@ class Reader:
             return
         path = self.folder / f".program-{block.line}.{'mjs' if block.language == 'js' else 'py'}"
         path.write_text(self.ports.put(block.text), encoding="utf-8")
-        printed, succeeded = self._say(block, f"{'node' if block.language == 'js' else '.venv/bin/python'} {path}")
+        printed, succeeded = self._say(block, f"{'node' if block.language == 'js' else 'python'} {path}")
         if block.seen is not None:
             self._compare(block, block.seen, printed)
         if not succeeded:
@@ -295,7 +297,7 @@ def lay_out(folder: Path, port: int) -> None:
     launcher.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)
-    (folder / "bin" / "pytest-coind").symlink_to(ROOT / "bin" / "pytest-coind")
+    (folder / "bin" / "package").symlink_to(ROOT / "bin" / "package")
     (folder / ".venv").symlink_to(Path(sys.prefix))
 
 

@@ -78,7 +78,7 @@ def test_a_block_without_end(tmp_path: Path) -> None:
 
 
 def test_steps_in_their_order(tmp_path: Path) -> None:
-    steps = read_page(page(tmp_path, "sh\nbin/coind run --quiet", "<!-- Ctrl-C -->", "py a.py\nb"))
+    steps = read_page(page(tmp_path, "sh\ncoind run --quiet", "<!-- Ctrl-C -->", "py a.py\nb"))
     assert [type(step) for step in steps] == [Block, Stop, Block]
     assert [isinstance(step, Block) and step.is_terminal for step in steps] == [True, False, False]
 
@@ -86,14 +86,14 @@ def test_steps_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "is_terminal"),
     [
-        ("bin/coind run", True),
-        ("bin/coind run --chain dev \\\n  --data x", True),
-        ("cd x\nbin/coind replay f --serve 127.0.0.1:8091", True),
-        ("bin/coind run &", False),
-        ("bin/coind run > log", False),
-        ("bin/coind run\nls", False),
-        ("bin/coind replay f", False),
-        ("bin/coind keys alice", False),
+        ("coind run", True),
+        ("coind run --chain dev \\\n  --data x", True),
+        ("cd x\ncoind replay f --serve 127.0.0.1:8091", True),
+        ("coind run &", False),
+        ("coind run > log", False),
+        ("coind run\nls", False),
+        ("coind replay f", False),
+        ("coind keys alice", False),
     ],
 )
 def test_terminals_of_their_own(command: str, is_terminal: bool) -> None:
@@ -119,10 +119,10 @@ def test_variables_and_files_stay(tmp_path: Path) -> None:
         (["sh\nfalse\ntrue"], r"page.md:1: a command fails"),
         (["sh\necho a   # -> a\nls nothing"], r"a command fails: ls nothing"),
         (["py\nraise SystemExit(1)"], r"the program fails"),
-        (["sh\nbin/coind run", "text\nchain: testnet"], r"page.md:1: one sees something else"),
+        (["sh\ncoind run", "text\nchain: testnet"], r"page.md:1: one sees something else"),
         (["<!-- Ctrl-C -->"], r"page.md:1: there is no node to end"),
         (["sh\nexit"], r"the shell has ended"),
-        (["sh\nbin/coind run --chain nothing"], r"the node doesn't answer[^$]*no such chain"),
+        (["sh\ncoind run --chain nothing"], r"the node doesn't answer[^$]*no such chain"),
     ],
 )
 def test_what_a_page_says_wrongly_is_found(blocks: list[str], said: str, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_a_page_says_wrongly_is_found(blocks: list[str], said: str, tmp_pat
 
 
 def test_what_fails_may_be_shown(tmp_path: Path) -> None:
-    follow(tmp_path, "sh\nbin/coind run --chain nothing || true", "text\ncoind: nothing: no such chain; ...")
+    follow(tmp_path, "sh\ncoind run --chain nothing || true", "text\ncoind: nothing: no such chain; ...")
     (tmp_path / "2").mkdir()
     follow(tmp_path / "2", "sh\nls nothing   # -> ls: ...")
 
@@ -149,10 +149,10 @@ def test_a_node_in_a_terminal_of_its_own(tmp_path: Path) -> None:
     health = "curl -s http://127.0.0.1:8090/health"
     follow(
         tmp_path,
-        "sh\nbin/coind run",
+        "sh\ncoind run",
         "text\nchain: dev\n...\naddress: http://127.0.0.1:8090\n...",
         f'sh\n{health} | grep -o \'"chain":"[a-z]*"\'   # -> "chain":"dev"',
-        "sh\nbin/coind run --chain testnet",
+        "sh\ncoind run --chain testnet",
         f'sh\n{health} | grep -o \'"chain":"[a-z]*"\'   # -> "chain":"testnet"',
         "<!-- Ctrl-C -->",
         f"sh\n{health}   # -> ",

@@ -24,7 +24,7 @@ VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if me
     [
         ("node/commands/dev/app.py", r'asked(?:_with_amount)?\(asking, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
         ("node/local.py", r'self\.call\("dev_api\.(\w+)"', LOCAL_WITHOUT),
-        ("bin/pytest-coind/pytest_coind/chain.py", r'self\.call\("dev_api\.(\w+)"', PLUGIN_WITHOUT),
+        ("bin/package/coind/pytest_plugin/chain.py", r'self\.call\("dev_api\.(\w+)"', PLUGIN_WITHOUT),
     ],
 )
 def test_every_method_of_dev_api_has_its_verb(path: str, called: str, without: dict[str, str]) -> None:

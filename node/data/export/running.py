@@ -31,7 +31,7 @@ from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
 from node.replaying.recognising import advice
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sources import BlockSource, open_source
-from node.version import version
+from node.version import VERSION
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
@@ -116,7 +116,7 @@ class Export:
         datasets = (*self.datasets.values(), *self.tables.values())
         return Manifest(
             FORMAT,
-            Program(version(), pa.__version__),
+            Program(VERSION, pa.__version__),
             ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in letters.items()}),
             Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables)),
             {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},

@@ -16,7 +16,7 @@ from node.ending import run_to_end
 from node.failures import NodeError
 from node.storage.disk import SystemDisk, written_whole
 from node.storage.sources import STANDARD_INPUT, open_source
-from node.version import version
+from node.version import VERSION
 from state.chain.skip import Skip
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
@@ -45,7 +45,7 @@ def report(source: Path, spec: ChainSpec, to: Path, *, at: int | None, skip: int
         facts,
         parts,
         span,
-        f"Made by coind {version()}. Times are UTC; periods of {span.width:,} block{'' if span.width == 1 else 's'}.",
+        f"Made by coind {VERSION}. Times are UTC; periods of {span.width:,} block{'' if span.width == 1 else 's'}.",
     )
     try:
         with written_whole(SystemDisk(), to) as file:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-PLUGIN = ROOT / "bin" / "pytest-coind"
+PLUGIN = ROOT / "bin" / "package"
 # The node of this checkout, as bin/coind starts it, without setting anything up.
 LAUNCHER = f"""#!/bin/sh
 export PYTHONPATH="{ROOT}"
@@ -44,7 +44,9 @@ class Project:
         """Write a module of tests."""
         (self.folder / "tests" / name).write_text(text)
 
-    def run(self, *options: str, command: str | None = "", plugins: Sequence[str] = ("pytest_coind",)) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *options: str, command: str | None = "", plugins: Sequence[str] = ("coind.pytest_plugin",)
+    ) -> subprocess.CompletedProcess[str]:
         """Run the tests; the command of the node is in the environment, unless it is None."""
         environment = self.environment if command is None else self.environment | {"COIND": command or f"'{self.command}'"}
         chosen = [word for plugin in plugins for word in ("-p", plugin)]

@@ -1,12 +1,11 @@
 """The suite of somebody else, with packages called `node`, `state` and `rpc`, has a fresh chain for each of its tests."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -111,7 +110,7 @@ def test_two_workers_have_two_nodes(project: Project) -> None:
     project.write(TRANSFERS)
     text = "import pytest\n\n@pytest.mark.parametrize('n', range(8))\ndef test_where(coin_chain, request, n, worker_id):\n"
     project.write(text + "    (request.config.rootpath / f'{worker_id}-{coin_chain.url[-5:]}').touch()\n    coin_chain.mine()\n")
-    assert passed(project.run("-n", "2", plugins=("pytest_coind", "xdist")), 8)
+    assert passed(project.run("-n", "2", plugins=("coind.pytest_plugin", "xdist")), 8)
     found = sorted(path.name for path in project.folder.glob("gw*"))
     assert [name[:3] for name in found] == ["gw0", "gw1"]
     assert len({name[4:] for name in found}) == 2
@@ -212,7 +211,7 @@ def test_refusals_explain_themselves(project: Project) -> None:
     unexpected = next(text for text in failures if " test_unexpected " in text)
     assert re.search(r"Refused: .*sufficient funds.*\n.*rule: insufficient_funds\n.*why: .*\n.*what to do: ", unexpected)
     # The report ends at the line of the test, and says once why.
-    assert "pytest_coind/node.py" not in unexpected
+    assert "pytest_plugin/node.py" not in unexpected
     assert unexpected.count("why: ") == 1
     assert re.search(r"method: condenser_api.get_acounts; is it condenser_api.get_accounts\b", ran.stdout)
     other = next(text for text in failures if " test_another_client_fails " in text)
@@ -236,19 +235,15 @@ def test_the_command_is_found(project: Project, way: str) -> None:
     assert passed(project.run(*options, command=None), 1)
 
 
-def test_the_checkout_that_the_plugin_is_in_is_the_last_place(project: Project) -> None:
+def test_without_any_command_the_node_is_the_one_that_the_plugin_came_with(project: Project) -> None:
     """A copy of the plugin in a checkout whose bin/coind is the launcher."""
     checkout = project.folder / "checkout" / "bin"
-    (checkout / "pytest-coind").mkdir(parents=True)
-    (checkout / "pytest-coind" / "pytest_coind").symlink_to(PLUGIN / "pytest_coind")
+    shutil.copytree(PLUGIN, checkout / "package", ignore=shutil.ignore_patterns("__pycache__"))
     (checkout / "coind").write_text(LAUNCHER)
-    program = (
-        "import sys; from pathlib import Path; from pytest_coind import command; "
-        "command.__file__ = sys.argv[1]; print(*command.in_checkout(), sep=chr(10))"
-    )
-    module = str(checkout / "pytest-coind" / "pytest_coind" / "command.py")
-    ran = subprocess.run([sys.executable, "-c", program, module], env=project.environment, capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines()[0] == str(PLUGIN.parent / "coind")
+    (checkout / "coind").chmod(0o755)
+    project.environment["PYTHONPATH"] = f"{checkout / 'package'}:{project.folder}"
+    project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
+    assert passed(project.run(command=None), 1)
 
 
 @pytest.mark.parametrize(
@@ -308,14 +303,9 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_the_entry_point_is_the_module() -> None:
-    told = tomllib.loads((PLUGIN / "pyproject.toml").read_text())["project"]
-    assert told["entry-points"]["pytest11"] == {"pytest_coind": "pytest_coind"}
-    assert told["name"] == "pytest-coind"
-
-
 def test_nothing_but_pytest_and_the_standard_library_is_imported() -> None:
     found = set()
-    for path in Path(PLUGIN / "pytest_coind").glob("*.py"):
-        found |= set(re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.MULTILINE))
-    assert found - sys.stdlib_module_names == {"pytest", "pytest_coind"}
+    for path in (PLUGIN / "coind" / "pytest_plugin").glob("*.py"):
+        found |= set(re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.MULTILINE))
+    others = {name for name in found if not name.startswith("coind.pytest_plugin.")}
+    assert {name.partition(".")[0] for name in others} - sys.stdlib_module_names == {"pytest"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_coind.refusals import Expected, Refused
+from coind.pytest_plugin.refusals import Expected, Refused
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 

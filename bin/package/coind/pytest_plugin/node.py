@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pytest_coind.chain import Chain
-from pytest_coind.refusals import Refused
+from coind.pytest_plugin.chain import Chain
+from coind.pytest_plugin.refusals import Refused
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 

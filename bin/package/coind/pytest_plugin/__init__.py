@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_coind.chain import Account, Chain, Key
-from pytest_coind.command import find_command
-from pytest_coind.node import Node, NodeFailed
-from pytest_coind.refusals import Expected, Refused
+from coind.pytest_plugin.chain import Account, Chain, Key
+from coind.pytest_plugin.command import find_command
+from coind.pytest_plugin.node import Node, NodeFailed
+from coind.pytest_plugin.refusals import Expected, Refused
 
 __all__ = ["Account", "Chain", "Expected", "Key", "Node", "NodeFailed", "Refused"]
 

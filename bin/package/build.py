@@ -1,0 +1,91 @@
+"""What hatchling asks while it makes a wheel: the folders of this checkout as one package, `coind`, that claims no other name.
+
+Modules import each other by the names that they have here (`from node.clock import ...`). In the wheel the folders lie inside of the
+package, so these names are rewritten: in imports, and where a text is the name of a module, as that of a process which is started.
+"""
+
+import ast
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PACKAGE = "coind"
+# The folders that become private parts of the package. A user's own modules may have the same names.
+FOLDERS = ("node", "state", "rpc")
+# In a checkout the command lies in a folder of it; an installed one is on the PATH.
+COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
+
+
+class Builder(BuildHookInterface[Any]):
+    """Makes the files of the wheel in a folder that passes, and hands that to hatchling."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Make the files, unless the checkout itself is to be installed (`pip install --editable`)."""
+        if version == "editable":
+            return
+        self.folder = Path(tempfile.mkdtemp(prefix="coind-wheel-"))
+        lay_out(Path(self.root), self.folder / PACKAGE)
+        build_data["force_include"][str(self.folder / PACKAGE)] = PACKAGE
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Take the folder away."""
+        if version != "editable":
+            shutil.rmtree(self.folder)
+
+
+def lay_out(root: Path, target: Path) -> None:
+    """Write the package as it is in a wheel to a folder that isn't there yet."""
+    shutil.copytree(root / "bin" / "package" / PACKAGE, target, ignore=LEFT_OUT)
+    for name in (*FOLDERS, "genesis"):
+        shutil.copytree(root / name, target / name, ignore=LEFT_OUT)
+    modules = frozenset(module_names(root))
+    for path in target.rglob("*.py"):
+        path.write_text(rewritten(path.read_text("utf-8"), modules), "utf-8")
+    for path in target.rglob("*.js"):
+        path.write_text(path.read_text("utf-8").replace(COMMAND, INSTALLED_COMMAND), "utf-8")
+
+
+def module_names(root: Path) -> Iterator[str]:
+    """Yield the dotted names of the modules and packages of the folders."""
+    for name in FOLDERS:
+        for path in (root / name).rglob("*.py"):
+            inside = path.relative_to(root).with_suffix("")
+            yield ".".join(inside.parent.parts if inside.name == "__init__" else inside.parts)
+
+
+def rewritten(source: str, modules: frozenset[str]) -> str:
+    """Return the source of a module with the names of `modules` below the package, and the command as it is installed."""
+    lines = source.encode().splitlines(keepends=True)
+    # From the end on, so that places before a change stay where they are.
+    for line, column in sorted(places(ast.parse(source), modules), reverse=True):
+        text = lines[line - 1]
+        lines[line - 1] = text[:column] + f"{PACKAGE}.".encode() + text[column:]
+    return b"".join(lines).decode().replace(COMMAND, INSTALLED_COMMAND)
+
+
+def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield where the name of a module begins: the line from 1 on, and the byte in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and is_ours(node.module or "", modules):
+            yield node.lineno, node.col_offset + len("from ")
+        elif isinstance(node, ast.Import):
+            yield from ((alias.lineno, alias.col_offset) for alias in node.names if is_ours(alias.name, modules))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+            if node.value.partition(":")[0] in modules:
+                yield node.lineno, node.col_offset + 1
+
+
+def is_ours(name: str, modules: frozenset[str]) -> bool:
+    """Whether an import is of these folders. Raises ValueError for one of something that isn't there."""
+    if name.partition(".")[0] not in FOLDERS:
+        return False
+    if name not in modules:
+        raise ValueError(f"there is no module {name}")
+    return True

@@ -1,0 +1,9 @@
+"""Chains for scripts and notebooks: blocks of a file, the state at a block, and what each block has done (docs/library.md).
+
+```py
+from coind.data import chain_at, open_blocks, replayed
+```
+"""
+
+from node.data import *  # noqa: F403
+from node.data import __all__ as __all__

@@ -1,0 +1,10 @@
+"""A chain in the process of a test suite, without sockets and without a clock that runs (docs/test-suites.md).
+
+```py
+from coind.testing import CallRefused, LocalChain
+```
+"""
+
+from node.local import START, Account, CallRefused, Key, LocalChain
+
+__all__ = ["START", "Account", "CallRefused", "Key", "LocalChain"]
