@@ -35,6 +35,11 @@ class NamedOption(Struct, frozen=True):
         """The word by which the command line gives it."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def variable(self) -> str:
+        """The variable of the environment that gives it where the command line doesn't."""
+        return "COIND_" + self.name.upper()
+
 
 @cache
 def options_of(cls: type) -> tuple[NamedOption, ...]:
