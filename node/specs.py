@@ -210,65 +210,75 @@ EXPECTED = {
 }
 SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
 Amount = Annotated[str, Meta(pattern=AMOUNT)]
+KeyText = str | None
 
 
 class SymbolsTable(Struct, forbid_unknown_fields=True):
     """The spelling of the three fixed symbols."""
 
-    coin: SymbolText
-    debt: SymbolText
-    vests: SymbolText
+    coin: Annotated[SymbolText, Meta(description="The symbol of the liquid token.")]
+    debt: Annotated[SymbolText, Meta(description="The symbol of the debt token; differs from `coin` in its first three letters.")]
+    vests: Annotated[SymbolText, Meta(description="The symbol of the shares of the vesting fund.")]
 
 
 class PriceTable(Struct, forbid_unknown_fields=True):
     """An amount of SBD and the amount of COIN that it is worth."""
 
-    sbd: Amount
-    coin: Amount
+    sbd: Annotated[Amount, Meta(description="An amount of SBD.")]
+    coin: Annotated[Amount, Meta(description="The amount of COIN that it is worth.")]
 
 
 class AccountsTable(Struct, forbid_unknown_fields=True):
     """Accounts with equal balances, which each of them gets; their keys are derived from a password or given."""
 
-    names: list[str]
-    coin: Amount = "0.000"
-    sbd: Amount = "0.000"
-    vesting: Amount = "0.000"
-    password: str = ""
-    owner: str | None = None
-    active: str | None = None
-    posting: str | None = None
-    memo: str | None = None
+    names: Annotated[list[str], Meta(description="The names of the accounts.")]
+    coin: Annotated[Amount, Meta(description="COIN of each of them.")] = "0.000"
+    sbd: Annotated[Amount, Meta(description="SBD of each of them.")] = "0.000"
+    vesting: Annotated[Amount, Meta(description="Whole COIN that each of them has powered up.")] = "0.000"
+    password: Annotated[str, Meta(description="What all keys follow from that aren't given: the SHA-256 of name, role and password.")] = ""
+    owner: Annotated[KeyText, Meta(description="A public key in place of the one from the password.")] = None
+    active: Annotated[KeyText, Meta(description="The same for the active authority.")] = None
+    posting: Annotated[KeyText, Meta(description="The same for the posting authority.")] = None
+    memo: Annotated[KeyText, Meta(description="The same for memos.")] = None
 
 
 class GenesisTable(Struct, forbid_unknown_fields=True):
     """The state before block 1; without `witness_key` the witness signs with the first of `witness_keys`."""
 
-    witness: str
-    hardfork: Natural
-    witness_key: str | None = None
-    price_feed: PriceTable | None = None
-    accounts: list[AccountsTable] = []
+    witness: Annotated[str, Meta(description="The name of the first witness.")]
+    hardfork: Annotated[Natural, Meta(description="The hardfork that is there before block 1; 0: all come by their times.")]
+    witness_key: Annotated[KeyText, Meta(description="The first witness's public key; else that of the first of `witness_keys`.")] = None
+    price_feed: Annotated[PriceTable | None, Meta(description="A price that is there from the start.")] = None
+    accounts: Annotated[list[AccountsTable], Meta(description="Accounts that are there from the start.")] = []
 
 
 class SpecTable(Struct, forbid_unknown_fields=True):
     """A whole spec, its bases merged in; `constants` are those that differ from the build's."""
 
-    name: str
-    brand: Annotated[str, Meta(pattern=BRAND)]
-    key_prefix: Annotated[str, Meta(pattern=PREFIX)]
-    chain_id: Annotated[str, Meta(pattern=CHAIN_ID)]
-    build: str
-    smt: bool
-    block_limit: Natural
-    witness_keys: list[str]
-    required_participation: Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
-    plugins: list[Annotated[str, Meta(pattern=PLUGIN)]]
-    community_prefix: Annotated[str, Meta(pattern=COMMUNITY_PREFIX)]
-    remove_threshold: Annotated[int, Meta(ge=-1)]
-    symbols: SymbolsTable
-    genesis: GenesisTable
-    constants: Table = {}
+    name: Annotated[str, Meta(description="The name of the chain; by default that of the file.")]
+    brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
+    key_prefix: Annotated[str, Meta(pattern=PREFIX, description="The letters that public keys begin with.")]
+    chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="What every signature covers, so that it counts on this chain only.")]
+    build: Annotated[str, Meta(description="The build of the reference whose constants and rules it has: `main` or `test`.")]
+    smt: Annotated[bool, Meta(description="Whether there are the operations of tokens (SMT).")]
+    block_limit: Annotated[Natural, Meta(description="Block numbers stay below it; 0: there is no limit.")]
+    witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
+    required_participation: Annotated[
+        int,
+        Meta(ge=0, le=constants.COIN_100_PERCENT, description="The share of slots with blocks below which it doesn't produce, in 1/100 %."),
+    ]
+    plugins: Annotated[
+        list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are on unless `--disable` turns them off.")
+    ]
+    community_prefix: Annotated[
+        str, Meta(pattern=COMMUNITY_PREFIX, description="What the names of communities begin with, followed by a type and digits.")
+    ]
+    remove_threshold: Annotated[
+        int, Meta(ge=-1, description="How many proposals that are over, and votes on them, a block removes at most; -1: all.")
+    ]
+    symbols: Annotated[SymbolsTable, Meta(description="The symbols of the three tokens.")]
+    genesis: Annotated[GenesisTable, Meta(description="What is there before block 1.")]
+    constants: Annotated[Table, Meta(description="Constants that differ from those of the build.")] = {}
 
 
 # The tables in which an unknown key may be, with the type that has the known ones.

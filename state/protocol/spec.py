@@ -28,37 +28,60 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     switches or numbers that have no name there.
     """
 
-    COIN_BLOCKCHAIN_VERSION: Natural  # major << 24 | hardfork << 16 | release
-    HARDFORK_TIMES: tuple[Natural, ...]  # of hardforks 1, 2, ...; as many as the build has
-    COIN_GENESIS_TIME: Natural
-    COIN_MINING_TIME: Natural
-    COIN_INIT_SUPPLY: Natural
-    COIN_SBD_INIT_SUPPLY: Natural
-    COIN_CASHOUT_WINDOW_SECONDS: Natural
-    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12: Natural
-    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17: Natural
-    COIN_SECOND_CASHOUT_WINDOW: Natural
-    COIN_MAX_CASHOUT_WINDOW_SECONDS: Natural
-    COIN_UPVOTE_LOCKOUT_HF7: Natural
-    COIN_UPVOTE_LOCKOUT_HF17: Natural
-    COIN_UPVOTE_LOCKOUT_SECONDS: Natural
-    COIN_MIN_ACCOUNT_CREATION_FEE: Natural
-    COIN_OWNER_AUTH_RECOVERY_PERIOD: Natural
-    COIN_ACCOUNT_RECOVERY_REQUEST_EXPIRATION_PERIOD: Natural
-    COIN_OWNER_UPDATE_LIMIT: Natural
-    COIN_OWNER_AUTH_HISTORY_TRACKING_START_BLOCK_NUM: Natural
-    COIN_PROTECTION_HARDFORK_TIME: Natural  # of the eight listed accounts; `community321` has COIN_PROTECTION_HARDFORK_TIME231
-    REVERSE_AUCTION_START_TIME: Natural  # comments created before it weigh votes otherwise; votes after it are discounted by time
-    SQUARE_ROOT_START_TIME: Natural  # under HF 17 and 18, votes on comments created after this weigh by square root
-    RC_START_BLOCK: Natural
-    NEGATIVE_WITHDRAW_REFUSED_AFTER_BLOCK: int  # head number above which a negative withdraw_vesting is refused; before, a no-op
-    TREASURY_AT_GENESIS: bool  # the treasury account is made at genesis, without an authority
-    LIMIT_OWNER_UPDATES: bool  # account_update obeys COIN_OWNER_UPDATE_LIMIT
-    PRESET_RECENT_CLAIMS: bool  # hardforks 17, 19 and 21 set recent_claims of the reward fund
-    SHUT_DOWN_INACTIVE_WITNESSES: bool  # HF 14 to 19: missing blocks for a day costs the signing key
-    AUTOMATED_ACTIONS: bool  # block header extensions 3 and 4 exist, with an example action each
-    SKIP_PRICE_FLOOR: bool  # the median price is not held above debt = 10 % of the supply
-    DISABLE_LIQUIDITY_REWARD: bool
+    COIN_BLOCKCHAIN_VERSION: Annotated[
+        Natural, Meta(description='The version that blocks vote for: major << 24, hardfork << 16, release; in a file as text, "0.24.0".')
+    ]
+    HARDFORK_TIMES: Annotated[tuple[Natural, ...], Meta(description="The times of hardforks 1, 2, ...; as many as the build has.")]
+    COIN_GENESIS_TIME: Annotated[Natural, Meta(description="The time before block 1; slots count from here on.")]
+    COIN_MINING_TIME: Annotated[Natural, Meta(description="Shown by get_config; no rule asks for it.")]
+    COIN_INIT_SUPPLY: Annotated[Natural, Meta(description="COIN that the first witness has at genesis, beside those of the accounts.")]
+    COIN_SBD_INIT_SUPPLY: Annotated[Natural, Meta(description="SBD that the first witness has at genesis, beside those of the accounts.")]
+    COIN_CASHOUT_WINDOW_SECONDS: Annotated[Natural, Meta(description="From a comment to its payout, since hardfork 17.")]
+    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12: Annotated[Natural, Meta(description="By how much votes move the payout of a discussion, before hardfork 17 but for 12.")]
+    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17: Annotated[Natural, Meta(description="From a post to its first payout under hardforks 12 to 16; under 12 also what votes move it by.")]
+    COIN_SECOND_CASHOUT_WINDOW: Annotated[Natural, Meta(description="From the first payout to the second one, under hardforks 12 to 16.")]
+    COIN_MAX_CASHOUT_WINDOW_SECONDS: Annotated[
+        Natural, Meta(description="How long after the first vote the payout may be at the latest, before hardfork 17.")
+    ]
+    COIN_UPVOTE_LOCKOUT_HF7: Annotated[
+        Natural, Meta(description="Before a payout, the time without votes that raise it, under hardforks 7 to 16.")
+    ]
+    COIN_UPVOTE_LOCKOUT_HF17: Annotated[Natural, Meta(description="The same under hardforks 17 to 19.")]
+    COIN_UPVOTE_LOCKOUT_SECONDS: Annotated[Natural, Meta(description="Before a payout, the time in which votes count ever less, since hardfork 20.")]
+    COIN_MIN_ACCOUNT_CREATION_FEE: Annotated[Natural, Meta(description="The least fee of a new account that a witness can ask.")]
+    COIN_OWNER_AUTH_RECOVERY_PERIOD: Annotated[
+        Natural, Meta(description="For how long an old owner authority can be used to recover an account.")
+    ]
+    COIN_ACCOUNT_RECOVERY_REQUEST_EXPIRATION_PERIOD: Annotated[
+        Natural, Meta(description="For how long a request to recover an account stands.")
+    ]
+    COIN_OWNER_UPDATE_LIMIT: Annotated[Natural, Meta(description="The time between two changes of an owner authority.")]
+    COIN_OWNER_AUTH_HISTORY_TRACKING_START_BLOCK_NUM: Annotated[
+        Natural, Meta(description="The head number from which on old owner authorities are kept.")
+    ]
+    COIN_PROTECTION_HARDFORK_TIME: Annotated[
+        Natural,
+        Meta(description="From then on the eight listed accounts are locked; `community321` has a later time of its own."),
+    ]
+    REVERSE_AUCTION_START_TIME: Annotated[
+        Natural, Meta(description="Comments created before it weigh votes otherwise; votes after it are discounted by time.")
+    ]
+    SQUARE_ROOT_START_TIME: Annotated[
+        Natural, Meta(description="Under hardforks 17 and 18, votes on comments created after this weigh by square root.")
+    ]
+    RC_START_BLOCK: Annotated[Natural, Meta(description="The block after which resource credits begin.")]
+    NEGATIVE_WITHDRAW_REFUSED_AFTER_BLOCK: Annotated[
+        int, Meta(description="The head number above which a negative withdraw_vesting is refused; before, it does nothing.")
+    ]
+    TREASURY_AT_GENESIS: Annotated[bool, Meta(description="The treasury account is made at genesis, without an authority.")]
+    LIMIT_OWNER_UPDATES: Annotated[bool, Meta(description="account_update obeys COIN_OWNER_UPDATE_LIMIT.")]
+    PRESET_RECENT_CLAIMS: Annotated[bool, Meta(description="Hardforks 17, 19 and 21 set recent_claims of the reward fund.")]
+    SHUT_DOWN_INACTIVE_WITNESSES: Annotated[
+        bool, Meta(description="Under hardforks 14 to 19, missing blocks for a day costs a witness the signing key.")
+    ]
+    AUTOMATED_ACTIONS: Annotated[bool, Meta(description="Extensions 3 and 4 of block headers exist, with an example action each.")]
+    SKIP_PRICE_FLOOR: Annotated[bool, Meta(description="The median price is not held above a debt of 10 % of the supply.")]
+    DISABLE_LIQUIDITY_REWARD: Annotated[bool, Meta(description="No rewards for market making are paid.")]
 
     @property
     def COIN_NUM_HARDFORKS(self) -> int:  # noqa: N802 - the reference's name

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import pytest
 from jsonschema import Draft7Validator
 
-from bin import docs as pages
+from bin.docs import api as pages
 from node.plugins import KNOWN
 from rpc.service.arguments import AccountName, Limit, UInt32
 from rpc.service.describe.openrpc import document, summary

@@ -1,4 +1,4 @@
-"""Writes the reference pages of the RPC methods to docs/api, from what is declared: `.venv/bin/python -m bin.docs`."""
+"""The pages of docs/api: every RPC method, every record, every operation, from what is declared."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rpc.service.describe.openrpc import document
 from rpc.service.method import METHODS
 from state.protocol.transaction import Wire
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "api"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "api"
 CHAIN = "dev"
 
 
@@ -19,7 +19,7 @@ def made() -> Pages:
     return pages(document(METHODS.values(), Wire(load_spec(CHAIN))))
 
 
-def main() -> None:
+def write() -> None:
     """Write all pages; those that nothing makes any more go."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     texts = made()
@@ -28,7 +28,3 @@ def main() -> None:
             path.unlink()
     for name, text in texts.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""What of docs/ is made from declarations: `.venv/bin/python -m bin.docs` writes it."""

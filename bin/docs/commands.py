@@ -1,0 +1,76 @@
+"""The commands of `coind` with their arguments and options, as cyclopts shows them in the help."""
+
+from collections.abc import Iterator
+
+from cyclopts import App, Argument
+
+from bin.docs.cells import code, default_text, kind_text, table
+from node.commands.app import app
+
+# `run` and `replay` have pages of their own; the verbs of `tx` follow from the operations.
+APART = ("run", "replay")
+OPERATIONS = "tx"
+
+
+def command_table() -> str:
+    """Return a section for each command: what it does, and its arguments and options, or those of its own commands."""
+    return "\n\n".join(section(name, app[name]) for name in names(app) if name not in APART)
+
+
+def names(parent: App) -> Iterator[str]:
+    """Yield the commands of a command, without options."""
+    return (name for name in parent if not name.startswith("-"))
+
+
+def section(name: str, command: App) -> str:
+    """Return the section of a command."""
+    within = list(names(command))
+    parts = [f"## coind {name}", paragraph(command)]
+    if not within:
+        rows = [[words(each), value(each), default(each), meaning(each)] for each in arguments(command)]
+        parts += [table(["argument or option", "value", "default", "meaning"], rows)] if rows else []
+    elif name == OPERATIONS:
+        parts.append(table(["command", "what it does"], [[code(f"coind {name} {each}"), paragraph(command[each])] for each in within]))
+    else:
+        rows = [[code(f"coind {name} {each}"), paragraph(command[each]), listed(command[each])] for each in within]
+        parts.append(table(["command", "what it does", "arguments and options"], rows))
+    return "\n\n".join(parts)
+
+
+def paragraph(command: App) -> str:
+    """Return the first paragraph of a command's help, in one line."""
+    return " ".join(command.help.split("\n\n")[0].split()).replace("bin/coind", "coind")
+
+
+def arguments(command: App) -> Iterator[Argument]:
+    """Yield the arguments and options of a command that its help shows."""
+    return (each for each in command.assemble_argument_collection() if each.show)
+
+
+def words(argument: Argument) -> str:
+    """Return the names of an argument."""
+    return ", ".join(code(name) for name in argument.names if not name.startswith("--no-"))
+
+
+def value(argument: Argument) -> str:
+    """Return what an argument takes."""
+    return kind_text(argument.hint)
+
+
+def default(argument: Argument) -> str:
+    """Return the default of an argument."""
+    return (
+        "required"
+        if argument.required
+        else default_text(argument.field_info.default if argument.field_info.default is not argument.field_info.empty else None)
+    )
+
+
+def meaning(argument: Argument) -> str:
+    """Return the help of an argument."""
+    return " ".join((argument.parameter.help or "").split()).replace("bin/coind", "coind")
+
+
+def listed(command: App) -> str:
+    """Return the names of a command's arguments and options in one line; those that need to be given come without brackets."""
+    return " ".join(words(each) if each.required else f"[{words(each)}]" for each in arguments(command))

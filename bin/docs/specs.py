@@ -1,0 +1,99 @@
+"""Tables of the keys of a chain spec and of its constants, from their declarations."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields
+
+from bin.docs.cells import code, table
+from node.specs import EXPECTED, KNOWN_KEYS, SpecTable
+from state.protocol.spec import BUILDS, BuildConstants
+
+TIME_ENDS = "_TIME"
+LISTS = frozenset({"genesis.accounts"})
+
+
+def spec_table() -> str:
+    """Return the table of all keys but the constants."""
+    rows = []
+    for place, cls in KNOWN_KEYS.items():
+        if cls is BuildConstants:
+            continue
+        shown = f"{place}[]" if place in LISTS else place
+        hints = get_type_hints(cls, include_extras=True)
+        for field in fields(cls):
+            key = f"{shown}.{field.name}" if shown else field.name
+            rows.append([code(key), value_text(hints[field.name]), default_of(cls, field), description(hints[field.name])])
+    return table(["key", "value", "default", "meaning"], rows)
+
+
+def default_of(cls: type[Struct], field: FieldInfo) -> str:
+    """Return the default of a key; a required one says so, but for the name, which the file gives."""
+    if cls is SpecTable and field.name == "name":
+        return "the file's"
+    if field.required:
+        return "required"
+    value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
+    return "" if value in (None, [], {}, "") else code(f'"{value}"' if isinstance(value, str) else str(value))
+
+
+def metas(hint: Any) -> list[Meta]:
+    """Return what is said of a type, the innermost first, whether it may be left out or not."""
+    if get_origin(hint) is Annotated:
+        return [*metas(get_args(hint)[0]), *(each for each in hint.__metadata__ if isinstance(each, Meta))]
+    return [each for part in get_args(hint) if part is not type(None) for each in metas(part)] if type(None) in get_args(hint) else []
+
+
+def description(hint: Any) -> str:
+    """Return the meaning that is declared of a key."""
+    return next(each.description for each in reversed(metas(hint)) if each.description)
+
+
+def value_text(hint: Any) -> str:
+    """Return in words what a key takes."""
+    said = metas(hint)
+    pattern = next((each.pattern for each in said if each.pattern), None)
+    if pattern is not None:
+        return EXPECTED[pattern]
+    plain = bare(hint)
+    if plain is int:
+        least = next((each.ge for each in said if each.ge is not None), None)
+        most = next((each.le for each in said if each.le is not None), None)
+        return f"number, {least} to {most:,}" if most is not None else f"number, at least {least}" if least is not None else "number"
+    return {bool: "true or false", str: "text", list: "list", tuple: "list"}.get(plain, "table")
+
+
+def bare(hint: Any) -> Any:
+    """Return the plain type of a hint."""
+    if get_origin(hint) is Annotated:
+        return bare(get_args(hint)[0])
+    if type(None) in get_args(hint):
+        return bare(next(each for each in get_args(hint) if each is not type(None)))
+    return get_origin(hint) or hint
+
+
+def constants_table() -> str:
+    """Return the table of the constants with their values in each build."""
+    hints = get_type_hints(BuildConstants, include_extras=True)
+    rows = [
+        [
+            code(field.name),
+            *(constant_text(field.name, getattr(build, field.name)) for build in BUILDS.values()),
+            description(hints[field.name]),
+        ]
+        for field in fields(BuildConstants)
+    ]
+    return table(["constant", *BUILDS, "meaning"], rows)
+
+
+def constant_text(name: str, value: Any) -> str:
+    """Return the value of a constant as a file has it."""
+    if name == "COIN_BLOCKCHAIN_VERSION":
+        return code(f"{value >> 24}.{value >> 16 & 255}.{value & 65535}")
+    if name == "HARDFORK_TIMES":
+        return f"{len(value)} times"
+    if name.endswith(TIME_ENDS) and value:
+        return code(datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return f"{value:,}" if not isinstance(value, bool) else code(str(value).lower())

@@ -1,0 +1,1 @@
+"""The docs as a site: `python -m bin.site --to DIR` (CONTRIBUTING.md)."""

@@ -1,0 +1,70 @@
+"""Makes the site of the docs: `python -m bin.site --to DIR [--serve PORT]`."""
+
+import argparse
+import contextlib
+import http.server
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from bin.site.staging import SiteError, stage
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
+# Kept beside a site that was made here, so that no other folder is replaced.
+MARK = "sitemap.xml"
+
+
+def main() -> int:
+    """Run the command; returns the status of the process."""
+    parser = argparse.ArgumentParser(prog="python -m bin.site", description="Make the site of the docs.")
+    parser.add_argument("--to", type=Path, required=True, help="the folder of the site; an older site there is replaced")
+    parser.add_argument("--serve", type=int, metavar="PORT", help="then show it at this port of this machine")
+    given = parser.parse_args()
+    try:
+        build(given.to)
+    except SiteError as error:
+        print(f"bin.site: {error}", file=sys.stderr)
+        return 1
+    print(f"{sum(1 for _ in given.to.rglob('*.html'))} pages in {given.to}")
+    if given.serve is not None:
+        serve(given.to, given.serve)
+    return 0
+
+
+def build(target: Path, root: Path = ROOT) -> None:
+    """Make the site in a folder, which is only replaced when everything has succeeded. Raises SiteError."""
+    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
+        raise SiteError(f"{target} is there, and is no site; name another folder")
+    with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
+        place = Path(folder)
+        stage(root, place / "docs")
+        (place / "docs" / "site").mkdir()
+        shutil.copy(ICON, place / "docs" / "site")
+        shutil.copy(HERE / "style.css", place / "docs" / "site")
+        shutil.copy(HERE / "zensical.toml", place)
+        # Zensical writes what it warns of to both streams.
+        command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(place / "zensical.toml")]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place, check=False)
+        if ran.returncode:
+            raise SiteError(f"Zensical refuses the pages:\n{ran.stdout}")
+        if target.exists():
+            shutil.rmtree(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(place / "site", target)
+
+
+def serve(folder: Path, port: int) -> None:
+    """Show a folder at a port of this machine until Ctrl-C."""
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server, contextlib.suppress(KeyboardInterrupt):
+        print(f"http://127.0.0.1:{server.server_port}")
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
