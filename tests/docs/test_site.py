@@ -1,4 +1,4 @@
-"""The site of the docs, as it is built: every page is in the navigation, links and pictures lead somewhere, nothing comes from elsewhere."""
+"""The site of the docs, as it is built: every page is in the navigation, links and pictures lead somewhere, nothing is loaded from afar."""
 
 import re
 import tomllib

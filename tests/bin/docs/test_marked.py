@@ -1,0 +1,63 @@
+"""The tables that are made from declarations: pages have the newest, each has its place, and nothing that is declared is missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import fields
+
+from bin.docs import marked
+from bin.docs.options import declared
+from node.commands.app import app
+from node.specs import KNOWN_KEYS
+from state.protocol.spec import BuildConstants
+
+AGAIN = "write them again: .venv/bin/python -m bin.docs"
+
+
+def test_the_pages_are_fresh() -> None:
+    assert [path.name for path, text in marked.pages().items() if path.read_text("utf-8") != text] == [], AGAIN
+
+
+def test_every_option_is_on_the_page_of_its_group() -> None:
+    pages = dict(zip(marked.GROUPS, marked.FILES, strict=True))
+    missing = [
+        each.word
+        for each in declared()
+        if f"| `{each.word}` |" not in (marked.DOCS / "options" / f"{pages[each.option.option.group]}.md").read_text()
+    ]
+    assert missing == []
+    assert len({each.word for each in declared()}) >= 30
+
+
+def test_every_key_and_constant_has_a_meaning() -> None:
+    text = (marked.DOCS / "chain-specs.md").read_text("utf-8")
+    rows = {cells[0].strip("` "): cells[3] for line in text.splitlines() if len(cells := line.strip("|").split(" | ")) == 4}
+    keys = {
+        f"{place.replace('genesis.accounts', 'genesis.accounts[]')}.{field.name}".lstrip(".")
+        for place, cls in KNOWN_KEYS.items()
+        for field in fields(cls)
+    }
+    wanted = {key.removeprefix("constants.") for key in keys}
+    assert {key for key in wanted if not rows.get(key, "").strip(" |")} == set()
+    assert {field.name for field in fields(BuildConstants)} <= wanted
+
+
+def test_every_command_has_its_section() -> None:
+    text = (marked.DOCS / "options" / "commands.md").read_text("utf-8")
+    sections = set(re.findall(r"^## coind (.*)$", text, re.MULTILINE))
+    assert sections == {name for name in app if not name.startswith("-")} - {"run", "replay"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("<!-- made: commmands -->\n<!-- end -->\n", "nothing is made for 'commmands'; there are all options"),
+        ("<!-- made: commands -->\n<!-- end -->\n", "no page has a place for all options, constants, keys of a spec, options of"),
+    ],
+)
+def test_a_mark_that_is_wrong_or_missing_is_named(text: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.md").write_text(text)
+    monkeypatch.setattr(marked, "DOCS", tmp_path)
+    with pytest.raises(marked.PlaceError, match=error):
+        marked.pages()
