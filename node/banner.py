@@ -15,8 +15,9 @@ from typing import Any, TextIO
 from msgspec import Struct
 
 from node.failures import NodeError
+from state.chain.signing import known_accounts
 from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
-from state.protocol.spec import ChainSpec, GenesisAccount
+from state.protocol.spec import ChainSpec
 
 WIDTH_MAX = 80
 READY_SIZE_MAX = 10_000  # bytes of a file that is looked at
@@ -24,6 +25,16 @@ SHOWN_MAX = 10  # accounts; more only with all their keys
 KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows
 
 Pairs = Iterator[tuple[str, str]]
+
+
+class Funded(Struct, frozen=True, kw_only=True):
+    """An account that holds something at genesis, in satoshis, and the secrets of its keys by role."""
+
+    name: str
+    coin: int
+    sbd: int
+    vesting: int
+    secrets: dict[str, bytes]
 
 
 class Announcer(Struct, frozen=True):
@@ -142,9 +153,9 @@ def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) 
     if not accounts:
         return
     held = {holdings(spec, account) for account in accounts}
-    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 else []
+    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 < len(accounts) else []
     for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
-        if len(held) > 1:
+        if not len(held) == 1 < len(accounts):
             lines.append(f"  {account.name} holds {holdings(spec, account)}.")
         for role in ROLES if shows_keys else ("active",):
             lines.append(f"  {account.name:<17}{role:<8} {private_key(account, role)}")
@@ -214,12 +225,28 @@ def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def funded(spec: ChainSpec) -> list[GenesisAccount]:
-    """Return the accounts whose keys are known."""
-    return [account for account in spec.genesis.accounts if account.password]
+def funded(spec: ChainSpec) -> list[Funded]:
+    """Return the accounts whose keys are known and that hold something at genesis: those with a password, or else the first witness."""
+    found = [
+        Funded(
+            name=account.name,
+            coin=account.coin,
+            sbd=account.sbd,
+            vesting=account.vesting,
+            secrets={role: derive_secret(account.name, role, account.password) for role in ROLES},
+        )
+        for account in spec.genesis.accounts
+        if account.password
+    ]
+    if not found and spec.constants.COIN_INIT_SUPPLY:
+        witness = next((account for account in known_accounts(spec) if account.name == spec.genesis.witness), None)
+        if witness is not None:
+            supply, sbd = spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY
+            found.append(Funded(name=witness.name, coin=supply, sbd=sbd, vesting=0, secrets=witness.secrets))
+    return found
 
 
-def holdings(spec: ChainSpec, account: GenesisAccount) -> str:
+def holdings(spec: ChainSpec, account: Funded) -> str:
     """Return an account's balances at genesis as text, its VESTS as the COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
@@ -230,6 +257,6 @@ def amount(satoshis: int) -> str:
     return f"{satoshis // 1000}.{satoshis % 1000:03}"
 
 
-def private_key(account: GenesisAccount, role: str) -> str:
+def private_key(account: Funded, role: str) -> str:
     """Return an account's private key of a role in wallet import format."""
-    return wif_from_secret(derive_secret(account.name, role, account.password))
+    return wif_from_secret(account.secrets[role])

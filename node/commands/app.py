@@ -6,6 +6,7 @@ from typing import Literal
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
+from node.commands.entry import VERSION_WORDS
 from node.commands.shared import say
 from node.failures import Status, last_line
 from node.version import VERSION
@@ -46,6 +47,7 @@ app = App(
     name="coind",
     help="A node of a Steem-family blockchain, in memory.",
     version=lambda: f"coind {VERSION}",
+    version_flags=VERSION_WORDS,
     version_format="plaintext",
     config=options_of_file,
     group_commands=ABOUT,

@@ -3,13 +3,19 @@
 import sys
 
 from node.commands.plain import read_plain
-from node.failures import NodeError, last_line
+from node.failures import NodeError, Status, last_line
 from node.logs import end_of_lines
+from node.version import VERSION
+
+VERSION_WORDS = ("--version", "-V")
 
 
 def main() -> int:
     """Run the command line of `bin/coind`; returns the status of the process."""
     words = sys.argv[1:]
+    if len(words) == 1 and words[0] in VERSION_WORDS:
+        print(f"coind {VERSION}")
+        return Status.DONE
     try:
         status = run_plain(words[1:]) if words[:1] == ["run"] else None
         if status is None:

@@ -13,6 +13,7 @@ import pytest
 
 from node.banner import WIDTH_MAX, Announcer
 from node.failures import NodeError
+from node.local import LocalChain
 from node.specs import load_spec, spec_names
 from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
@@ -158,3 +159,26 @@ def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
     assert (tmp_path / "letter").read_text() == "precious"
     with pytest.raises(NodeError, match="names no file"), Announcer(ready_file=tmp_path / "a\0b"):
         pass
+
+
+@pytest.mark.parametrize("chain", ["steem-testnet", "testnet"])
+def test_a_chain_without_accounts_shows_the_witness_who_holds_everything(chain: str) -> None:
+    local = LocalChain(chain)
+    (account,) = local.call("condenser_api.get_accounts", [["initminer"]])
+    key, spec = local.spec.witness_keys[0], local.spec
+    lines = part(banner(spec), "Accounts and their private keys").splitlines()
+    assert lines == [
+        f"  initminer holds {account['balance']}, {account['sbd_balance']}, 0.000 {spec.coin_symbol} in VESTS.",
+        f"  initminer        active   {key}",
+    ]
+    assert f'keys=["{key}"])' in part(banner(spec), "beem")
+    assert f"account initminer: {account['balance']}, {account['sbd_balance']}, " in banner(spec, io.StringIO())
+    # What it names is what clients can use: the same key is known to the node's own signing.
+    assert [known["name"] for known in local.call("dev_api.list_keys")] == ["initminer"]
+    local.broadcast("transfer", {"from": "initminer", "to": "null", "amount": f"1.000 {spec.coin_symbol}", "memo": ""})
+    assert local.accounts["initminer"].active.private == key
+
+
+def test_a_witness_whose_key_is_not_known_is_not_shown() -> None:
+    assert "account " not in banner(load_spec("steem-mainnet"), io.StringIO())
+    assert "initminer" not in banner()
