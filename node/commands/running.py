@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from node.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.banner import Announcer
 from node.commands.options import Option
 from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
-from node.node import Address, Settings, run
+from node.node import Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
@@ -24,8 +25,7 @@ from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.spec import ChainSpec
 
-DEFAULT_HTTP = "127.0.0.1:8090"
-PORT_MAX = 65535
+DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
@@ -143,7 +143,7 @@ class Run:
         int,
         Option("Save a snapshot in the folder after every N blocks and at the end; 0: never.", least=0, group=DATA),
     ] = EVERY
-    http: Annotated[str, Option("Where to answer, HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, Option("Where to answer: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
     readers: Annotated[
         int,
         Option(
@@ -165,8 +165,7 @@ class Run:
 
     def address(self) -> Address:
         """Return where to answer. Raises NodeError."""
-        given = address(self.http)
-        return given if self.port is None else Address(given.host, self.port)
+        return read_address(self.http, "--http", self.port)
 
 
 def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
@@ -244,7 +243,7 @@ def replay_command(
             group=CHECKS,
         ),
     ] = None,
-    serve: Annotated[str | None, Option("Then answer from there, HOST:PORT.", group=ACCESS)] = None,
+    serve: Annotated[str | None, Option("Then answer from there: a port, a host, or HOST:PORT.", group=ACCESS)] = None,
     common: Common | None = None,
 ) -> int:
     """Apply a file of blocks."""
@@ -262,7 +261,7 @@ def replay_command(
         return verify_in_parallel(file, common.chain, snapshots, parallel, is_trusted=verify == "none")
     settings = common.settings(
         spec,
-        None if serve is None else address(serve),
+        None if serve is None else read_address(serve, "--serve"),
         plugins=chosen_plugins(spec),
         data=None if data is None else data_folder(data),
         snapshot_every=snapshot_every,
@@ -277,15 +276,6 @@ def replay_command(
     )
     with settings.announcer:
         return replay_file(settings, task)
-
-
-def address(text: str) -> Address:
-    """Parse HOST:PORT, with an IPv6 host in brackets."""
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
-        raise NodeError(f"{text} is no address; expected HOST:PORT, as {DEFAULT_HTTP}")
-    return Address(host, int(port))
 
 
 def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:

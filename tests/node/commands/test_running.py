@@ -14,6 +14,7 @@ from cyclopts import ValidationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from node.address import Address
 from node.commands import running
 from node.commands.app import app
 from node.commands.entry import main, run_plain
@@ -22,7 +23,7 @@ from node.commands.plain import read_plain
 from node.commands.running import Common, Run, start_time
 from node.driving.modes import BlockMode, block_mode
 from node.failures import NodeError
-from node.node import Address, Settings
+from node.node import Settings
 from tests.conftest import ROOT
 
 Started = Callable[..., Settings]
