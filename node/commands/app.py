@@ -34,8 +34,12 @@ Example: bin/coind dev advance 7d
 """
 
 
-def options_of_file(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Take the options that the command line leaves open from the file that --config names, if the command has that option."""
+def options_of_file(_app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Take the options that the command line leaves open from variables of the environment, then from the file that --config names."""
+    if commands[:1] in (("run",), ("replay",)):
+        from node.commands.configfile import take_variables
+
+        take_variables(commands[0], arguments)
     given = [token.value for argument in arguments if "--config" in argument.names for token in argument.tokens]
     if given:
         from node.commands.configfile import take_options

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from node import address
 from node.address import Address, has_port, read_address
 from node.failures import NodeError
 from rpc.service.transport.listening import Listener
@@ -24,7 +23,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, ...]]:
             raise socket.gaierror(-2, "Name or service not known")
         return [(0, 0, 0, "", (host, 0)) for host in (*known[name], known[name][0])]
 
-    monkeypatch.setattr(address.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return known
 
 
@@ -88,11 +87,8 @@ def test_everything_else_is_refused_in_words(text: str, said: str) -> None:
 
 
 def test_whether_a_text_has_a_port() -> None:
-    assert [text for text in ("8091", "localhost", "h:1", "[::1]", "[::1]:1", "0.0.0.0", "") if has_port(text)] == [
-        "8091",
-        "h:1",
-        "[::1]:1",
-    ]
+    texts = ("8091", "localhost", "h:1", "[::1]", "[::1]:1", "0.0.0.0", "")
+    assert list(filter(has_port, texts)) == ["8091", "h:1", "[::1]:1"]
 
 
 # ------------------------------------------------------------------ rights
