@@ -306,7 +306,8 @@ def fault(message: str, place: str) -> NoReturn:
     inner = ".".join(part for part in (key, field[1] or field[2]) if part)
     if field[2]:
         raise Fault(inner, "expected a value, the key is missing")
-    raise Fault(inner, f"unknown key; {meant(re.sub(r'\[.*?\]', '', key), field[1])}")
+    table = re.sub(r"\[.*?\]", "", key)
+    raise Fault(inner, f"unknown key; {meant(table, field[1])}")
 
 
 def meant(table: str, key: str) -> str:

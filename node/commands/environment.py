@@ -5,7 +5,7 @@ An empty variable counts as none. It knows no command but their options, and not
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -86,7 +86,7 @@ def warn_of_mistyped(options: Iterable[NamedOption], environ: Mapping[str, str] 
 
 
 def in_words_of_their_places(
-    text: str, options: Iterable[NamedOption], words: Iterable[str], environ: Mapping[str, str] = os.environ
+    text: str, options: Sequence[NamedOption], words: Sequence[str], environ: Mapping[str, str] = os.environ
 ) -> str:
     """Return the text of an error with each option named as it was given: `COIND_DATA` in place of `--data` where the variable gave it."""
     named = {word.partition("=")[0] for word in words}
