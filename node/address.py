@@ -36,7 +36,7 @@ def read_address(text: str, option: str, port: int | None = None) -> Address:
         host, own = split(text)
         return Address(host, own if port is None else port, () if is_address(host) else looked_up(host))
     except ValueError as error:
-        raise NodeError(f"{option} {text!r}: {error}") from None
+        raise NodeError(f"{option}: {text!r}: {error}") from None
 
 
 def has_port(text: str) -> bool:

@@ -121,7 +121,7 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
     if not path.is_file():
-        raise SpecError(name_or_path, "", f"no such chain; {alternatives(name_or_path, spec_names())} (or the path of a TOML file)")
+        raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
     return path
 
 
@@ -312,9 +312,10 @@ def fault(message: str, place: str) -> NoReturn:
 
 def meant(table: str, key: str) -> str:
     """Return which key of a table may have been meant by an unknown one, or which other table it stands in."""
-    elsewhere = [f"[{place}]" if place else "no table" for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
+    others = [place for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
+    elsewhere = [f"in [{place}]" if place else "at the top of the file" for place in others]
     if elsewhere:
-        return f"it stands in {either(elsewhere)}, not here"
+        return f"it stands {either(elsewhere)}, not here"
     return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
 
 

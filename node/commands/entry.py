@@ -3,7 +3,6 @@
 import os
 import sys
 
-from node.commands.plain import read_plain
 from node.failures import NodeError, Status, last_line
 from node.logs import end_of_lines
 from node.version import VERSION
@@ -42,6 +41,8 @@ def in_words(error: NodeError, words: list[str]) -> str:
 
 def run_plain(words: list[str]) -> int | None:
     """Run a node with the options of a plain command line; None when it isn't plain, and nothing was done."""
+    # Imported here, since the version is told without.
+    from node.commands.plain import read_plain
     from node.commands.running import Common, Run, run_command
 
     plain = read_plain(words, Common, Run, environ=os.environ)

@@ -199,7 +199,7 @@ def spec_of(common: Common) -> ChainSpec:
     try:
         return load_spec(common.chain)
     except SpecError as error:
-        raise error if error.key else NodeError(f"--chain {error}") from None
+        raise error if error.key else NodeError(f"--chain: {error}") from None
 
 
 def run_command(*, common: Common | None = None, own: Run | None = None) -> int:

@@ -82,7 +82,7 @@ def test_host_names_are_looked_up(names: dict[str, tuple[str, ...]]) -> None:
 def test_everything_else_is_refused_in_words(text: str, said: str) -> None:
     with pytest.raises(NodeError) as refused:
         read_address(text, "--serve")
-    assert str(refused.value).startswith(f"--serve {text!r}: ")
+    assert str(refused.value).startswith(f"--serve: {text!r}: ")
     assert said in str(refused.value)
 
 

@@ -134,11 +134,11 @@ def test_version_tells_the_chains() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "--enable", "nothing"], "there is no plugin nothing; known are account_by_key, account_history"),
-        (["run", "--disable", "nothing"], "there is no plugin nothing"),
+        (["run", "--enable", "nothing"], "--enable: there is no plugin nothing; there are account_by_key, account_history"),
+        (["run", "--disable", "tgas"], "--disable: there is no plugin tgas; did you mean tags?"),
         (["run", "--enable", "tags", "--disable", "tags"], "tags can't be both"),
-        (["run", "--chain", "nothing"], "no such chain; expected a path of a TOML file, or one of dev"),
-        (["run", "--http", "8090x:1:2"], "--http '8090x:1:2': an IPv6 address stands in brackets"),
+        (["run", "--chain", "nothing"], "--chain: nothing: no such chain, and no path of a TOML file; there are dev"),
+        (["run", "--http", "8090x:1:2"], "--http: '8090x:1:2': an IPv6 address stands in brackets"),
         (["run", "--http", "127.0.0.1:99999"], "99999 is no port; expected a number from 0"),
         (["run", "--chain", "steem-mainnet", "--produce"], "the chain steem-mainnet has no witness_keys"),
         (["replay", "/nowhere/log"], "/nowhere/log: No such file"),
