@@ -14,7 +14,8 @@ from typing import Any, TextIO
 
 from msgspec import Struct
 
-from node.failures import NodeError
+from node.failures import NodeError, last_line
+from node.logs import end_of_lines, is_json_lines
 from state.chain.signing import known_accounts
 from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
@@ -43,6 +44,7 @@ class Announcer(Struct, frozen=True):
     ready_file: Path | None = None
     shows_keys: bool = False
     is_quiet: bool = False
+    command: str = ""  # that has started the node
 
     def __enter__(self) -> None:
         """Remove the file of a node that was killed: whoever waits for it must not find that one. Any other file is refused, and stays."""
@@ -80,6 +82,16 @@ class Announcer(Struct, frozen=True):
         if self.ready_file is not None:
             ready = {"address": addresses[0], "chain": spec.name, "chain_id": spec.chain_id.hex(), "pid": os.getpid()}
             self._write(self.ready_file, ready)
+
+    def goodbye(self, head: int, new: int, seconds: float, data: Path | None, out: TextIO | None = None) -> None:
+        """Say on a terminal what was: the last block, how many are new, and how to go on; `data` is the folder, if there is one."""
+        out = out or sys.stderr
+        if self.is_quiet or is_json_lines() or not out.isatty():
+            return
+        added = f" ({new:,} new)" if new > 0 else ""
+        kept = f"The blocks are in {data}. Go on with: {self.command}" if data else "Everything was in memory; --data DIR keeps it."
+        end_of_lines()
+        last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {kept}", out)
 
     def _write(self, path: Path, ready: dict[str, Any]) -> None:
         """Write the file in one step: whoever sees it sees all of it."""
@@ -244,6 +256,16 @@ def funded(spec: ChainSpec) -> list[Funded]:
             supply, sbd = spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY
             found.append(Funded(name=witness.name, coin=supply, sbd=sbd, vesting=0, secrets=witness.secrets))
     return found
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its two largest units, as `1 h 2 min`."""
+    whole = round(seconds)
+    for size, name, small, part in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // small
+            return f"{whole // size:,} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"
 
 
 def holdings(spec: ChainSpec, account: Funded) -> str:

@@ -197,8 +197,9 @@ async def _run(settings: Settings) -> int:
 
 async def run_site(site: Site) -> int:
     """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
-    settings = site.settings
+    settings, begin = site.settings, site.settings.stopwatch()
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
+    found = 0 if folder is None else len(folder.log)
     site.driver.edit_log = None if folder is None else folder.edits
     saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every)
     try:
@@ -224,6 +225,7 @@ async def run_site(site: Site) -> int:
             close(site, folder)
     status = site.status()
     _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
+    settings.announcer.goodbye(number, number - found, settings.stopwatch() - begin, settings.data)
     return status
 
 

@@ -3,6 +3,8 @@
 Options that both have are declared once, in `Common`. A file of `--config` takes every option of `run` by its name.
 """
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,7 +107,9 @@ class Common:
             is_http2=self.http2,
             has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
-            announcer=Announcer(ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet),
+            announcer=Announcer(
+                ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet, command=shlex.join(["bin/coind", *sys.argv[1:]])
+            ),
             **own,
         )
 

@@ -204,7 +204,7 @@ def test_a_mistyped_variable_is_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         warn_of_mistyped(RUN, environ | {"COIND_PORT_8090_TCP_ADDR": "10.0.0.11"})
     told = {record.values["variable"]: record.values["nearest"] for record in caplog.records}  # type: ignore[attr-defined]
-    assert told == {"COIND_HTPP": "COIND_HTTP or COIND_HTTP2", "COIND_chain": "COIND_CHAIN"}
+    assert told == {"COIND_HTPP": "COIND_HTTP", "COIND_chain": "COIND_CHAIN"}
 
 
 def test_commands_that_have_the_option_in_another_sense_do_not_take_the_variable(
