@@ -14,9 +14,11 @@ from typing import Any, TextIO
 
 from msgspec import Struct
 
-from node.failures import NodeError
+from node.failures import NodeError, last_line
+from node.logs import end_of_lines, is_json_lines
+from state.chain.signing import known_accounts
 from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
-from state.protocol.spec import ChainSpec, GenesisAccount
+from state.protocol.spec import ChainSpec
 
 WIDTH_MAX = 80
 READY_SIZE_MAX = 10_000  # bytes of a file that is looked at
@@ -26,12 +28,23 @@ KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those th
 Pairs = Iterator[tuple[str, str]]
 
 
+class Funded(Struct, frozen=True, kw_only=True):
+    """An account that holds something at genesis, in satoshis, and the secrets of its keys by role."""
+
+    name: str
+    coin: int
+    sbd: int
+    vesting: int
+    secrets: dict[str, bytes]
+
+
 class Announcer(Struct, frozen=True):
     """Says that a node answers: on stdout, and in a file. As a context manager it takes the file away before the start and at the end."""
 
     ready_file: Path | None = None
     shows_keys: bool = False
     is_quiet: bool = False
+    command: str = ""  # that has started the node
 
     def __enter__(self) -> None:
         """Remove the file of a node that was killed: whoever waits for it must not find that one. Any other file is refused, and stays."""
@@ -69,6 +82,16 @@ class Announcer(Struct, frozen=True):
         if self.ready_file is not None:
             ready = {"address": addresses[0], "chain": spec.name, "chain_id": spec.chain_id.hex(), "pid": os.getpid()}
             self._write(self.ready_file, ready)
+
+    def goodbye(self, head: int, new: int, seconds: float, data: Path | None, out: TextIO | None = None) -> None:
+        """Say on a terminal what was: the last block, how many are new, and how to go on; `data` is the folder, if there is one."""
+        out = out or sys.stderr
+        if self.is_quiet or is_json_lines() or not out.isatty():
+            return
+        added = f" ({new:,} new)" if new > 0 else ""
+        kept = f"The blocks are in {data}. Go on with: {self.command}" if data else "Everything was in memory; --data DIR keeps it."
+        end_of_lines()
+        last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {kept}", out)
 
     def _write(self, path: Path, ready: dict[str, Any]) -> None:
         """Write the file in one step: whoever sees it sees all of it."""
@@ -142,9 +165,9 @@ def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) 
     if not accounts:
         return
     held = {holdings(spec, account) for account in accounts}
-    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 else []
+    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 < len(accounts) else []
     for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
-        if len(held) > 1:
+        if not len(held) == 1 < len(accounts):
             lines.append(f"  {account.name} holds {holdings(spec, account)}.")
         for role in ROLES if shows_keys else ("active",):
             lines.append(f"  {account.name:<17}{role:<8} {private_key(account, role)}")
@@ -214,12 +237,38 @@ def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def funded(spec: ChainSpec) -> list[GenesisAccount]:
-    """Return the accounts whose keys are known."""
-    return [account for account in spec.genesis.accounts if account.password]
+def funded(spec: ChainSpec) -> list[Funded]:
+    """Return the accounts whose keys are known and that hold something at genesis: those with a password, or else the first witness."""
+    found = [
+        Funded(
+            name=account.name,
+            coin=account.coin,
+            sbd=account.sbd,
+            vesting=account.vesting,
+            secrets={role: derive_secret(account.name, role, account.password) for role in ROLES},
+        )
+        for account in spec.genesis.accounts
+        if account.password
+    ]
+    if not found and spec.constants.COIN_INIT_SUPPLY:
+        witness = next((account for account in known_accounts(spec) if account.name == spec.genesis.witness), None)
+        if witness is not None:
+            supply, sbd = spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY
+            found.append(Funded(name=witness.name, coin=supply, sbd=sbd, vesting=0, secrets=witness.secrets))
+    return found
 
 
-def holdings(spec: ChainSpec, account: GenesisAccount) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in its two largest units, as `1 h 2 min`."""
+    whole = round(seconds)
+    for size, name, small, part in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // small
+            return f"{whole // size:,} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"
+
+
+def holdings(spec: ChainSpec, account: Funded) -> str:
     """Return an account's balances at genesis as text, its VESTS as the COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
@@ -230,6 +279,6 @@ def amount(satoshis: int) -> str:
     return f"{satoshis // 1000}.{satoshis % 1000:03}"
 
 
-def private_key(account: GenesisAccount, role: str) -> str:
+def private_key(account: Funded, role: str) -> str:
     """Return an account's private key of a role in wallet import format."""
-    return wif_from_secret(derive_secret(account.name, role, account.password))
+    return wif_from_secret(account.secrets[role])

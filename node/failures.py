@@ -4,7 +4,7 @@ a traceback. It must not know who raises them.
 
 import enum
 import sys
-from typing import ClassVar
+from typing import ClassVar, TextIO
 
 
 class Status(enum.IntEnum):
@@ -50,10 +50,11 @@ def on_one_line(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def last_line(text: str) -> None:
-    """Write a line to stderr; nobody may be there to read it."""
+def last_line(text: str, out: TextIO | None = None) -> None:
+    """Write a line to stderr, or to `out`; nobody may be there to read it."""
+    out = out or sys.stderr
     try:
-        sys.stderr.write(on_one_line(text) + "\n")
-        sys.stderr.flush()
+        out.write(on_one_line(text) + "\n")
+        out.flush()
     except OSError:
         pass

@@ -13,6 +13,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from node.address import Address
 from node.ahead import keep_ahead
 from node.banner import Announcer
 from node.clock import ChainClock, Clock, Patience, system_clock
@@ -50,7 +51,7 @@ from rpc.push.hub import Hub
 from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Listener, OpenDoors
-from rpc.service.transport.rights import Access, is_loopback
+from rpc.service.transport.rights import Access
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
@@ -72,18 +73,6 @@ BREACH_ADVICE = "With --data the blocks are kept; please report it with them (co
 Transport = Callable[..., Awaitable[None]]
 
 _log = Log("node")
-
-
-class Address(Struct, frozen=True):
-    """The host and the port to answer at."""
-
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs on this machine can connect."""
-        return is_loopback(self.host)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -208,8 +197,9 @@ async def _run(settings: Settings) -> int:
 
 async def run_site(site: Site) -> int:
     """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
-    settings = site.settings
+    settings, begin = site.settings, site.settings.stopwatch()
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
+    found = 0 if folder is None else len(folder.log)
     site.driver.edit_log = None if folder is None else folder.edits
     saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every)
     try:
@@ -235,6 +225,7 @@ async def run_site(site: Site) -> int:
             close(site, folder)
     status = site.status()
     _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
+    settings.announcer.goodbye(number, number - found, settings.stopwatch() - begin, settings.data)
     return status
 
 
@@ -453,7 +444,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     settings = site.settings
     assert settings.http is not None
     where = settings.http
-    access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
+    access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts)
     push = Hub(site.chain, site.clock, site.additions)
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
@@ -469,11 +460,11 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
     )
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
-    doors: OpenDoors = Listener
+    doors: OpenDoors = partial(Listener, hosts=where.hosts)
     if parts.readers is not None:
         parts.readers.serve(service, pages)
         push.on_refusal = parts.readers.refuse
-        doors = partial(Listener, hand_on=parts.readers.hand_on)
+        doors = partial(Listener, hosts=where.hosts, hand_on=parts.readers.hand_on)
     # Blocks that were loaded, the methods and their compiled functions stay.
     keep_what_is_loaded()
     collect_in_portions()

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 from node.failures import NodeError
+from node.nearest import alternatives
 from rpc.service.switches import OPTIONAL_GROUPS
 from state.plugins.registry import PLUGINS
 from state.protocol.spec import ChainSpec
 
+PAGE = "docs/options/chain.md"
 KNOWN = (*PLUGINS, *[group.name for group in OPTIONAL_GROUPS])
 """All names that a chain spec, `--enable` and `--disable` may hold; plugins in the order in which they are installed."""
 
@@ -16,7 +18,7 @@ def chosen_plugins(spec: ChainSpec, enable: Iterable[str] = (), disable: Iterabl
     enabled, disabled = set(enable), set(disable)
     for name in (*spec.plugins, *sorted(enabled), *sorted(disabled)):
         if name not in KNOWN:
-            raise NodeError(f"there is no plugin {name}; known are {', '.join(KNOWN)}")
+            raise NodeError(f"there is no plugin {name}; {alternatives(name, KNOWN, PAGE)}")
     if both := sorted(enabled & disabled):
         raise NodeError(f"{', '.join(both)} can't be both enabled and disabled")
     return tuple(name for name in KNOWN if name in (set(spec.plugins) | enabled) - disabled)

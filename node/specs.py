@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from node.failures import NodeError
+from node.nearest import alternatives, either
 from node.plugins import KNOWN
 from state.protocol import constants
 from state.protocol.errors import ChainError
@@ -25,7 +26,9 @@ from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.protocol.values.text import is_valid_account_name, version_from_text
 
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
+KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8
+SHOWN_MAX = 100
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 
 Table = dict[str, Any]
@@ -118,7 +121,7 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
     if not path.is_file():
-        raise SpecError(name_or_path, "", f"no such chain; expected a path of a TOML file, or one of {', '.join(spec_names())}")
+        raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
     return path
 
 
@@ -144,7 +147,7 @@ def base_path(base: str, above: Path) -> Path:
     try:
         path = spec_path(base, above.parent)
     except SpecError:
-        raise SpecError(above, "base", f"{expected}; names are {', '.join(spec_names())}") from None
+        raise SpecError(above, "base", f"{expected}; {alternatives(base, spec_names())}") from None
     if not path.is_file():
         raise SpecError(above, "base", f"{expected}; there is no {path}")
     return path
@@ -313,8 +316,17 @@ def fault(message: str, place: str) -> NoReturn:
     inner = ".".join(part for part in (key, field[1] or field[2]) if part)
     if field[2]:
         raise Fault(inner, "expected a value, the key is missing")
-    known = KNOWN_KEYS[re.sub(r"\[.*?\]", "", key)].__struct_fields__
-    raise Fault(inner, f"unknown key, expected one of {', '.join(known)}")
+    table = re.sub(r"\[.*?\]", "", key)
+    raise Fault(inner, f"unknown key; {meant(table, field[1])}")
+
+
+def meant(table: str, key: str) -> str:
+    """Return which key of a table may have been meant by an unknown one, or which other table it stands in."""
+    others = [place for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
+    elsewhere = [f"in [{place}]" if place else "at the top of the file" for place in others]
+    if elsewhere:
+        return f"it stands {either(elsewhere)}, not here"
+    return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
 
 
 # ------------------------------------------------------------------ from a file's tables to a spec
@@ -324,14 +336,14 @@ def build_spec(merged: Table) -> ChainSpec:
     """Return the spec that a merged table describes; raises Fault."""
     table: SpecTable = convert(merged, SpecTable, "")
     if table.build not in BUILDS:
-        raise Fault("build", f"expected one of {', '.join(BUILDS)}")
+        raise Fault("build", f"there is no build {table.build[:SHOWN_MAX]!r}; {alternatives(table.build, BUILDS)}")
     if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder tells symbols apart by these three bytes first
         raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
     if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
         raise Fault("symbols.vests", "expected a symbol of its own")
     for index, plugin in enumerate(table.plugins):
         if plugin not in KNOWN:
-            raise Fault(f"plugins[{index}]", f"expected one of {', '.join(KNOWN)}")
+            raise Fault(f"plugins[{index}]", f"there is no plugin {plugin[:SHOWN_MAX]}; {alternatives(plugin, KNOWN)}")
     secrets = [secret(text, f"witness_keys[{index}]") for index, text in enumerate(table.witness_keys)]
     spec = ChainSpec(
         name=table.name,

@@ -26,7 +26,6 @@ LEVELS = {"WARNING": MAGENTA, "ERROR": RED, "CRITICAL": RED}
 SENTENCES = {
     "started": "started at block {head_block_number}",
     "stopping": "stopping; a second signal ends it at once",
-    "stopped": "stopped at block {head_block_number}",
 }
 
 Values = Mapping[str, Any]
@@ -52,6 +51,8 @@ class Terminal(logging.Formatter):
         values = self._values_of(record)
         if record.msg == "block" and not values.get("transactions") and not self._is_verbose:
             return self._count(record, values)
+        if record.msg == "stopped" and not self._is_verbose:
+            return self.end()  # the last words are the announcer's (node/banner.py)
         line = f"{self._time(record)}  {self._text(record, values)}\n"
         if record.exc_info:
             line += "".join(traceback.format_exception(record.exc_info[1]))

@@ -15,6 +15,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.helpers import called
 
+# Options that the developer's shell gives to nodes are not for those of the tests.
+for _name in [name for name in os.environ if name.startswith("COIND_")]:
+    del os.environ[_name]
+
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
 CASES = ROOT / "tests" / "conformance" / "cases"

@@ -1,11 +1,13 @@
 """The commands of `bin/coind`, each in a module that is loaded when it is called, as cyclopts runs them."""
 
+import re
 import sys
 from typing import Literal
 
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
+from node.commands.entry import VERSION_WORDS
 from node.commands.shared import say
 from node.failures import Status, last_line
 from node.version import VERSION
@@ -13,6 +15,14 @@ from node.version import VERSION
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
 
 # Commands that ask a node are loaded when they are called, so that `run` starts without them.
+RUN_HELP = """Start a node.
+
+Each option has a variable of the environment as well, as COIND_HTTP for --http; lists have commas there. The command line counts more.
+"""
+REPLAY_HELP = """Apply a file of blocks.
+
+Each option has a variable of the environment as well, as COIND_CHAIN for --chain; lists have commas there. The command line counts more.
+"""
 TX_HELP = """Make, sign and broadcast transactions.
 
 The keys of the accounts of a chain made for tests are known; others come from --key, COIND_KEY or a prompt.
@@ -33,8 +43,12 @@ Example: bin/coind dev advance 7d
 """
 
 
-def options_of_file(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Take the options that the command line leaves open from the file that --config names, if the command has that option."""
+def options_of_file(_app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Take the options that the command line leaves open from variables of the environment, then from the file that --config names."""
+    if commands[:1] in (("run",), ("replay",)):
+        from node.commands.configfile import take_variables
+
+        take_variables(commands[0], arguments)
     given = [token.value for argument in arguments if "--config" in argument.names for token in argument.tokens]
     if given:
         from node.commands.configfile import take_options
@@ -46,13 +60,14 @@ app = App(
     name="coind",
     help="A node of a Steem-family blockchain, in memory.",
     version=lambda: f"coind {VERSION}",
+    version_flags=VERSION_WORDS,
     version_format="plaintext",
     config=options_of_file,
     group_commands=ABOUT,
 )
 app["--help"].group = app["--version"].group = ABOUT
-app.command("node.commands.parsed:run_command", name="run", help="Start a node.", group=NODE, sort_key=1)
-app.command("node.commands.parsed:replay_command", name="replay", help="Apply a file of blocks.", group=NODE, sort_key=2)
+app.command("node.commands.parsed:run_command", name="run", help=RUN_HELP, group=NODE, sort_key=1)
+app.command("node.commands.parsed:replay_command", name="replay", help=REPLAY_HELP, group=NODE, sort_key=2)
 app.command("node.commands.relay:relay_command", name="relay", help="Put the blocks of a node into a broker.", group=NODE, sort_key=3)
 app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
 app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
@@ -109,7 +124,9 @@ def problem(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         given = " ".join(map(repr, error.unused_tokens or ()))
         return f'No argument is expected at {given}. A text with spaces stands in quotes, as "1.000 COIN".'
-    return " ".join(str(error).split())
+    text = " ".join(str(error).split())
+    # Where a nearest one is named, nobody needs the others.
+    return re.sub(r"(Did you mean .*?\?) Available commands: .*", r"\1", text)
 
 
 def usage(error: CycloptsError) -> str:

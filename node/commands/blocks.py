@@ -11,7 +11,7 @@ from node.failures import NodeError
 from node.specs import load_spec
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import mark_of, read_chain, require_chain
+from node.storage.datafolder import read_chain, require_chain
 from node.storage.edits import EDITS_NAME, DamagedEdits, cut_damage, lines_in
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
@@ -94,5 +94,5 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
         raise NodeError(f"{folder} doesn't name its chain; name it by --chain")
     spec = load_spec(chain or (mark.name if mark is not None else ""))
     if mark is not None:
-        require_chain(folder, mark, mark_of(spec))
+        require_chain(folder, mark, spec)
     return Wire(spec)

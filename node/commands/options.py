@@ -1,10 +1,15 @@
 """Options of a command: how a command declares them, and what follows from a declaration. It knows neither commands nor cyclopts."""
 
+import inspect
+from collections.abc import Callable
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
+
+# What the variables of the environment begin with.
+PREFIX = "COIND_"
 
 
 class Option(Struct, frozen=True):
@@ -33,18 +38,26 @@ class NamedOption(Struct, frozen=True):
     @property
     def word(self) -> str:
         """The word by which the command line gives it."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def variable(self) -> str:
         """The variable of the environment that gives it where the command line doesn't."""
-        return "COIND_" + self.name.upper()
+        return PREFIX + self.name.rstrip("_").upper()
 
 
 @cache
 def options_of(cls: type) -> tuple[NamedOption, ...]:
     """Return the options of a dataclass, whose fields are all annotated with an Option."""
     return tuple(_named(name, hint) for name, hint in get_type_hints(cls, include_extras=True).items())
+
+
+@cache
+def options_among(command: Callable[..., object]) -> tuple[NamedOption, ...]:
+    """Return the options among the parameters of a function; they can only be given by name."""
+    hints = get_type_hints(command, include_extras=True)
+    names = [name for name, each in inspect.signature(command).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    return tuple(_named(name, hints[name]) for name in names if isinstance((get_args(hints[name]) or (None,))[-1], Option))
 
 
 def _named(name: str, hint: Any) -> NamedOption:

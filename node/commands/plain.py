@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from node.commands.environment import given_by_variables, value_of
 from node.commands.options import NamedOption, options_of
 
 NEGATIVE = "--no-"
@@ -17,8 +18,8 @@ _NATURAL = re.compile("[0-9]{1,18}", re.ASCII)
 _UNREADABLE: Any = object()
 
 
-def read_plain(words: list[str], *classes: type) -> tuple[Any, ...] | None:
-    """Return what a plain command line gives, an object of each class; None when cyclopts has to read it.
+def read_plain(words: list[str], *classes: type, environ: Mapping[str, str] | None = None) -> tuple[Any, ...] | None:
+    """Return what a plain command line and the environment give, an object of each class; None when cyclopts has to read it.
 
     Plain is `--name value`, `--name=value` and `--flag`, each once, with values of the right type and within the bounds.
     """
@@ -35,6 +36,8 @@ def read_plain(words: list[str], *classes: type) -> tuple[Any, ...] | None:
         if option is None or value is _UNREADABLE or option.name in given:
             return None
         given[option.name] = value
+    if environ is not None:
+        given |= {option.name: value_of(option, text) for option, text in given_by_variables(known.values(), given, environ)}
     return tuple(cls(**{each.name: given[each.name] for each in fields(cls) if each.name in given}) for cls in classes)
 
 

@@ -3,29 +3,34 @@
 Options that both have are declared once, in `Common`. A file of `--config` takes every option of `run` by its name.
 """
 
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from node.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.banner import Announcer
-from node.commands.options import Option
+from node.commands.environment import warn_of_mistyped
+from node.commands.options import NamedOption, Option, options_among, options_of
 from node.commands.shared import DEFAULT_CHAIN, data_folder
-from node.driving.modes import Leap, block_mode
+from node.driving.modes import BlockMode, Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
-from node.node import Address, Settings, run
+from node.node import Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
-from node.specs import load_spec
+from node.specs import SpecError, load_spec
 from node.storage.syncing import sync_policy
 from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.spec import ChainSpec
 
-DEFAULT_HTTP = "127.0.0.1:8090"
-PORT_MAX = 65535
+DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
@@ -89,6 +94,7 @@ class Common:
             raise NodeError(f"--log-level and --{'quiet' if self.quiet else 'verbose'} set the same; give one of them")
         level: Level = self.log_level or ("warning" if self.quiet else "debug" if self.verbose else "info")
         configure_logs(level, is_json=True if self.log_json else None)
+        warn_of_mistyped((*options_of_command("run"), *options_of_command("replay")))
 
     def settings(self, spec: ChainSpec, http: Address | None, **own: Any) -> Settings:
         """Return the settings of these options and of a command's `own`."""
@@ -101,7 +107,9 @@ class Common:
             is_http2=self.http2,
             has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
-            announcer=Announcer(ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet),
+            announcer=Announcer(
+                ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet, command=shlex.join(["bin/coind", *sys.argv[1:]])
+            ),
             **own,
         )
 
@@ -143,7 +151,7 @@ class Run:
         int,
         Option("Save a snapshot in the folder after every N blocks and at the end; 0: never.", least=0, group=DATA),
     ] = EVERY
-    http: Annotated[str, Option("Where to answer, HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, Option("Where to answer: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
     readers: Annotated[
         int,
         Option(
@@ -165,24 +173,53 @@ class Run:
 
     def address(self) -> Address:
         """Return where to answer. Raises NodeError."""
-        given = address(self.http)
-        return given if self.port is None else Address(given.host, self.port)
+        return read_address(self.http, "--http", self.port)
+
+    def mode(self) -> BlockMode:
+        """Return when blocks are made. Raises NodeError."""
+        with named("--blocks"):
+            return block_mode(self.blocks)
+
+    def plugins(self, spec: ChainSpec) -> tuple[str, ...]:
+        """Return the plugins that run. Raises NodeError."""
+        for word, names in (("--enable", self.enable), ("--disable", self.disable)):
+            with named(word):
+                chosen_plugins(spec, names)
+        with named("--enable, --disable"):
+            return chosen_plugins(spec, self.enable, self.disable)
+
+
+@contextmanager
+def named(option: str) -> Iterator[None]:
+    """Name the option whose value an error is about, in front of its text."""
+    try:
+        yield
+    except NodeError as error:
+        raise NodeError(f"{option}: {error}") from None
+
+
+def spec_of(common: Common) -> ChainSpec:
+    """Return the spec of a chain. Raises NodeError, which names the option where the chain itself is wrong, and else the file."""
+    try:
+        return load_spec(common.chain)
+    except SpecError as error:
+        raise error if error.key else NodeError(f"--chain: {error}") from None
 
 
 def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
     """Start a node."""
     common, own = common or Common(), own or Run()
     common.begin()
-    spec = load_spec(common.chain)
+    spec = spec_of(common)
     if own.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
     settings = common.settings(
         spec,
         own.address(),
-        plugins=chosen_plugins(spec, own.enable, own.disable),
+        plugins=own.plugins(spec),
         is_producing=own.follow is None and (bool(spec.witness_keys) if own.produce is None else own.produce),
         **following(own),
-        blocks=block_mode(own.blocks),
+        blocks=own.mode(),
         time=None if own.time is None else start_time(own.time),
         leap=own.leap,
         witnesses=own.witnesses,
@@ -194,6 +231,11 @@ def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
     )
     with settings.announcer:
         return run(settings)
+
+
+def options_of_command(name: str) -> tuple[NamedOption, ...]:
+    """Return the options of `run` or `replay`."""
+    return (*options_of(Common), *(options_of(Run) if name == "run" else options_among(replay_command)))
 
 
 def following(own: Run) -> dict[str, Any]:
@@ -211,10 +253,16 @@ def following(own: Run) -> dict[str, Any]:
     from node.following.urls import followed_url, node_url
 
     return {
-        "follow": followed_url(own.follow),
-        "broadcast_to": "" if own.broadcast_to is None else node_url(own.broadcast_to),
+        "follow": read("--follow", followed_url, own.follow),
+        "broadcast_to": "" if own.broadcast_to is None else read("--broadcast-to", node_url, own.broadcast_to),
         "is_trusting": own.trust,
     }
+
+
+def read(option: str, reader: Callable[[str], str], text: str) -> str:
+    """Return what a reader makes of an option's text. Raises NodeError, which names the option."""
+    with named(option):
+        return reader(text)
 
 
 def replay_command(
@@ -244,7 +292,7 @@ def replay_command(
             group=CHECKS,
         ),
     ] = None,
-    serve: Annotated[str | None, Option("Then answer from there, HOST:PORT.", group=ACCESS)] = None,
+    serve: Annotated[str | None, Option("Then answer from there: a port, a host, or HOST:PORT.", group=ACCESS)] = None,
     common: Common | None = None,
 ) -> int:
     """Apply a file of blocks."""
@@ -254,7 +302,7 @@ def replay_command(
 
     common = common or Common()
     common.begin()
-    spec = load_spec(common.chain)
+    spec = spec_of(common)
     alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve}
     require_together(alone, parallel, snapshots)
     if parallel is not None:
@@ -262,7 +310,7 @@ def replay_command(
         return verify_in_parallel(file, common.chain, snapshots, parallel, is_trusted=verify == "none")
     settings = common.settings(
         spec,
-        None if serve is None else address(serve),
+        None if serve is None else read_address(serve, "--serve"),
         plugins=chosen_plugins(spec),
         data=None if data is None else data_folder(data),
         snapshot_every=snapshot_every,
@@ -277,15 +325,6 @@ def replay_command(
     )
     with settings.announcer:
         return replay_file(settings, task)
-
-
-def address(text: str) -> Address:
-    """Parse HOST:PORT, with an IPv6 host in brackets."""
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= PORT_MAX):
-        raise NodeError(f"{text} is no address; expected HOST:PORT, as {DEFAULT_HTTP}")
-    return Address(host, int(port))
 
 
 def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -1,7 +1,5 @@
 """The names of the tables of a state, and of the fields of their rows, for exports, questions and scripts. It knows no Arrow."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from state.chain.changes import tables_of
@@ -11,7 +9,6 @@ from state.tables import State
 
 # Names for tables whose own would say too little.
 NAMES = {"market_history/buckets": "market_buckets"}
-NAME_LETTERS_MAX, NEAR_MAX = 100, 3
 HELPER = "/_"  # a plugin's own helper, or the table of another one
 
 
@@ -23,13 +20,6 @@ def table_name(name: str) -> str:
 def names_of(state: State) -> dict[str, Table[Any]]:
     """Return the tables of a state by their names."""
     return {table_name(name): table for name, table in tables_of(state) if HELPER not in name}
-
-
-def alternatives(name: str, known: Iterable[str]) -> str:
-    """Return, for an error about an unknown name, the three nearest ones, or all where none is near."""
-    names = list(known)
-    near = get_close_matches(name[:NAME_LETTERS_MAX], names, NEAR_MAX)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names) or 'none'}"
 
 
 def field_name(spec: ChainSpec, name: str) -> str:

@@ -13,8 +13,9 @@ from node.data.chains import ChainState
 from node.data.chosen import chosen_chain
 from node.data.course import Course
 from node.data.errors import NotThere
-from node.data.names import HELPER, alternatives, field_name, table_name
+from node.data.names import HELPER, field_name, table_name
 from node.data.views import extra
+from node.nearest import alternatives
 from state.chain import changes as journal
 from state.chain.chain import Chain
 from state.protocol import operation as operations

@@ -14,8 +14,9 @@ import pyarrow as pa
 from msgspec import Struct
 
 from node.data.columns import Columns, Opaque, Record, Shapes
-from node.data.names import HELPER, alternatives, field_name, names_of, table_name
+from node.data.names import HELPER, field_name, names_of, table_name
 from node.failures import NodeError
+from node.nearest import alternatives
 from rpc.records.rows import kinds_of, plain
 from rpc.service.shown import Amount
 from state.chain.changes import tables_of

@@ -11,9 +11,10 @@ from msgspec import Struct, defstruct
 from msgspec.structs import asdict, astuple
 
 from node.data.errors import MissingLibrary, NotThere
-from node.data.names import alternatives, names_of
+from node.data.names import names_of
 from node.extras import load_extra
 from node.failures import NodeError
+from node.nearest import alternatives
 from state.protocol.spec import ChainSpec
 from state.store import Ordered, Row, Table, Unique
 from state.store.ordered import OrderedIndex

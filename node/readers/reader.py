@@ -113,7 +113,7 @@ class Mind:
         site, settings = self._site, self._site.settings
         assert settings.http is not None
         where = settings.http
-        access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer)
+        access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts)
         service = new_service(
             site.chain,
             OwnProcessor(),  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from node.failures import NodeError
 from node.snapshots.file import MAGIC, Broken, Snapshot, SnapshotError, Unfit, Writer
 from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
 from node.snapshots.installing import blocks_of
-from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.version import VERSION
 from state.chain.chain import Chain
@@ -43,7 +42,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
             writer.section(REST, REST_SCHEMA, iter([rest]))
             writer.section(EXTRA, EXTRA_SCHEMA, iter([extra]))
-            writer.finish(VERSION, mark_of(chain.state.spec), head)
+            writer.finish(VERSION, chain.state.spec, head)
             return file.size()
     except OSError as error:
         raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None

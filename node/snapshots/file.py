@@ -21,8 +21,10 @@ import msgspec
 from msgspec import Struct
 
 from node.failures import FileError, Status
-from node.storage.datafolder import ChainMark
+from node.storage.datafolder import ChainMark, mark_of
 from node.storage.disk import Disk, File
+from node.storage.specfile import decisive
+from state.protocol.spec import ChainSpec
 from state.snapshot.image import Head
 
 MAGIC, VERSION = b"COINSNAP", 1
@@ -69,6 +71,7 @@ class Index(Struct, frozen=True, kw_only=True):
     chain: ChainMark
     head: Head
     sections: tuple[Section, ...]
+    spec: str = ""  # what decides what blocks do to the state (node/storage/specfile.py); snapshots of before are without
 
 
 class Writer:
@@ -95,9 +98,10 @@ class Writer:
             self._at += len(framed)
         self._sections.append(Section(name, schema_digest(schema), start, self._at - start, total.hexdigest()))
 
-    def finish(self, program: str, chain: ChainMark, head: Head) -> None:
+    def finish(self, program: str, spec: ChainSpec, head: Head) -> None:
         """Write the index."""
-        index = Index(program=program, chain=chain, head=head, sections=tuple(self._sections))
+        chain, kept = mark_of(spec), decisive(spec).decode()
+        index = Index(program=program, chain=chain, head=head, sections=tuple(self._sections), spec=kept)
         end = msgspec.json.encode(index) + END.pack(self._at)
         total = digest_of(self._start + end)
         self._file.write(end + total.digest(), self._at)

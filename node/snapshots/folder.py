@@ -13,6 +13,7 @@ from msgspec import Struct
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
+from node.storage.specfile import difference
 from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
@@ -85,7 +86,7 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
             writer.section(name, part.schema, part.dump())
         if with_blocks:
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
-        writer.finish(VERSION, mark_of(chain.state.spec), head)
+        writer.finish(VERSION, chain.state.spec, head)
     return path
 
 
@@ -170,8 +171,12 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older, *, is_ours: bool = 
 def require_fit(snapshot: Snapshot, chain: Chain) -> None:
     """Raise Unfit unless a snapshot is of this chain, of these rules, and has all that this program keeps."""
     path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
-    if (index.chain.chain_id, index.chain.genesis) != (ours.chain_id, ours.genesis):
-        raise Unfit(f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), or of another genesis, not of {ours.name}")
+    if index.chain.chain_id != ours.chain_id:
+        raise Unfit(f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), not of {ours.name} ({ours.chain_id[:8]})")
+    if index.chain.genesis != ours.genesis:
+        differs = difference(index.spec.encode(), index.chain.genesis, chain.state.spec) or "it doesn't say which"
+        what = f"is of the chain {index.chain.name} with another genesis or other constants than {ours.name} has now"
+        raise Unfit(f"{path}: {what} ({differs}); start with the spec, --witnesses and --accounts as they were")
     if index.head.rules != RULES:
         raise Unfit(
             f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew"

@@ -19,6 +19,7 @@ from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
 from node.storage.disk import Disk, File, written_whole
 from node.storage.edits import EditLog
+from node.storage.specfile import decisive, difference, digest_of, keep_spec, read_kept
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -26,10 +27,9 @@ CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
 CHAIN_SIZE_MAX = 4096  # bytes
 PROCESS_ID_SIZE_MAX = 20  # bytes
 MarkT = TypeVar("MarkT", bound="ChainMark")
+UNKNOWN = "which ones isn't known: an older version of coind has made the folder"
 # Folders of version 2 keep checksums and a mark of their blocks.
 VERSION = 2
-# The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
-FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
 
 
 class ChainMark(Struct, frozen=True):
@@ -66,8 +66,9 @@ class DataFolder:
             with closed_on_failure(self._lock):
                 found = read_chain(disk, path)
                 if found is not None:
-                    require_chain(path, found, self._mark)
+                    require_chain(path, found, spec, disk)
                     self._mark = checked(replace(self._mark, edits=found.edits))
+                keep_spec(disk, path, spec)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
                 self.edits = EditLog(path, disk, self._mark.edits, self._note_edits)
@@ -147,24 +148,21 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
     return found
 
 
-def require_chain(folder: Path, found: ChainMark, ours: ChainMark) -> None:
-    """Raise NodeError for a folder that is another chain's."""
+def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
+    """Raise NodeError for a folder that is another chain's, or this one's with another genesis or other constants; it names those."""
+    ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         held, wanted = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
         raise NodeError(f"{folder} holds the chain {held}, not {wanted}; use another folder, or the other chain's spec")
     if found.genesis != ours.genesis:
-        what = f"holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
-        raise NodeError(f"{folder} {what}; use another folder, or the spec, --witnesses and --accounts as they were")
+        what = f"{folder} holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
+        differs = difference(read_kept(disk, folder), found.genesis, spec) or UNKNOWN
+        raise NodeError(f"{what} ({differs}). Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder")
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:
     """Return the mark of a chain: its name and id, and the digest of everything that decides what blocks do to its state."""
-    decisive = {key: value for key, value in asdict(spec).items() if key not in FREE}
-    if not spec.genesis.witnesses:
-        # As it was before specs had further witnesses: folders and snapshots of then are still of this chain.
-        decisive["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
-    digest = hashlib.sha256(msgspec.json.encode(decisive, order="sorted")).hexdigest()
-    return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest, version=VERSION))
+    return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest_of(decisive(spec)), version=VERSION))
 
 
 def checked(mark: MarkT) -> MarkT:

@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.banner import WIDTH_MAX, Announcer
+import node.banner
+from node.banner import WIDTH_MAX, Announcer, duration
 from node.failures import NodeError
+from node.local import LocalChain
 from node.specs import load_spec, spec_names
 from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
@@ -158,3 +160,63 @@ def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
     assert (tmp_path / "letter").read_text() == "precious"
     with pytest.raises(NodeError, match="names no file"), Announcer(ready_file=tmp_path / "a\0b"):
         pass
+
+
+@pytest.mark.parametrize("chain", ["steem-testnet", "testnet"])
+def test_a_chain_without_accounts_shows_the_witness_who_holds_everything(chain: str) -> None:
+    local = LocalChain(chain)
+    (account,) = local.call("condenser_api.get_accounts", [["initminer"]])
+    key, spec = local.spec.witness_keys[0], local.spec
+    lines = part(banner(spec), "Accounts and their private keys").splitlines()
+    assert lines == [
+        f"  initminer holds {account['balance']}, {account['sbd_balance']}, 0.000 {spec.coin_symbol} in VESTS.",
+        f"  initminer        active   {key}",
+    ]
+    assert f'keys=["{key}"])' in part(banner(spec), "beem")
+    assert f"account initminer: {account['balance']}, {account['sbd_balance']}, " in banner(spec, io.StringIO())
+    # What it names is what clients can use: the same key is known to the node's own signing.
+    assert [known["name"] for known in local.call("dev_api.list_keys")] == ["initminer"]
+    local.broadcast("transfer", {"from": "initminer", "to": "null", "amount": f"1.000 {spec.coin_symbol}", "memo": ""})
+    assert local.accounts["initminer"].active.private == key
+
+
+def test_a_witness_whose_key_is_not_known_is_not_shown() -> None:
+    assert "account " not in banner(load_spec("steem-mainnet"), io.StringIO())
+    assert "initminer" not in banner()
+
+
+# ------------------------------------------------------------------ the end
+
+
+def goodbye(data: Path | None = None, *, new: int = 1209, seconds: float = 3725, out: io.StringIO | None = None, **options: Any) -> str:
+    """What is said at the end."""
+    out = out or Screen()
+    Announcer(command="bin/coind run --data 'a b'", **options).goodbye(1234, new, seconds, data, out)
+    return out.getvalue()
+
+
+def test_at_the_end_a_line_says_what_was_and_how_to_go_on() -> None:
+    assert goodbye() == "Stopped after 1 h 2 min at block 1,234 (1,209 new). Everything was in memory; --data DIR keeps it.\n"
+    assert goodbye(Path("a b"), new=0) == (
+        "Stopped after 1 h 2 min at block 1,234. The blocks are in a b. Go on with: bin/coind run --data 'a b'\n"
+    )
+
+
+def test_it_is_said_to_people_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert goodbye(is_quiet=True) == ""
+    assert goodbye(out=io.StringIO()) == ""
+    monkeypatch.setattr(node.banner, "is_json_lines", lambda: True)
+    assert goodbye() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (86_399, "23 h 59 min"), (200_000, "2 d 7 h")],
+)
+def test_a_time_is_told_in_two_units(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_a_terminal_is_not_commanded_by_the_name_of_a_folder() -> None:
+    assert goodbye(Path("a\x1b[2J\nb")).count("\n") == 1
+    assert "\x1b" not in goodbye(Path("a\x1b[2J\nb"))

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import node.node
+from node.address import Address
 from node.driving.producer import Producer
 from node.failures import DiskError, NodeError, StateError, Status
-from node.node import Address, Settings, run
+from node.node import Settings, run
 from node.processor import Processor
 from node.storage.blocklog import BlockLog
 from state.chain.invariants import InvariantBroken

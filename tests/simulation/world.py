@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import trio
 
+from node.address import Address
 from node.ending import first_of
 from node.failures import NodeError
-from node.node import Address, Settings, Site, run_site
+from node.node import Settings, Site, run_site
 from node.processor import Processor
 from node.replay import TRUST_OWN
 from node.snapshots.saving import EVERY

@@ -20,9 +20,7 @@ import msgspec
 import pytest
 
 from node.banner import Announcer
-from node.commands.running import address
-from node.failures import NodeError, Status
-from node.node import Address
+from node.failures import Status
 from node.plugins import KNOWN, chosen_plugins
 from state.plugins.registry import PLUGINS
 from tests.conftest import ROOT, described_methods
@@ -136,12 +134,12 @@ def test_version_tells_the_chains() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "--enable", "nothing"], "there is no plugin nothing; known are account_by_key, account_history"),
-        (["run", "--disable", "nothing"], "there is no plugin nothing"),
+        (["run", "--enable", "nothing"], "--enable: there is no plugin nothing; there are account_by_key, account_history"),
+        (["run", "--disable", "tgas"], "--disable: there is no plugin tgas; did you mean tags?"),
         (["run", "--enable", "tags", "--disable", "tags"], "tags can't be both"),
-        (["run", "--chain", "nothing"], "no such chain; expected a path of a TOML file, or one of dev"),
-        (["run", "--http", "8090"], "8090 is no address; expected HOST:PORT"),
-        (["run", "--http", "127.0.0.1:99999"], "no address"),
+        (["run", "--chain", "nothing"], "--chain: nothing: no such chain, and no path of a TOML file; there are dev"),
+        (["run", "--http", "8090x:1:2"], "--http: '8090x:1:2': an IPv6 address stands in brackets"),
+        (["run", "--http", "127.0.0.1:99999"], "99999 is no port; expected a number from 0"),
         (["run", "--chain", "steem-mainnet", "--produce"], "the chain steem-mainnet has no witness_keys"),
         (["replay", "/nowhere/log"], "/nowhere/log: No such file"),
         (["keys", "Not-A-Name"], "is no valid account name"),
@@ -202,14 +200,6 @@ def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
     ended = subprocess.run(command("keys", "alice"), stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (141, b"")
-
-
-def test_addresses() -> None:
-    assert address("127.0.0.1:8090") == Address("127.0.0.1", 8090)
-    assert address("[::1]:0") == Address("::1", 0)
-    for wrong in ("", ":1", "host", "host:", "host:-1", "host:65536", "host:٣"):
-        with pytest.raises(NodeError):
-            address(wrong)
 
 
 def test_plugins_are_those_of_the_spec_and_what_is_asked_for() -> None:
@@ -298,14 +288,6 @@ def test_what_is_no_origin_is_said(origin: str) -> None:
     told = coind("run", "--cors", origin)
     assert told.returncode == 1
     assert told.stderr.startswith(f"coind: --cors {origin} is no origin; expected SCHEME://HOST or ")
-
-
-@pytest.mark.parametrize(
-    ("host", "is_loopback"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("node.lan", False)],
-)
-def test_what_only_this_machine_reaches(host: str, is_loopback: bool) -> None:
-    assert Address(host, 1).is_loopback is is_loopback
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_it_goes() -> None:

@@ -20,11 +20,12 @@ from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
 from node.data.export.resuming import Keeper, start_from_snapshot
-from node.data.names import alternatives, names_of
+from node.data.names import names_of
 from node.data.tables import TableRows, plugins_for
 from node.ending import watch_signals
 from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
+from node.nearest import alternatives
 from node.progress import Progress
 from node.recovering.ahead import Ahead
 from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply

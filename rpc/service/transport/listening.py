@@ -23,6 +23,8 @@ FULL_SECONDS = 0.1
 ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# A name may stand for an address of a family that this machine doesn't have.
+_ABSENT = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, ALIVE_SECONDS),
@@ -54,12 +56,17 @@ OpenDoors = Callable[[str, int], Doors]
 
 
 class Listener:
-    """Accepts connections at a host and a port. Those that `hand_on` says it has handed on to another process are not for this one."""
+    """Accepts connections at a host and a port, or at all of the `hosts` that it is a name of, as far as the machine has them.
 
-    def __init__(self, host: str, port: int, hand_on: Callable[[socket.socket, Any], bool] | None = None) -> None:
-        self._listener = _listener(host, port)
+    Connections that `hand_on` says it has handed on to another process are not for this one.
+    """
+
+    def __init__(
+        self, host: str, port: int, hand_on: Callable[[socket.socket, Any], bool] | None = None, hosts: Sequence[str] = ()
+    ) -> None:
+        self._listeners = _listeners(hosts or (host,), port)
         self._hand_on = hand_on
-        self.addresses = [f"http://{address(*self._listener.getsockname()[:2])}"]
+        self.addresses = [f"http://{address(*listener.getsockname()[:2])}" for listener in self._listeners]
 
     async def run(self, take: Take) -> None:
         """Hand over each connection until cancelled."""
@@ -69,11 +76,14 @@ class Listener:
             if hand_on is None or not hand_on(line, peer):
                 take(line, peer)
 
-        await _accept(self._listener, take if hand_on is None else take_or_hand_on)
+        async with trio.open_nursery() as nursery:
+            for listener in self._listeners:
+                nursery.start_soon(_accept, listener, take if hand_on is None else take_or_hand_on)
 
     def close(self) -> None:
         """Let no further one in."""
-        self._listener.close()
+        for listener in self._listeners:
+            listener.close()
 
 
 async def listen(
@@ -126,6 +136,27 @@ async def listen(
 def address(host: str, port: int) -> str:
     """Return host and port as a URL has them."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """Return a socket for each host, all of one port, but for hosts that this machine doesn't have. Raises OSError."""
+    listeners: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        for host in hosts:
+            try:
+                listeners.append(_listener(host, listeners[0].getsockname()[1] if listeners else port))
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                missing = missing or error
+        if missing is not None and not listeners:
+            raise missing
+    except BaseException:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners
 
 
 def _listener(host: str, port: int) -> socket.socket:

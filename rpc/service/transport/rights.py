@@ -47,18 +47,25 @@ _VARY = (b"vary", b"Origin")
 
 class Access(Struct, frozen=True):
     """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), whether
-    the debug groups are served to other machines, and whether the node has pages of its own, which may do what a program may.
+    the debug groups are served to other machines, whether the node has pages of its own, which may do what a program may, and the
+    addresses that the host stands for if it is a name: a name says nothing about who can connect.
     """
 
     host: str = "127.0.0.1"
     origins: tuple[str, ...] | None = None
     is_debug_allowed: bool = False
     has_pages: bool = False
+    addresses: tuple[str, ...] = ()
+
+    @property
+    def is_near(self) -> bool:
+        """Whether only programs on this machine can connect."""
+        return all(map(is_loopback, self.addresses or (self.host,)))
 
     @property
     def withheld(self) -> str:
         """Why the debug groups are not served at all; "" when they are, to requests with local rights."""
-        if self.is_debug_allowed or is_loopback(self.host):
+        if self.is_debug_allowed or self.is_near:
             return ""
         return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
 
@@ -80,7 +87,7 @@ class Access(Struct, frozen=True):
     def why_not_local(self, scope: Scope) -> str:
         """Return why a request has no local rights; "" when it has them."""
         address = (scope.get("client") or ("",))[0]
-        is_open = self.is_debug_allowed and not is_loopback(self.host)
+        is_open = self.is_debug_allowed and not self.is_near
         if not is_open and not address_of(address)[1]:
             return "this is for programs on the machine of the node only"
         if scope["http_version"] < "1.1":

@@ -163,7 +163,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
     body = opened.read(writer._at - at, at)
     writer._sections[0] = msgspec.structs.replace(writer._sections[0], digest=digest_of(body).hexdigest())
     source = Snapshot(path, DISK)
-    writer.finish("0", source.index.chain, source.head)
+    writer.finish("0", load_spec("dev"), source.head)
     opened.close()
     with pytest.raises(Broken, match=r"in place of|unpacked|impossible"):
         list(Snapshot(target, DISK).chunks("state/accounts"))
@@ -183,7 +183,7 @@ def test_a_frame_of_another_size_than_its_chunk_is_not_unpacked(
     monkeypatch.setattr(writer, "_packer", type("Packer", (), {"compress": lambda self, chunk: bomb})())
     writer.section("state/accounts", "", iter([b"x" * 1000]))
     source = Snapshot(path, DISK)
-    writer.finish("0", source.index.chain, source.head)
+    writer.finish("0", load_spec("dev"), source.head)
     opened.close()
     with pytest.raises(Broken, match="impossible size"):
         list(Snapshot(target, DISK).chunks("state/accounts"))

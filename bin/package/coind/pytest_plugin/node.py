@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,8 @@ from coind.pytest_plugin.refusals import Refused
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 
+# A suite's node has the options that the suite names, and no others: not the data folder of the shell, nor its address.
+OPTIONS_PREFIX = "COIND_"
 POLL_SECONDS = 0.005
 ANSWER_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 15
@@ -77,7 +79,8 @@ class Node:
         run = [*command, "run", "--port", "0", "--quiet", "--ready-file", str(ready), *options]
         with log.open("wb") as out:
             keeper = [sys.executable, "-I", "-S", "-c", KEEPER, *run]
-            process = subprocess.Popen(keeper, stdin=subprocess.PIPE, stdout=out, stderr=out, start_new_session=True)
+            environ = own_environ(os.environ)
+            process = subprocess.Popen(keeper, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environ, start_new_session=True)
         try:
             yield cls(process, _wait(process, shlex.join(run), ready, log, seconds_max), log)
         finally:
@@ -146,6 +149,11 @@ class Node:
             self.call("dev_api.reset")
         finally:
             self._in_test = self._is_touched = False
+
+
+def own_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a node of a suite: without the options that the shell gives to nodes, such as COIND_DATA."""
+    return {name: value for name, value in environ.items() if not name.startswith(OPTIONS_PREFIX)}
 
 
 def _changes(method: str) -> bool:

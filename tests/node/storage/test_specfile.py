@@ -1,0 +1,109 @@
+"""What a folder keeps of its spec: a refusal names what differs, also in snapshots; what isn't kept, or isn't the folder's, is not made up."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from node.failures import NodeError
+from node.snapshots.file import Unfit
+from node.snapshots.folder import load
+from node.specs import load_spec, with_accounts, with_witnesses
+from node.storage.datafolder import DataFolder, mark_of, require_chain
+from node.storage.disk import SystemDisk
+from node.storage.specfile import NAMED_MAX, SPEC_NAME, decisive, difference, digest_of
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+from tests.helpers.nodes import DEV
+from tests.node.snapshots.test_folder import saved_chain
+
+WAYS_OUT = ". Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder"
+
+
+def opened(folder: Path, spec: ChainSpec) -> None:
+    DataFolder(folder, spec, Wire(spec)).close()
+
+
+def refusal(folder: Path, spec: ChainSpec) -> str:
+    with pytest.raises(NodeError) as refused:
+        opened(folder, spec)
+    return str(refused.value)
+
+
+def told(spec: ChainSpec, other: ChainSpec) -> str:
+    return difference(decisive(spec), mark_of(spec).genesis, other)
+
+
+def test_the_kept_bytes_are_those_of_the_mark(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    assert digest_of((tmp_path / SPEC_NAME).read_bytes()) == mark_of(DEV).genesis
+
+
+def test_a_refusal_names_the_constants_and_the_ways_out(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    other = replace(DEV, constants=replace(DEV.constants, COIN_GENESIS_TIME=1_735_689_600, COIN_CASHOUT_WINDOW_SECONDS=60), block_limit=5)
+    assert refusal(tmp_path, other).endswith(
+        "(COIN_CASHOUT_WINDOW_SECONDS: there 3600, here 60; COIN_GENESIS_TIME: there 2026-01-01T00:00:00Z, here 2025-01-01T00:00:00Z;"
+        f" block_limit: there {DEV.block_limit}, here 5){WAYS_OUT}"
+    )
+    opened(tmp_path, DEV)
+
+
+def test_values_of_the_genesis_are_named_as_in_a_file() -> None:
+    assert told(DEV, with_witnesses(DEV, 2)) == 'genesis.witnesses: there none, here ["initminer2"]'
+    assert told(DEV, with_accounts(DEV, 11)) == (
+        "genesis.accounts: there 10, here 11; genesis.accounts.user11: there none, here an account"
+    )
+    first = DEV.genesis.accounts[0]
+    richer = replace(DEV, genesis=replace(DEV.genesis, accounts=(replace(first, coin=1), *DEV.genesis.accounts[1:])))
+    assert told(DEV, richer) == "genesis.accounts.alice.coin: there 100000.000, here 0.001"
+    assert told(DEV, replace(DEV, coin_symbol="OTHER", smt=not DEV.smt)) == (
+        f"smt: there {str(DEV.smt).lower()}, here {str(not DEV.smt).lower()}; symbols.coin: there COIN, here OTHER"
+    )
+    keyed = replace(DEV, genesis=replace(DEV.genesis, witness_key=first.owner))
+    assert told(DEV, keyed) == (
+        "genesis.witness_key: there TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4,"
+        " here TST5DhoqwH4Udxf7mRikHXhSasmy8XJaiUT3gsvgFdCL8RAi8rmke"
+    )
+
+
+def test_of_many_only_the_first_are_named() -> None:
+    text = told(DEV, with_accounts(DEV, 30))
+    assert text.count("there") == NAMED_MAX
+    assert text.endswith(f"; and {21 - NAMED_MAX} more")
+
+
+def test_a_folder_of_before_says_that_it_is_not_known_and_keeps_it_from_its_next_start_on(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).unlink()
+    other = replace(DEV, block_limit=5)
+    assert f"(which ones isn't known: an older version of coind has made the folder){WAYS_OUT}" in refusal(tmp_path, other)
+    assert not (tmp_path / SPEC_NAME).exists()
+    opened(tmp_path, DEV)
+    assert f"(block_limit: there {DEV.block_limit}, here 5)" in refusal(tmp_path, other)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", decisive(load_spec("testnet"))])
+def test_what_is_not_of_the_folder_is_left_out(tmp_path: Path, content: bytes) -> None:
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).write_bytes(content)
+    assert "which ones isn't known" in refusal(tmp_path, replace(DEV, block_limit=5))
+    opened(tmp_path, DEV)
+    assert (tmp_path / SPEC_NAME).read_bytes() == decisive(DEV)
+
+
+def test_tools_refuse_alike(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    with pytest.raises(NodeError, match="block_limit: there"):
+        require_chain(tmp_path, mark_of(DEV), replace(DEV, block_limit=5))
+
+
+def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
+    path = saved_chain(tmp_path)
+    other = Chain(new_state(replace(DEV, block_limit=5)))
+    with pytest.raises(
+        Unfit, match=rf"another genesis or other constants than dev has now \(.*block_limit: there {DEV.block_limit}, here 5"
+    ):
+        load(other, path, SystemDisk(), lambda _number: None)
