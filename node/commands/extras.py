@@ -62,4 +62,6 @@ def installer(packages: Sequence[str]) -> list[str]:
         return [sys.executable, "-m", "pip", "install", *packages]
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--python", sys.executable, *packages]
-    raise NodeError(f"{sys.executable} has no pip, and there is no uv; add one of them, or install this by other means: {shlex.join(packages)}")
+    raise NodeError(
+        f"{sys.executable} has no pip, and there is no uv; add one of them, or install this by other means: {shlex.join(packages)}"
+    )

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import distributions, packages_distributions, requires
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark"])
+@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark", "wheel"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
@@ -125,13 +126,7 @@ def test_the_wheel_names_everything_that_it_imports() -> None:
     """What comes by way of another dependency may go the same way."""
     known = {name_of(need.name) for need in requirements()}
     packages = packages_distributions()
-    tops = {
-        name.split(".")[0]
-        for source in sources()
-        if source.path.startswith(("node/", "rpc/", "state/"))
-        for _, name in imports(source)
-        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
-    }
+    tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}
     assert len(tops) > 10
     assert {top for top in tops if not {canonicalize_name(name) for name in packages.get(top, [top])} & known} == set()
 
@@ -181,18 +176,19 @@ def installed() -> set[str]:
     return {canonicalize_name(each.name) for each in distributions()}
 
 
+@cache
+def foreign() -> set[tuple[str, str]]:
+    """The packages of others that are imported: where, and the name of each."""
+    own = {*sys.stdlib_module_names, *FOLDERS, *OWN}
+    return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
+
+
 def test_everything_that_is_imported_is_pinned() -> None:
     pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
     packages = packages_distributions()
-    foreign = {
-        (source.path, name.split(".")[0])
-        for source in sources()
-        if not source.path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))
-        for _, name in imports(source)
-        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
-    }
+    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))]
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
-    unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
+    unpinned = [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
     assert unpinned == []
 
 

@@ -197,8 +197,8 @@ class Journey:
 
     def missing(self) -> str:
         """What is said where the extra `data` isn't installed."""
-        seen = self.coind("install", "data", status=None)
-        expect(f"coind[data]=={self.version}" in seen and "bin/coind" not in seen, "no way to get the extra", seen)
+        seen = self.coind("export", str(CASE), "--chain", CHAIN, "--to", "refused", status=None)
+        expect("install it: coind install data" in seen, "no way to get the extra", seen)
         return "named"
 
     # ------------------------------------------------------------------ means

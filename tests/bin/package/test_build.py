@@ -19,7 +19,10 @@ MODULES = frozenset({"node", "node.clock", "node.commands.parsed", "state", "sta
         ("from node.clock import (\n    now,\n)\n", "from coind.node.clock import (\n    now,\n)\n"),
         ("import node.clock as clock\n", "import coind.node.clock as clock\n"),
         ("import state.operations, trio, node.clock as c\n", "import coind.state.operations, trio, coind.node.clock as c\n"),
-        ("def f():\n    from state import x; import node.clock as y\n", "def f():\n    from coind.state import x; import coind.node.clock as y\n"),
+        (
+            "def f():\n    from state import x; import node.clock as y\n",
+            "def f():\n    from coind.state import x; import coind.node.clock as y\n",
+        ),
         ("é = 'ü'; from node.clock import now\n", "é = 'ü'; from coind.node.clock import now\n"),
         ("from . import node\nfrom .node import x\n", "from . import node\nfrom .node import x\n"),
         ("import trio.node\nfrom nodes import x\nimport noded\n", "import trio.node\nfrom nodes import x\nimport noded\n"),
