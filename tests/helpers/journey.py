@@ -298,4 +298,6 @@ def call(url: str, method: str, params: Any) -> Any:
     """The result of a method of a node."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     with urllib.request.urlopen(url, body, timeout=30) as answer:
-        return json.load(answer)["result"]
+        found = json.load(answer)
+    expect("result" in found, f"{method} is refused", str(found))
+    return found["result"]

@@ -1,9 +1,9 @@
 """The command line of the wheel's long run: `bin/test wheel [--python PATH]... [--lowest]`.
 
-It builds the sdist and, from that alone, the wheel; installs the wheel for every Python that is found, in an environment of its own; and does
-there what a user does, in an empty folder and with a clean environment. For the first Python, the extra `data` is added by `coind install`.
-It needs an index of packages. `--lowest` takes the lowest versions that pyproject.toml allows, by uv. A table at the end says what was seen;
-the status is 1 when a step has failed.
+It builds the sdist and, from that alone, the wheel; installs the wheel for every Python that is found, in an environment of its own; and
+does there what a user does, in an empty folder and with a clean environment. For the first Python, the extra `data` is added by
+`coind install`. It needs an index of packages. `--lowest` takes the lowest versions that pyproject.toml allows, by uv. A table at the
+end says what was seen; the status is 1 when a step has failed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.helpers.journey import DATA_STEPS, NO_DATA_STEPS, STEPS, Journey, Jou
 from tests.helpers.wheels import built, clean_environment
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-PYENV = "~/.pyenv/versions/*/bin/python3.[0-9]*"
+PYENV = "~/.pyenv/versions/*/bin/python{}"
 EXTRA = "data"
 MEBIBYTE = 2**20
 
@@ -52,7 +52,8 @@ def main() -> int:
 
 def found() -> list[Path]:
     """One Python of each version that is supported: on the PATH, or of pyenv."""
-    candidates = [*filter(None, (shutil.which(f"python{version}") for version in VERSIONS)), *sorted(glob.glob(os.path.expanduser(PYENV)))]
+    named = [path for version in VERSIONS if (path := shutil.which(f"python{version}"))]
+    candidates = [*named, *(path for version in VERSIONS for path in glob.glob(os.path.expanduser(PYENV.format(version))))]
     pythons: dict[str, Path] = {}
     for path in candidates:
         asked = [path, "-c", "import sys, venv, ensurepip; print('{}.{}'.format(*sys.version_info), sys.executable)"]
