@@ -27,7 +27,8 @@ SECONDS_MAX = 120
 POLL_SECONDS = 0.01
 STEPS = ("version_shown", "node", "snapshots", "replay", "library", "testing", "plugin", "help_texts")
 DATA_STEPS = ("export", "sql", "report", "frames")
-NO_DATA_STEPS = ("export_as_lines", "missing")
+# Where the extra `data` isn't installed.
+NO_DATA_STEPS = ("missing",)
 
 TESTING = """
 import node, state, rpc, bin, tests, genesis, docs
@@ -154,8 +155,12 @@ class Journey:
     def plugin(self) -> str:
         """The plugin of pytest, found by its entry point."""
         (self.folder / "test_wallet.py").write_text(PLUGIN)
-        seen = self.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:trio", "test_wallet.py")
+        options = ("-q", "-p", "no:cacheprovider", "-p", "no:trio")
+        seen = self.python("-m", "pytest", *options, "test_wallet.py")
         expect("2 passed" in seen, "not two passed", seen)
+        # Who names it as well gets it once.
+        seen = self.python("-m", "pytest", *options, "-p", "coind.pytest_plugin", "--co", "test_wallet.py")
+        expect("2 tests collected" in seen, "the plugin can't be named", seen)
         return "2 passed"
 
     def help_texts(self) -> str:
@@ -166,27 +171,20 @@ class Journey:
 
     def export(self) -> str:
         """An export in Parquet."""
-        return self._exported("parquet")
-
-    def export_as_lines(self) -> str:
-        """An export that needs no extra."""
-        return self._exported("jsonl")
-
-    def _exported(self, form: str) -> str:
-        self.coind("export", str(CASE), "--chain", CHAIN, "--to", f"as-{form}", "--tables", "accounts", "--format", form)
-        files = [path for path in (self.folder / f"as-{form}").rglob("*") if path.is_file()]
-        expect(any(f".{form}" in path.name for path in files), f"no file is {form}", str(files))
+        self.coind("export", str(CASE), "--chain", CHAIN, "--to", "exported", "--tables", "accounts")
+        files = [path for path in (self.folder / "exported").rglob("*") if path.is_file()]
+        expect(any(path.suffix == ".parquet" for path in files), "no file is in Parquet", str(files))
         return f"{len(files)} files"
 
     def sql(self) -> str:
         """A question in SQL."""
-        seen = self.coind("sql", "as-parquet", "SELECT count(*) AS transfers FROM transfer", "--csv")
+        seen = self.coind("sql", "exported", "SELECT count(*) AS transfers FROM transfer", "--csv")
         expect(re.search(r"transfers\s+\d+", seen) is not None, "no count", seen)
         return seen.split()[-1] + " transfers"
 
     def report(self) -> str:
         """A report of the export."""
-        self.coind("report", "as-parquet", "--to", "report.html")
+        self.coind("report", "exported", "--to", "report.html")
         text = (self.folder / "report.html").read_text(encoding="utf-8")
         expect("<title>steem-testnet" in text and "bin/coind" not in text, "no report", text[:500])
         return f"{len(text):,} characters"
