@@ -165,7 +165,7 @@ class Journey:
 
     def help_texts(self) -> str:
         """Help, and what makes a shell complete, name the command as it is installed."""
-        texts = [self.coind(*words) for words in (["tx", "--help"], ["completion", "bash"])]
+        texts = [self.coind(*words) for words in (["--help"], ["completion", "bash"])]
         expect("bin/coind" not in "".join(texts), "a text names the launcher of a checkout", "".join(texts))
         return f"{len(texts[1].splitlines())} lines of completion"
 

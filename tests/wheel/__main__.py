@@ -17,7 +17,10 @@ import tarfile
 import tempfile
 import time
 import zipfile
+from email.parser import Parser
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 from tests.helpers.journey import DATA_STEPS, NO_DATA_STEPS, STEPS, Journey, JourneyError
@@ -96,7 +99,7 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
         return
     journey = Journey(folder / "user", program, program.parent / "coind", environment, wheel.name.split("-")[1])
     label = re.sub(r"\+.*", "", journey.python("-c", "import platform; print(platform.python_version())").strip())
-    note(rows, label, "install", begun, journey.python("-c", COUNT).strip() + " packages")
+    note(rows, label, "install", begun, journey.python("-c", SEEN).strip())
     steps = [*STEPS, *NO_DATA_STEPS, *(("adding", *DATA_STEPS) if adds else ())]
     for step in steps:
         begun = time.monotonic()
@@ -107,7 +110,8 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
         note(rows, label, step, begun, seen)
 
 
-COUNT = "from importlib.metadata import distributions; print(len({each.name for each in distributions()}))"
+# What the versions of a run are known by.
+SEEN = "from importlib.metadata import distributions as d; print(len(list(d())), 'packages, trio', *(e.version for e in d() if e.name == 'trio'))"
 
 
 def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
@@ -115,7 +119,7 @@ def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
     run([python, "-m", "venv", folder / "venv"], folder)
     program = folder / "venv" / "bin" / "python"
     if lowest:
-        run(lowest_of(program, wheel), folder)
+        run(lowest_of(program, wheel, ""), folder)
         run([program, "-m", "pip", "install", "-q", "pytest"], folder)
     else:
         run([program, "-m", "pip", "install", "-q", wheel, "pytest"], folder)
@@ -123,15 +127,23 @@ def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
     return program
 
 
-def lowest_of(program: Path, *wanted: object) -> list[object]:
-    """The command by which uv installs the lowest versions of what the wheel names."""
-    return ["uv", "pip", "install", "-q", "--no-python-downloads", "--resolution", "lowest-direct", "--python", program, *wanted]
+def lowest_of(program: Path, wheel: Path, extra: str) -> list[object]:
+    """The command by which uv installs the wheel and the lowest versions of what it names, with an extra.
+
+    Only what is on its command line is direct for uv; the lowest versions of everything would be those that nobody has seen working.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+        needs = [Requirement(text) for text in Parser().parsestr(archive.read(name).decode()).get_all("Requires-Dist") or ()]
+    named = [f"{need.name}{need.specifier}" for need in needs if need.marker is None or need.marker.evaluate({"extra": extra})]
+    lowest = ["--no-python-downloads", "--reinstall-package", "coind", "--resolution", "lowest-direct"]
+    return ["uv", "pip", "install", "-q", *lowest, "--python", program, wheel, *named]
 
 
 def add(journey: Journey, program: Path, wheel: Path, *, lowest: bool) -> str:
     """Add the extra, by the command of the package or by uv; returns what has come."""
     if lowest:
-        run(lowest_of(program, f"coind[{EXTRA}] @ file://{wheel}"), journey.folder)
+        run(lowest_of(program, wheel, EXTRA), journey.folder)
     said = journey.coind("install", EXTRA)
     if not said.endswith(f"{EXTRA} is installed\n"):
         raise JourneyError(said)

@@ -153,7 +153,7 @@ def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: Journey, launche
 def test_a_user_has_its_types_and_none_of_its_problems(package: Installed, tmp_path: Path) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     (tmp_path / "mypy.ini").write_text("[mypy]\n")
-    command = [ROOT / ".venv/bin/python", "-m", "mypy", "--strict", "--python-executable", package.python, "client.py"]
+    command: list[str | Path] = [ROOT / ".venv/bin/python", "-m", "mypy", "--strict", "--python-executable", package.python, "client.py"]
     done = subprocess.run(command, cwd=tmp_path, env=clean_environment(tmp_path), capture_output=True, text=True, check=False)
     assert [line.partition(" ")[2] for line in done.stdout.splitlines()] == [
         'note: Revealed type is "int"',
