@@ -5,6 +5,7 @@ Standard library only: this runs before anything is installed, in any Python fro
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,8 +27,8 @@ UNFINISHED = VENV / "unfinished"
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# What is ready once a profile has been installed: names of profiles, and of the extras of pyproject.toml. `bin/coind install` takes those
-# that users ask for.
+# What is ready once a profile has been installed: names of profiles, and of the extras and groups of pyproject.toml. `bin/coind install`
+# takes those that users ask for.
 INCLUDES = {
     "run": ("run",),
     "data": ("run", "data"),
@@ -83,13 +84,27 @@ def install(profile: str, project: bytes, lock: int) -> None:
 
 
 def pins_of(project: bytes, profile: str) -> Pins:
-    """The pins of a profile, from the text of pyproject.toml: the only place where they stand."""
+    """The pins of a profile, from the text of pyproject.toml: the only place where they stand.
+
+    What a profile installs is named with ranges, for the wheel, or without versions; one list pins all of it. Raises SetupError where a
+    package isn't in that list.
+    """
     content = tomllib.loads(project.decode())
-    packages, constraints = list(content["project"]["dependencies"]), list(content["tool"]["coind"]["constraints"])
-    for extra, pins in content["project"]["optional-dependencies"].items():
-        # What another extra names is pinned as well: a package may pull it in.
-        (packages if extra in INCLUDES[profile] else constraints).extend(pins)
-    return Pins(packages, constraints)
+    pinned = {name_of(pin): pin for pin in content["tool"]["coind"].get("pins", ())}
+    wanted = {name_of(each) for each in content["project"]["dependencies"]}
+    for table in (content["project"]["optional-dependencies"], content.get("dependency-groups", {})):
+        for extra in INCLUDES[profile]:
+            wanted |= {name_of(each) for each in table.get(extra, ())}
+    if unpinned := wanted - pinned.keys():
+        raise SetupError(f"pyproject.toml names {', '.join(sorted(unpinned))} without a version under [tool.coind]; add it there")
+    return Pins([pin for name, pin in pinned.items() if name in wanted], [pin for name, pin in pinned.items() if name not in wanted])
+
+
+def name_of(requirement: str) -> str:
+    """The name of the package that a requirement asks for, in the one spelling that can be compared."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found, f"{requirement} has no name"
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
 
 
 def is_usable() -> bool:
@@ -107,10 +122,10 @@ def is_usable() -> bool:
 def holds(profile: str, project: bytes) -> bool:
     """Whether the pins of a profile are installed: whether they are the ones that were noted after installing."""
     try:
-        noted = (NOTES / f"{profile}.toml").read_bytes()
-    except OSError:
-        return False
-    return pins_of(noted, profile) == pins_of(project, profile)
+        noted = pins_of((NOTES / f"{profile}.toml").read_bytes(), profile)
+    except (OSError, SetupError):
+        return False  # nothing is noted, or by a version of this program that kept pins elsewhere
+    return noted == pins_of(project, profile)
 
 
 def note(profile: str, project: bytes) -> None:

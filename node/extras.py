@@ -5,8 +5,6 @@ from types import ModuleType
 from typing import Literal
 
 from node.failures import NodeError
-from node.place import IS_INSTALLED
-from node.version import VERSION
 
 Extra = Literal["data", "nats", "ray"]
 
@@ -22,5 +20,5 @@ def load_extra(module: str, extra: Extra, *, what: str) -> ModuleType:
 
 
 def way_to_get(extra: Extra) -> str:
-    """Return the command that installs an extra. The version keeps pip from taking what another index has under the name."""
-    return f"pip install 'coind[{extra}]=={VERSION}'" if IS_INSTALLED else f"bin/coind install {extra}"
+    """Return the command that installs an extra."""
+    return f"bin/coind install {extra}"

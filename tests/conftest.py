@@ -8,12 +8,15 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.helpers import called
+
+if TYPE_CHECKING:
+    from tests.helpers.wheels import Installed
 
 # Options that the developer's shell gives to nodes are not for those of the tests.
 for _name in [name for name in os.environ if name.startswith("COIND_")]:
@@ -68,6 +71,15 @@ def wire_vectors() -> Any:
 def social_vectors() -> Any:
     """Recorded replies of the derived indices: vectors/social.json."""
     return read_json(VECTORS / "social.json")
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
+    """The wheel of this checkout, installed in an environment that all workers of a run share."""
+    from tests.helpers.wheels import installed
+
+    own = tmp_path_factory.getbasetemp()
+    return installed(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -5,6 +5,7 @@ package, so these names are rewritten: in imports, and where a text is the name 
 """
 
 import ast
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ PACKAGE = "coind"
 FOLDERS = ("node", "state", "rpc")
 # In a checkout the command lies in a folder of it; an installed one is on the PATH.
 COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
+# Texts that look like the name of a module: in a list of arguments for Python, or where a command is declared.
+LIKE_MODULE = re.compile(rf"(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?::\w+)?")
+# A method, and a part of the log.
+NOT_MODULES = ("rpc.discover", "rpc.http")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
@@ -47,7 +52,10 @@ def lay_out(root: Path, target: Path) -> None:
         shutil.copytree(root / name, target / name, ignore=LEFT_OUT)
     modules = frozenset(module_names(root))
     for path in target.rglob("*.py"):
-        path.write_text(rewritten(path.read_text("utf-8"), modules), "utf-8")
+        try:
+            path.write_text(rewritten(path.read_text("utf-8"), modules), "utf-8")
+        except ValueError as error:
+            raise ValueError(f"{path.relative_to(target)}: {error}") from None
     for path in target.rglob("*.js"):
         path.write_text(path.read_text("utf-8").replace(COMMAND, INSTALLED_COMMAND), "utf-8")
 
@@ -61,25 +69,41 @@ def module_names(root: Path) -> Iterator[str]:
 
 
 def rewritten(source: str, modules: frozenset[str]) -> str:
-    """Return the source of a module with the names of `modules` below the package, and the command as it is installed."""
+    """Return the source of a module with the names of `modules` below the package, and the command as it is installed.
+
+    Raises ValueError for a name that can't be rewritten.
+    """
     lines = source.encode().splitlines(keepends=True)
     # From the end on, so that places before a change stay where they are.
-    for line, column in sorted(places(ast.parse(source), modules), reverse=True):
+    for line, column, name in sorted(places(ast.parse(source), modules), reverse=True):
         text = lines[line - 1]
+        if not text[column:].startswith(name.encode()):
+            raise ValueError(f"line {line}: {name} isn't written plainly, so it can't be rewritten; write it as one text without a prefix")
         lines[line - 1] = text[:column] + f"{PACKAGE}.".encode() + text[column:]
     return b"".join(lines).decode().replace(COMMAND, INSTALLED_COMMAND)
 
 
-def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the name of a module begins: the line from 1 on, and the byte in it."""
+def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where the name of a module begins, the line from 1 on and the byte in it, and the name."""
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and is_ours(node.module or "", modules):
-            yield node.lineno, node.col_offset + len("from ")
+            yield node.lineno, node.col_offset + len("from "), node.module or ""
         elif isinstance(node, ast.Import):
-            yield from ((alias.lineno, alias.col_offset) for alias in node.names if is_ours(alias.name, modules))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
-            if node.value.partition(":")[0] in modules:
-                yield node.lineno, node.col_offset + 1
+            for alias in node.names:
+                if is_ours(alias.name, modules):
+                    yield alias.lineno, alias.col_offset, alias.name
+                    imported |= {alias.name} if alias.asname is None else set()
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and names_module(node.value, modules):
+            yield node.lineno, node.col_offset + 1, node.value
+    check_uses(tree, imported)
+
+
+def check_uses(tree: ast.Module, imported: set[str]) -> None:
+    """Raise ValueError where a module of `import a.b` is used by that name: it would be bound under the name of the package."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Name)) and (name := ast.unparse(node)) in imported:
+            raise ValueError(f"line {node.lineno}: {name} is used by its whole name; import it with `from`, or `as` another name")
 
 
 def is_ours(name: str, modules: frozenset[str]) -> bool:
@@ -88,4 +112,16 @@ def is_ours(name: str, modules: frozenset[str]) -> bool:
         return False
     if name not in modules:
         raise ValueError(f"there is no module {name}")
+    return True
+
+
+def names_module(text: str, modules: frozenset[str]) -> bool:
+    """Whether a text is the name of a module of these folders, or of something in one (`node.commands.parsed:run_command`).
+
+    Raises ValueError for one that looks like it, and that nobody has named in NOT_MODULES.
+    """
+    if not LIKE_MODULE.fullmatch(text) or text in NOT_MODULES:
+        return False
+    if text.partition(":")[0] not in modules:
+        raise ValueError(f"the text {text!r} looks like a module, and there is none; name it in NOT_MODULES of {Path(__file__).name}")
     return True

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from functools import cache
 from importlib.metadata import distributions, packages_distributions, requires
 from pathlib import Path
 
@@ -80,7 +82,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark"])
+@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark", "wheel"])
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
@@ -99,9 +101,40 @@ def pins(profile: str = "fuzz") -> setup.Pins:
     return setup.pins_of((ROOT / "pyproject.toml").read_bytes(), profile)
 
 
-def name_of(requirement: str) -> str:
-    """The name of a package, in the one spelling that can be compared."""
-    return canonicalize_name(Requirement(requirement).name)
+name_of = setup.name_of
+
+
+def requirements() -> list[Requirement]:
+    """What the wheel needs, with its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [Requirement(text) for each in (project["dependencies"], *project["optional-dependencies"].values()) for text in each]
+
+
+def test_names_are_spelt_in_one_way() -> None:
+    for text in ("Quart>=0.20,<1", "ruff", "a.B_-c==1; python_version<'3'", "pip [x]"):
+        assert name_of(text) == canonicalize_name(Requirement(text).name)
+
+
+def test_the_wheel_has_ranges_with_both_ends_and_this_checkout_is_inside_of_them() -> None:
+    versions = {name_of(pin): pin.partition("==")[2] for pin in [*pins().packages, *pins().constraints]}
+    for need in requirements():
+        assert {each.operator for each in need.specifier} == {">=", "<"}, need
+        assert need.specifier.contains(versions[name_of(need.name)]), need
+
+
+def test_the_wheel_names_everything_that_it_imports() -> None:
+    """What comes by way of another dependency may go the same way."""
+    known = {name_of(need.name) for need in requirements()}
+    packages = packages_distributions()
+    tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}
+    assert len(tops) > 10
+    assert {top for top in tops if not {canonicalize_name(name) for name in packages.get(top, [top])} & known} == set()
+
+
+def test_a_package_without_a_pin_is_named() -> None:
+    project = '[project]\ndependencies = ["one>=1,<2", "two"]\n[project.optional-dependencies]\n[tool.coind]\npins = ["One==1.5"]'
+    with pytest.raises(setup.SetupError, match=r"^pyproject.toml names two without a version under \[tool.coind\]; add it there$"):
+        setup.pins_of(project.encode(), "run")
 
 
 def test_versions_are_exact() -> None:
@@ -143,18 +176,19 @@ def installed() -> set[str]:
     return {canonicalize_name(each.name) for each in distributions()}
 
 
+@cache
+def foreign() -> set[tuple[str, str]]:
+    """The packages of others that are imported: where, and the name of each."""
+    own = {*sys.stdlib_module_names, *FOLDERS, *OWN}
+    return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
+
+
 def test_everything_that_is_imported_is_pinned() -> None:
     pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
     packages = packages_distributions()
-    foreign = {
-        (source.path, name.split(".")[0])
-        for source in sources()
-        if not source.path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))
-        for _, name in imports(source)
-        if name.split(".")[0] not in {*sys.stdlib_module_names, *FOLDERS, *OWN}
-    }
+    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))]
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
-    unpinned = [(path, top) for path, top in sorted(foreign) if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
+    unpinned = [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
     assert unpinned == []
 
 

@@ -1,6 +1,6 @@
 """Running a page of docs/ as it stands there, in a fresh folder that looks like a checkout, on ports that are free.
 
-`coind` there starts the node of this checkout as the launcher does, without setting anything up. The ports that pages name are
+`coind` there is the wheel of this checkout, installed: what pages say holds for those who have nothing else. The ports that pages name are
 replaced by free ones, in commands and files, and put back in what is printed; where a command would take the default port, the free one is
 handed to it.
 """
@@ -23,6 +23,7 @@ from urllib.request import urlopen
 
 from tests.conftest import ROOT
 from tests.docs.reader import Block, Stop, agrees, logical_lines
+from tests.helpers.wheels import Installed
 
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
@@ -36,14 +37,14 @@ STOP_SECONDS_MAX = 10
 PRINT_SECONDS_MAX = 5
 MARK = "--page-mark--"
 
-# The launcher of the folder: the node of this checkout. A command that names no address gets that of the page.
+# The command in the folder: the installed one. A command that names no address gets that of the page.
 LAUNCHER = """#!/bin/sh
-export PYTHONPATH="{root}" COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
+export COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
 "run "*" --http"* | "run "*" --port"*) ;;
 "run "*) set -- "$@" --http 127.0.0.1:{port} ;;
 esac
-exec "{python}" -P -m node "$@"
+exec "{command}" "$@"
 """
 
 
@@ -191,18 +192,17 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 class Reader:
     """Somebody who follows a page, step by step."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, package: Installed) -> None:
         self.folder = folder
         self.ports = Ports()
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))},
-            "PATH": f"{folder / 'bin'}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{ROOT / 'bin' / 'package'}:{ROOT}",
+            "PATH": f"{folder / 'bin'}:{package.python.parent}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
             "COLUMNS": "160",
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
         }
-        lay_out(folder, self.ports[DEFAULT_PORT])
+        lay_out(folder, self.ports[DEFAULT_PORT], package.command)
         self._shell = Shell(folder, self._environment)
         self._terminals: list[Terminal] = []
 
@@ -289,11 +289,11 @@ class Reader:
             time.sleep(0.05)
 
 
-def lay_out(folder: Path, port: int) -> None:
+def lay_out(folder: Path, port: int, command: Path) -> None:
     """Make a folder look like a checkout that is set up."""
     launcher = folder / "bin" / "coind"
     launcher.parent.mkdir(parents=True)
-    launcher.write_text(LAUNCHER.format(root=ROOT, port=port, python=sys.executable), encoding="utf-8")
+    launcher.write_text(LAUNCHER.format(port=port, command=command), encoding="utf-8")
     launcher.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)
@@ -302,9 +302,9 @@ def lay_out(folder: Path, port: int) -> None:
 
 
 @contextlib.contextmanager
-def reader(folder: Path) -> Iterator[Reader]:
+def reader(folder: Path, package: Installed) -> Iterator[Reader]:
     """Somebody who follows a page in a fresh folder; whatever was started is ended at the end."""
-    following = Reader(folder)
+    following = Reader(folder, package)
     try:
         yield following
     finally:

@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.reader import Block, read_page
 from tests.docs.session import reader
+from tests.helpers.wheels import Installed
 
 PAGES = {
     "local-chain.md": 30,
@@ -21,9 +22,9 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
+def test_a_page_can_be_followed(page: str, tmp_path: Path, package: Installed) -> None:
     steps = read_page(ROOT / "docs" / page)
-    with reader(tmp_path / "coind") as following:
+    with reader(tmp_path / "coind", package) as following:
         for step in steps:
             following.follow(step)
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.docs.reader import Block, Stop, agrees, logical_lines, read_page
 from tests.docs.session import PageError, Ports, reader
+from tests.helpers.wheels import Installed
 
 FENCE = "```"
 
@@ -19,10 +20,10 @@ def page(folder: Path, *blocks: str) -> Path:
     return path
 
 
-def follow(folder: Path, *blocks: str) -> None:
+def follow(package: Installed, folder: Path, *blocks: str) -> None:
     """Follow a page of these blocks."""
     steps = read_page(page(folder, *blocks))
-    with reader(folder / "coind") as following:
+    with reader(folder / "coind", package) as following:
         for step in steps:
             following.follow(step)
 
@@ -100,8 +101,9 @@ def test_terminals_of_their_own(command: str, is_terminal: bool) -> None:
     assert Block("page.md", 1, "sh", "", command).is_terminal is is_terminal
 
 
-def test_variables_and_files_stay(tmp_path: Path) -> None:
+def test_variables_and_files_stay(tmp_path: Path, package: Installed) -> None:
     follow(
+        package,
         tmp_path,
         "sh\na=7",
         "py x.py\nimport os\nprint(os.environ['a'])",
@@ -125,15 +127,15 @@ def test_variables_and_files_stay(tmp_path: Path) -> None:
         (["sh\ncoind run --chain nothing"], r"the node doesn't answer[^$]*no such chain"),
     ],
 )
-def test_what_a_page_says_wrongly_is_found(blocks: list[str], said: str, tmp_path: Path) -> None:
+def test_what_a_page_says_wrongly_is_found(blocks: list[str], said: str, tmp_path: Path, package: Installed) -> None:
     with pytest.raises(PageError, match=said):
-        follow(tmp_path, *blocks)
+        follow(package, tmp_path, *blocks)
 
 
-def test_what_fails_may_be_shown(tmp_path: Path) -> None:
-    follow(tmp_path, "sh\ncoind run --chain nothing || true", "text\ncoind: nothing: no such chain; ...")
+def test_what_fails_may_be_shown(tmp_path: Path, package: Installed) -> None:
+    follow(package, tmp_path, "sh\ncoind run --chain nothing || true", "text\ncoind: nothing: no such chain; ...")
     (tmp_path / "2").mkdir()
-    follow(tmp_path / "2", "sh\nls nothing   # -> ls: ...")
+    follow(package, tmp_path / "2", "sh\nls nothing   # -> ls: ...")
 
 
 def test_ports_of_a_page_are_free_ones() -> None:
@@ -145,9 +147,10 @@ def test_ports_of_a_page_are_free_ones() -> None:
     assert ports.put_back(put) == "127.0.0.1:8090, 8091, 18090, 8090"
 
 
-def test_a_node_in_a_terminal_of_its_own(tmp_path: Path) -> None:
+def test_a_node_in_a_terminal_of_its_own(tmp_path: Path, package: Installed) -> None:
     health = "curl -s http://127.0.0.1:8090/health"
     follow(
+        package,
         tmp_path,
         "sh\ncoind run",
         "text\nchain: dev\n...\naddress: http://127.0.0.1:8090\n...",

@@ -25,6 +25,7 @@ APART = (
     "simulation",
     "spark",
     "walks",
+    "wheel",
     "whole",
 )
 HELPERS = ("helpers",)

@@ -1,0 +1,66 @@
+"""How names are rewritten on the way into the wheel, and which of them are refused."""
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+build: Any = import_module("bin.package.build")
+MODULES = frozenset({"node", "node.clock", "node.commands.parsed", "state", "state.operations", "rpc"})
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from node.clock import now\n", "from coind.node.clock import now\n"),
+        ("from node import clock\n", "from coind.node import clock\n"),
+        ("from node.clock import (\n    now,\n)\n", "from coind.node.clock import (\n    now,\n)\n"),
+        ("import node.clock as clock\n", "import coind.node.clock as clock\n"),
+        ("import state.operations, trio, node.clock as c\n", "import coind.state.operations, trio, coind.node.clock as c\n"),
+        (
+            "def f():\n    from state import x; import node.clock as y\n",
+            "def f():\n    from coind.state import x; import coind.node.clock as y\n",
+        ),
+        ("é = 'ü'; from node.clock import now\n", "é = 'ü'; from coind.node.clock import now\n"),
+        ("from . import node\nfrom .node import x\n", "from . import node\nfrom .node import x\n"),
+        ("import trio.node\nfrom nodes import x\nimport noded\n", "import trio.node\nfrom nodes import x\nimport noded\n"),
+        ("['-m', 'node.clock']\n", "['-m', 'coind.node.clock']\n"),
+        ('load("node.commands.parsed:run_command")\n', 'load("coind.node.commands.parsed:run_command")\n'),
+        ('x = ("ä", "node.clock", "node.clock")\n', 'x = ("ä", "coind.node.clock", "coind.node.clock")\n'),
+        ('"""It needs node.clock."""\nnode = state = rpc = 1\nstate.operations\n', None),
+        ("x = 'node'\ny = 'rpc.discover'\nz = 'a node.clock'\nfrom trio import state\n", None),
+        ("help = 'run bin/coind show'\n", "help = 'run coind show'\n"),
+    ],
+)
+def test_names_of_modules_are_rewritten(source: str, expected: str | None) -> None:
+    assert build.rewritten(source, MODULES) == (source if expected is None else expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("from node.clok import now\n", "there is no module node.clok"),
+        ("import rpc.nothing\n", "there is no module rpc.nothing"),
+        ("x = ['-m', 'node.clok']\n", "the text 'node.clok' looks like a module, and there is none; name it in NOT_MODULES of build.py"),
+        ("x = 'node.clok:main'\n", "the text 'node.clok:main' looks like a module"),
+        ("x = r'node.clock'\n", "line 1: node.clock isn't written plainly"),
+        ("x = 'node.' 'clock'\n", "line 1: node.clock isn't written plainly"),
+        ('x = """node.clock"""\n', "line 1: node.clock isn't written plainly"),
+        ("import state.operations\nstate.operations.transfer()\n", "line 2: state.operations is used by its whole name"),
+        ("import state\nprint(state)\n", "line 2: state is used by its whole name"),
+        ("from  node.clock import now\n", "line 1: node.clock isn't written plainly"),
+    ],
+)
+def test_what_cant_be_rewritten_is_refused(source: str, problem: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        build.rewritten(source, MODULES)
+    assert str(raised.value).startswith(problem)
+
+
+def test_every_module_of_the_folders_is_known() -> None:
+    names = set(build.module_names(ROOT))
+    assert {"node", "node.clock", "state.store.table", "rpc.api", "node.commands.tx.app"} <= names
+    assert {name.partition(".")[0] for name in names} == set(build.FOLDERS)
+    assert not names & set(build.NOT_MODULES)

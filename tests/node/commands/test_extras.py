@@ -1,0 +1,42 @@
+"""What `coind install` does in an installed package: with which command, and what it says when that fails."""
+
+import shutil
+import sys
+
+import pytest
+
+from node.commands import extras
+from node.commands.extras import install, installer, packages_of
+from node.failures import NodeError
+
+REQUIRES = [
+    "trio<1,>=0.31",
+    "duckdb<3,>=1.4; extra == 'data'",
+    'pyarrow<27,>=18 ; extra == "data"',
+    "nats-py<3,>=2.13; extra == 'nats'",
+]
+
+
+def test_an_extra_is_what_the_wheel_says_of_it() -> None:
+    assert packages_of("data", REQUIRES) == ["duckdb<3,>=1.4", "pyarrow<27,>=18"]
+    assert packages_of("nats", REQUIRES) == ["nats-py<3,>=2.13"]
+
+
+def test_the_pip_of_the_environment_comes_first_then_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert installer(["duckdb<3"]) == [sys.executable, "-m", "pip", "install", "duckdb<3"]
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert installer(["duckdb<3"]) == ["/usr/bin/uv", "pip", "install", "--python", sys.executable, "duckdb<3"]
+
+
+def test_without_pip_and_uv_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(NodeError, match=r"has no pip, and there is no uv; .* install this by other means: 'duckdb<3,>=1.4'$"):
+        installer(["duckdb<3,>=1.4"])
+
+
+def test_an_installer_that_fails_is_shown_as_one_can_type_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "installer", lambda packages: [sys.executable, "-c", "raise SystemExit(3)", *packages])
+    with pytest.raises(NodeError, match=r"ended with status 3; .* To try once more: .*'duckdb<3'$"):
+        install(["duckdb<3"])
