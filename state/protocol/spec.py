@@ -37,8 +37,12 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     COIN_INIT_SUPPLY: Annotated[Natural, Meta(description="COIN that the first witness has at genesis, beside those of the accounts.")]
     COIN_SBD_INIT_SUPPLY: Annotated[Natural, Meta(description="SBD that the first witness has at genesis, beside those of the accounts.")]
     COIN_CASHOUT_WINDOW_SECONDS: Annotated[Natural, Meta(description="From a comment to its payout, since hardfork 17.")]
-    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12: Annotated[Natural, Meta(description="By how much votes move the payout of a discussion, before hardfork 17 but for 12.")]
-    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17: Annotated[Natural, Meta(description="From a post to its first payout under hardforks 12 to 16; under 12 also what votes move it by.")]
+    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12: Annotated[
+        Natural, Meta(description="By how much votes move the payout of a discussion, before hardfork 17 but for 12.")
+    ]
+    COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17: Annotated[
+        Natural, Meta(description="From a post to its first payout under hardforks 12 to 16; under 12 also what votes move it by.")
+    ]
     COIN_SECOND_CASHOUT_WINDOW: Annotated[Natural, Meta(description="From the first payout to the second one, under hardforks 12 to 16.")]
     COIN_MAX_CASHOUT_WINDOW_SECONDS: Annotated[
         Natural, Meta(description="How long after the first vote the payout may be at the latest, before hardfork 17.")
@@ -47,7 +51,9 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Natural, Meta(description="Before a payout, the time without votes that raise it, under hardforks 7 to 16.")
     ]
     COIN_UPVOTE_LOCKOUT_HF17: Annotated[Natural, Meta(description="The same under hardforks 17 to 19.")]
-    COIN_UPVOTE_LOCKOUT_SECONDS: Annotated[Natural, Meta(description="Before a payout, the time in which votes count ever less, since hardfork 20.")]
+    COIN_UPVOTE_LOCKOUT_SECONDS: Annotated[
+        Natural, Meta(description="Before a payout, the time in which votes count ever less, since hardfork 20.")
+    ]
     COIN_MIN_ACCOUNT_CREATION_FEE: Annotated[Natural, Meta(description="The least fee of a new account that a witness can ask.")]
     COIN_OWNER_AUTH_RECOVERY_PERIOD: Annotated[
         Natural, Meta(description="For how long an old owner authority can be used to recover an account.")
