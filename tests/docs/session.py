@@ -27,7 +27,7 @@ from tests.docs.reader import Block, Stop, agrees, logical_lines
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
 PORTS_FREE = (20_000, 32_000)
-ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
+ADDRESS = re.compile(r"(?:--(?:http|serve)[ =]|COIND_HTTP=)(?:\S+:)?(\d+)|(?:--port[ =]|COIND_PORT=)(\d+)")
 # What a checkout has that pages name.
 LINKS = ("docs", "genesis", "node", "pyproject.toml", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
@@ -41,7 +41,7 @@ LAUNCHER = """#!/bin/sh
 export PYTHONPATH="{root}" COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
 "run "*" --http"* | "run "*" --port"*) ;;
-"run "*) set -- "$@" --http 127.0.0.1:{port} ;;
+"run "*) [ -n "${{COIND_HTTP-}}${{COIND_PORT-}}" ] || set -- "$@" --http 127.0.0.1:{port} ;;
 esac
 exec "{python}" -P -m node "$@"
 """
