@@ -7,8 +7,7 @@ from typing import Literal
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
-from node.commands.entry import VERSION_WORDS
-from node.commands.shared import say
+from node.commands.shared import VERSION_WORDS, say
 from node.failures import Status, last_line
 from node.version import VERSION
 

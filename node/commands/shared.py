@@ -6,6 +6,7 @@ from pathlib import Path
 from node.failures import NodeError, on_one_line
 
 DEFAULT_CHAIN = "dev"
+VERSION_WORDS = ("--version", "-V")
 
 
 def data_folder(text: str) -> Path:

@@ -21,7 +21,7 @@ FILES = frozenset({"py", "js", "toml", "json"})
 SEEN = "text"
 STOP = "<!-- Ctrl-C -->"
 SHOWN = re.compile(r"\s+# -> ?(.*)$")
-SERVES = re.compile(r"\bcoind (run|replay .*--serve)\b[^&|>]*$")
+SERVES = re.compile(r"(?:[A-Z_]+=\S+ )*coind (run|replay .*--serve)\b[^&|>]*$")
 
 
 @dataclass

@@ -28,7 +28,7 @@ from tests.helpers.wheels import Installed
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
 PORTS_FREE = (20_000, 32_000)
-ADDRESS = re.compile(r"--(?:http|serve)[ =]\S+:(\d+)|--port[ =](\d+)")
+ADDRESS = re.compile(r"(?:--(?:http|serve)[ =]|COIND_HTTP=)(?:\S+:)?(\d+)|(?:--port[ =]|COIND_PORT=)(\d+)")
 # What a checkout has that pages name.
 LINKS = ("docs", "genesis", "node", "pyproject.toml", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
@@ -42,7 +42,7 @@ LAUNCHER = """#!/bin/sh
 export COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
 "run "*" --http"* | "run "*" --port"*) ;;
-"run "*) set -- "$@" --http 127.0.0.1:{port} ;;
+"run "*) [ -n "${{COIND_HTTP-}}${{COIND_PORT-}}" ] || set -- "$@" --http 127.0.0.1:{port} ;;
 esac
 exec "{command}" "$@"
 """

@@ -133,7 +133,7 @@ def test_what_a_page_says_wrongly_is_found(blocks: list[str], said: str, tmp_pat
 
 
 def test_what_fails_may_be_shown(tmp_path: Path, package: Installed) -> None:
-    follow(package, tmp_path, "sh\ncoind run --chain nothing || true", "text\ncoind: nothing: no such chain; ...")
+    follow(package, tmp_path, "sh\ncoind run --chain nothing || true", "text\ncoind: --chain: nothing: no such chain, ...")
     (tmp_path / "2").mkdir()
     follow(package, tmp_path / "2", "sh\nls nothing   # -> ls: ...")
 

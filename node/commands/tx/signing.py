@@ -167,7 +167,7 @@ class Signing:
         yield from self._told_secrets()
 
     def _told_secrets(self) -> Iterator[bytes]:
-        """Yield the secrets that the node itself tells, of a chain whose spec isn't here: to programs on its machine, on chains made for tests."""
+        """Yield the secrets that the node tells to programs on its machine: those of a chain made for tests whose spec isn't here."""
         try:
             listed = self._remote.call("dev_api.list_keys", {})
         except NodeError:

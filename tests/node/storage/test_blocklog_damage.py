@@ -300,7 +300,7 @@ def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wir
 
 def test_a_folder_that_the_disk_fails_at_the_start_is_free_again(made: tuple[Wire, list[SignedBlock]]) -> None:
     path, opened = Path("/data"), []
-    for operations in range(30):
+    for operations in range(45):
         disk = SimulatedDisk(operations)
         disk.fail_after(operations)
         try:

@@ -14,7 +14,7 @@ def test_a_torn_end_that_ends_like_an_offset() -> None:
 
 
 def test_damaged_files() -> None:
-    counts = damage.run(400, 1000)
+    counts = damage.run(500, 1000)
     assert min(counts.values()) > 20
     started = {f"started as it was{how}" for how in ("", ", from the snapshot", ", without the snapshot")}
     assert set(counts) == {"refused", *started}

@@ -309,3 +309,12 @@ def test_nothing_but_pytest_and_the_standard_library_is_imported() -> None:
         found |= set(re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.MULTILINE))
     others = {name for name in found if not name.startswith("coind.pytest_plugin.")}
     assert {name.partition(".")[0] for name in others} - sys.stdlib_module_names == {"pytest"}
+
+
+def test_options_that_the_shell_gives_to_nodes_are_not_for_the_suite_s(project: Project) -> None:
+    own = {"COIND_DATA": str(project.folder / "kept"), "COIND_HTTP": "127.0.0.1:1", "COIND_CHAIN": "testnet", "COIND_VERBOSE": "1"}
+    project.environment |= own
+    project.write("def test_chain(coin_node):\n    assert coin_node.chain_name == 'dev'\n")
+    ran = project.run()
+    assert "1 passed" in ran.stdout, ran.stdout
+    assert not (project.folder / "kept").exists()
