@@ -111,7 +111,11 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
 
 
 # What the versions of a run are known by.
-SEEN = "from importlib.metadata import distributions as d; print(len(list(d())), 'packages, trio', *(e.version for e in d() if e.name == 'trio'))"
+SEEN = """
+from importlib.metadata import distributions, version
+
+print(len(list(distributions())), "packages, trio", version("trio"))
+"""
 
 
 def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
