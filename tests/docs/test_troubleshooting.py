@@ -1,0 +1,57 @@
+"""docs/troubleshooting.md: its messages are those of the program, and come out when one does the wrong thing."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
+PIECE_MIN = 4  # shorter pieces between placeholders say nothing
+BLOCKS = "tests/conformance/cases/rewards/block_log"
+
+# A command line that is wrong, and the message of the page that it leads to.
+WRONG = {
+    "run --blocks often": "is no block mode; expected ...",
+    "run --witnesses 99": "--witnesses ...: expected a number from 1 to ...",
+    "run --enable magic": "there is no plugin ...; known are ...",
+    "run --data FILE": "a file is where the data folder should be",
+    "run --config FILE": "unknown key; expected one of ...",
+    "run --port 0 --ready-file FILE": ": is there already, and not from a node; it stays as it is",
+    "run --http 192.0.2.1:8090": "can't listen on ...; choose another address",
+    "show chain --url http://127.0.0.1:1": "no node answers at ...",
+    f"replay {BLOCKS} --chain steem-testnet --until later": "is no place in a chain; expected N, a block, or N:T",
+    f"replay {BLOCKS} --chain steem-testnet --until 1000 --verify none": "is beyond the end: the blocks end with block ...",
+    f"replay {BLOCKS} --chain steem-testnet --checkpoint 5": "expected N:ID, the number of a block and its id in 40 hex digits",
+    "sql tests select": "has no ...; name the folder of an export",
+}
+
+
+def sources() -> str:
+    """The texts of the program, with strings that go on in the next line put together."""
+    files = [*(path for part in ("node", "state", "rpc", "bin") for path in (ROOT / part).rglob("*.py")), ROOT / "bin" / "ready.sh"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return re.sub(r'"\n\s*f?"', "", text)
+
+
+def test_each_message_stands_in_the_sources() -> None:
+    text = sources()
+    pieces = {(message, piece) for message in MESSAGES for piece in message.split("...") if len(piece.strip()) >= PIECE_MIN}
+    assert len(MESSAGES) > 30
+    assert [message for message, piece in sorted(pieces) if piece.strip() not in text] == []
+
+
+@pytest.mark.parametrize(("command", "message"), WRONG.items())
+def test_a_mistake_leads_to_its_message(command: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("colour = 'red'\n", encoding="utf-8")
+    words = [str(file) if word == "FILE" else word for word in command.split()]
+    done = subprocess.run([sys.executable, "-m", "node", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    pattern = ".*".join(re.escape(piece) for piece in message.split("..."))
+    assert message in MESSAGES
+    assert done.returncode == 1
+    assert re.search(pattern, done.stderr.replace("\n", " ")), done.stderr
