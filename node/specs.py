@@ -210,6 +210,8 @@ EXPECTED = {
 }
 SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
 Amount = Annotated[str, Meta(pattern=AMOUNT)]
+# Has a name of its own as Python 3.14 looks names of annotations up late, and in the class first: SpecTable has a field `constants`.
+Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
 
 
 class SymbolsTable(Struct, forbid_unknown_fields=True):
@@ -262,7 +264,7 @@ class SpecTable(Struct, forbid_unknown_fields=True):
     smt: bool
     block_limit: Natural
     witness_keys: list[str]
-    required_participation: Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
+    required_participation: Share
     plugins: list[Annotated[str, Meta(pattern=PLUGIN)]]
     community_prefix: Annotated[str, Meta(pattern=COMMUNITY_PREFIX)]
     remove_threshold: Annotated[int, Meta(ge=-1)]
