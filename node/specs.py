@@ -214,6 +214,8 @@ EXPECTED = {
 SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
 Amount = Annotated[str, Meta(pattern=AMOUNT)]
 KeyText = str | None
+# Has a name of its own as Python 3.14 looks names of annotations up late, and in the class first: SpecTable has a field `constants`.
+Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
 
 
 class SymbolsTable(Struct, forbid_unknown_fields=True):
@@ -266,10 +268,7 @@ class SpecTable(Struct, forbid_unknown_fields=True):
     smt: Annotated[bool, Meta(description="Whether there are the operations of tokens (SMT).")]
     block_limit: Annotated[Natural, Meta(description="Block numbers stay below it; 0: there is no limit.")]
     witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
-    required_participation: Annotated[
-        int,
-        Meta(ge=0, le=constants.COIN_100_PERCENT, description="The share of slots with blocks below which it doesn't produce, in 1/100 %."),
-    ]
+    required_participation: Annotated[Share, Meta(description="The share of slots with blocks below which it doesn't produce, in 1/100 %.")]
     plugins: Annotated[
         list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are on unless `--disable` turns them off.")
     ]

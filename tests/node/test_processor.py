@@ -364,7 +364,7 @@ async def test_a_file_is_pushed_from_the_head_on(nursery: trio.Nursery, tmp_path
     for other in (tmp_path, tmp_path / "pipe", "/dev/zero"):
         with pytest.raises(Refused, match="is no regular file"):
             await processor.push_blocks_from(str(other), 1, 0)
-    with pytest.raises(Refused, match="embedded null byte"):
+    with pytest.raises(Refused, match="embedded null"):
         await processor.push_blocks_from("a\0b", 1, 0)
 
 

@@ -53,7 +53,7 @@ async def test_the_stream_of_the_page(running: Running) -> None:
 
 
 def test_the_client_of_the_page(running: Running) -> None:
-    (command,) = re.findall(r"^\.venv/bin/python (docs/notices.py .*) &$", PAGE, re.MULTILINE)
+    (command,) = re.findall(r"^python (docs/notices.py .*) &$", PAGE, re.MULTILINE)
     words = [sys.executable, *command.split(), "--url", running.url.replace("http", "ws")]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
