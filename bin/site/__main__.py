@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import http.server
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from bin.site.staging import SiteError, stage
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
+# What search needs where pages were opened as files; Zensical would have browsers take it from another host.
+WORKER, WORKER_ADDRESS = HERE / "vendor" / "iframe-worker.js", "https://unpkg.com/iframe-worker/shim"
 # Kept beside a site that was made here, so that no other folder is replaced.
 MARK = "sitemap.xml"
 
@@ -46,16 +49,27 @@ def build(target: Path, root: Path = ROOT) -> None:
         (place / "docs" / "site").mkdir()
         shutil.copy(ICON, place / "docs" / "site")
         shutil.copy(HERE / "style.css", place / "docs" / "site")
+        shutil.copy(WORKER, place / "docs" / "site")
         shutil.copy(HERE / "zensical.toml", place)
         # Zensical writes what it warns of to both streams.
         command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(place / "zensical.toml")]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place, check=False)
         if ran.returncode:
             raise SiteError(f"Zensical refuses the pages:\n{ran.stdout}")
+        finish(place / "site")
         if target.exists():
             shutil.rmtree(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(place / "site", target)
+
+
+def finish(site: Path) -> None:
+    """Make a site that Zensical has written stand alone."""
+    # The addresses in it begin at the root of a host; a site below another path would lose its way.
+    (site / "404.html").unlink(missing_ok=True)
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        page.write_text(text.replace(WORKER_ADDRESS, os.path.relpath(site / "site" / WORKER.name, page.parent)), "utf-8")
 
 
 def serve(folder: Path, port: int) -> None:

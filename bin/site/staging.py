@@ -16,6 +16,8 @@ SHOWN_SIZE_MAX = 200_000
 
 LINK = re.compile(r"(?<!\\)(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r" *(`{3,}|~{3,})")
+# A block that is a file: its language, and its name.
+FILE = re.compile(r"^( *`{3,})(\w+) (\S+)$")
 ITEM = re.compile(r" *([-*+]|\d+\.) ")
 MADE = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -80,7 +82,7 @@ def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str
             place = wanted.setdefault(there, f"files/{there.replace('/', '-')}.md")
         return f"{found[1]}{os.path.relpath(place, here)}{hash_}{anchor}{found[3]}"
 
-    return "".join(line if is_code else LINK.sub(moved, line) for line, is_code in lines_of(text))
+    return "".join(FILE.sub(r'\1\2 title="\3"', line) if is_code else LINK.sub(moved, line) for line, is_code in lines_of(text))
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:

@@ -90,8 +90,6 @@ def test_every_page_is_in_the_navigation_and_nothing_else() -> None:
 def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Page], site: Path) -> None:
     wrong = []
     for name, page in pages.items():
-        if name == "404.html":
-            continue
         for link in page.links:
             place, _, anchor = unquote(link).partition("#")
             if ":" in place or link.startswith("//"):
@@ -105,7 +103,7 @@ def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Page], site: Pat
 
 
 def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_there(pages: dict[str, Page], site: Path) -> None:
-    loaded = {(name, link) for name, page in pages.items() for link in page.loaded if not link.startswith("data:") and name != "404.html"}
+    loaded = {(name, link) for name, page in pages.items() for link in page.loaded if not link.startswith("data:")}
     assert [each for each in sorted(loaded) if ":" in each[1] or each[1].startswith("//")] == []
     assert [each for each in sorted(loaded) if not (site / each[0]).parent.joinpath(each[1].partition("?")[0]).exists()] == []
     styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
@@ -113,7 +111,7 @@ def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_there(pages: dict[str
 
 
 def test_every_page_has_one_heading_and_no_markdown_is_left(pages: dict[str, Page]) -> None:
-    assert [name for name, page in pages.items() if page.headings != 1 and name != "404.html"] == []
+    assert [name for name, page in pages.items() if page.headings != 1] == []
     found = {name: LEFT_OVER.findall("".join(page.texts)) for name, page in pages.items()}
     assert {name: texts for name, texts in found.items() if texts} == {}
 
@@ -146,12 +144,12 @@ def test_a_link_that_a_site_cant_have_is_named(tmp_path: Path, text: str, error:
 
 
 def test_links_are_mended(tmp_path: Path) -> None:
-    page = "[a](../../CHANGELOG.md#b) [c](../x.sql) [d](https://e.f) [g](#h) ![i](../j.png)\n```\n[k](l)\n```\n"
+    page = "[a](../../CHANGELOG.md#b) [c](../x.sql) [d](https://e.f) [g](#h) ![i](../j.png)\n```py o.py\n[k](l)\n```\n"
     lay_out(tmp_path, {"docs/m/n.md": page, "docs/x.sql": "SELECT 1", "docs/j.png": ""})
     stage(tmp_path, tmp_path / "staged")
     made = (tmp_path / "staged/m/n.md").read_text()
     assert made.splitlines()[0] == "[a](../changelog.md#b) [c](../files/docs-x.sql.md) [d](https://e.f) [g](#h) ![i](../j.png)"
-    assert "[k](l)" in made
+    assert '```py title="o.py"\n[k](l)\n```' in made
     assert (tmp_path / "staged/files/docs-x.sql.md").read_text() == "# docs/x.sql\n\n`````sql\nSELECT 1\n`````\n"
     assert (tmp_path / "staged/j.png").exists()
 
