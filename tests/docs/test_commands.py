@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from node.commands.app import app
+from node.version import VERSION
 from rpc.service.method import METHODS
 from tests.conftest import ROOT
 
@@ -61,3 +62,14 @@ def test_the_check_itself(line: str, is_there: bool) -> None:
 def test_methods_exist(path: Path) -> None:
     named = set(METHOD.findall(blocks(path)))
     assert sorted(named - {*METHODS, NOTICE}) == []
+
+
+def test_the_wheel_is_named_by_the_version() -> None:
+    # The recipe of a release speaks of the next one.
+    named = {
+        version
+        for path in SOURCES
+        if path.name != "release.md"
+        for version in re.findall(r"coind-(\d[\w.]*)-py3-none-any", path.read_text(encoding="utf-8"))
+    }
+    assert named == {VERSION}

@@ -1,4 +1,4 @@
-"""One session with a browser: every page of the site at two widths and in both themes. Prints a line for each: `pass` or `fail`, and what it was."""
+"""One session with a browser: every page of the site at two widths, in both themes. Prints a line for each: `pass` or `fail`, and what."""
 
 import argparse
 import sys
