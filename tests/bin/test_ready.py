@@ -21,7 +21,7 @@ from tests.helpers.sources import FOLDERS, imports, sources
 SETUP_STATUS = 7
 # What sessions of clients, a browser, a broker, Jupyter and Spark import is pinned beside them.
 CLIENTS = "tests/clients/"
-EXPLORER = "tests/explorer/"
+EXPLORER = ("tests/explorer/", "tests/site/")
 NATS = "tests/nats/"
 NOTEBOOK = "tests/notebook/"
 SPARK = "tests/spark/"
@@ -186,7 +186,7 @@ def foreign() -> set[tuple[str, str]]:
 def test_everything_that_is_imported_is_pinned() -> None:
     pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
     packages = packages_distributions()
-    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SPARK))]
+    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, *EXPLORER, NATS, NOTEBOOK, SPARK))]
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
     unpinned = [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
     assert unpinned == []
@@ -195,7 +195,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
 @pytest.mark.parametrize(
     ("folder", "names"),
     [
-        (EXPLORER, {"playwright", "axe-playwright-python"}),
+        (EXPLORER[0], {"playwright", "axe-playwright-python"}),
         (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"}),
         (SPARK, {"pyspark", "py4j", "chdb"}),
     ],

@@ -295,6 +295,10 @@ def lay_out(folder: Path, port: int, command: Path) -> None:
     launcher.parent.mkdir(parents=True)
     launcher.write_text(LAUNCHER.format(port=port, command=command), encoding="utf-8")
     launcher.chmod(0o755)
+    # That of a project in whose environment coind is installed, not the one of this checkout.
+    runner = folder / "bin" / "pytest"
+    runner.write_text(f'#!/bin/sh\nexec "{command.with_name("python")}" -m pytest "$@"\n', encoding="utf-8")
+    runner.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)
     (folder / "bin" / "package").symlink_to(ROOT / "bin" / "package")

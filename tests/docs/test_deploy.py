@@ -44,7 +44,7 @@ def test_every_variable_is_one_of_an_option() -> None:
     assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text) if variable not in known} == set()
 
 
-@pytest.mark.parametrize(("path", "name", "service"), commands(), ids=lambda each: getattr(each, "name", str(each)[:20]))
+@pytest.mark.parametrize(("path", "name", "service"), list(commands()), ids=lambda each: getattr(each, "name", str(each)[:20]))
 def test_a_service_of_compose_starts_a_command_that_there_is(path: Path, name: str, service: dict[str, Any]) -> None:
     _, apps, rest = app.parse_commands(shlex.split(service["command"]))
     known = {each for argument in apps[-1].assemble_argument_collection() for each in argument.names}
@@ -64,6 +64,15 @@ def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
             assert (path.parent / source).is_file() if source.startswith(".") else source in named, volume
         if (build := service.get("build")) is not None:
             assert (path.parent / (build if isinstance(build, str) else build["context"])).resolve() == ROOT
+
+
+@pytest.mark.parametrize(
+    "path", [*DEPLOY.glob("*.cfg"), *DEPLOY.glob("*.conf"), *(ROOT / "docs" / "scale").iterdir()], ids=lambda path: path.name
+)
+def test_a_proxy_says_that_it_is_one(path: Path) -> None:
+    """Without such a header strangers would have the rights of programs on the node's machine."""
+    text = path.read_text("utf-8")
+    assert "option forwardfor" in text or text.count("proxy_set_header X-Forwarded-For") == text.count("proxy_pass ")
 
 
 def test_the_image_has_a_user_and_no_debug_methods() -> None:

@@ -18,6 +18,11 @@ PAGES = {
     "export.md": 4,
     "library.md": 5,
     "chain-specs.md": 3,
+    "recipes.md": 10,
+    "start/operators.md": 8,
+    "start/suites.md": 5,
+    "start/researchers.md": 5,
+    "start/applications.md": 4,
 }
 
 
@@ -34,6 +39,25 @@ def test_a_page_shows_what_one_sees(page: str, least: int) -> None:
     blocks = [step for step in read_page(ROOT / "docs" / page) if isinstance(step, Block)]
     assert len(blocks) >= least
     assert sum(block.says_what_one_sees for block in blocks) * 2 >= len(blocks)
+
+
+# What README's reader does beside the blocks that are followed: the node of the checkout is the installed one here, with a folder, which the
+# first replay takes; and the extra is there.
+OF_README = (
+    (r"```\nbin/coind run .*\nbin/test .*\n```", "```sh\ncoind run --data chain\n```"),
+    (r"\ncoind install data\n", "\n"),
+)
+
+
+def test_the_readme_can_be_followed(tmp_path: Path, package: Installed) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for given, followed in OF_README:
+        text, count = re.subn(given, followed, text)
+        assert count == 1, given
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    with reader(tmp_path / "coind", package) as following:
+        for step in read_page(tmp_path / "README.md"):
+            following.follow(step)
 
 
 LINKED = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
