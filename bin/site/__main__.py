@@ -49,6 +49,7 @@ def build(target: Path, root: Path = ROOT) -> None:
         (place / "docs" / "site").mkdir()
         shutil.copy(ICON, place / "docs" / "site")
         shutil.copy(HERE / "style.css", place / "docs" / "site")
+        shutil.copy(HERE / "script.js", place / "docs" / "site")
         shutil.copy(WORKER, place / "docs" / "site")
         shutil.copy(HERE / "zensical.toml", place)
         # Zensical writes what it warns of to both streams.

@@ -41,8 +41,8 @@ def test_a_page_shows_what_one_sees(page: str, least: int) -> None:
     assert sum(block.says_what_one_sees for block in blocks) * 2 >= len(blocks)
 
 
-# What README's reader does beside the blocks that are followed: the node of the checkout is the installed one here, with a folder, which the
-# first replay takes; and the extra is there.
+# What README's reader does otherwise here: the node of the checkout is the installed one, with a folder, which the first replay takes; and
+# the extra is there.
 OF_README = (
     (r"```\nbin/coind run .*\nbin/test .*\n```", "```sh\ncoind run --data chain\n```"),
     (r"\ncoind install data\n", "\n"),
