@@ -7,8 +7,10 @@ made_for=
 
 if [ "$made_for" != "$root" ] || [ ! -x "$python" ] || ! cmp -s "$root/pyproject.toml" "$notes/$profile.toml"; then
     # tomllib came with Python 3.11; Debian leaves ensurepip to its package python3-venv.
-    for maker in python3 python3.14 python3.13 python3.12 python3.11 ''; do
-        "$maker" -I -c 'import ensurepip, tomllib, venv' 2>/dev/null && break
+    # coincurve has no wheel for Python 3.14 yet, so that one is taken only where no other is there.
+    for maker in python3 python3.13 python3.12 python3.11 python3.14 ''; do
+        "$maker" -I -c 'import ensurepip, sys, tomllib, venv; sys.exit(sys.argv[1] == "python3" and sys.version_info >= (3, 14))' "$maker" \
+            2>/dev/null && break
     done
     if [ -z "$maker" ]; then
         if python3 -I -c 'import tomllib' 2>/dev/null; then
