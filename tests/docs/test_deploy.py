@@ -44,7 +44,7 @@ def test_every_variable_is_one_of_an_option() -> None:
     assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text) if variable not in known} == set()
 
 
-@pytest.mark.parametrize(("path", "name", "service"), commands(), ids=lambda each: getattr(each, "name", str(each)[:20]))
+@pytest.mark.parametrize(("path", "name", "service"), list(commands()), ids=lambda each: getattr(each, "name", str(each)[:20]))
 def test_a_service_of_compose_starts_a_command_that_there_is(path: Path, name: str, service: dict[str, Any]) -> None:
     _, apps, rest = app.parse_commands(shlex.split(service["command"]))
     known = {each for argument in apps[-1].assemble_argument_collection() for each in argument.names}
