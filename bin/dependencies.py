@@ -10,6 +10,8 @@ from importlib.metadata import PackageMetadata
 from pathlib import Path
 from typing import NamedTuple
 
+from bin.setup import name_of
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "dependencies.md"
 VENDORED = ROOT / "rpc" / "explorer" / "web" / "vendor" / "README.md"
@@ -141,13 +143,6 @@ JAVASCRIPT = {
 }
 
 
-def name_of(requirement: str) -> str:
-    """The name of the library that a requirement asks for, in the one spelling that can be compared."""
-    found = re.match(r"[\w.-]+", requirement)
-    assert found, f"{requirement} has no name"
-    return re.sub(r"[-_.]+", "-", found[0]).lower()
-
-
 def requirements() -> dict[str, list[str]]:
     """What pyproject.toml asks for: for the node ("node"), by extra and group, and what [tool.coind] pins ("pins")."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -156,14 +151,13 @@ def requirements() -> dict[str, list[str]]:
         **content["project"]["optional-dependencies"],
         **content.get("dependency-groups", {}),
     }
-    found["pins"] = [text for texts in content["tool"]["coind"].values() if isinstance(texts, list) for text in texts]
+    found["pins"] = content["tool"]["coind"]["pins"]
     return found
 
 
 def pins() -> dict[str, str]:
     """The version of everything that is pinned, by name."""
-    exact = (text.split("==") for texts in requirements().values() for text in texts if "==" in text)
-    return {name_of(name): version for name, version in exact}
+    return {name_of(pin): pin.partition("==")[2] for pin in requirements()["pins"]}
 
 
 def licence_of(metadata: PackageMetadata) -> set[str]:

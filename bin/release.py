@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def section(changelog: str, name: str) -> str:
-    """The text below the heading of a version, which may have the date behind it; "" when there is none."""
+    """The text below the heading of a version, which may have the date after it; "" when there is none."""
     found = re.search(rf"^## {re.escape(name)}(?: [^\n]*)?\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
 

@@ -27,13 +27,10 @@ UNFINISHED = VENV / "unfinished"
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# What is ready once a profile has been installed: names of profiles, and of the extras and groups of pyproject.toml. `bin/coind install`
-# takes those that users ask for.
+# What is ready once a profile has been installed: names of profiles, and of the extras and groups of pyproject.toml. A profile that isn't
+# here is an extra, which `bin/coind install` adds to what the node needs.
 INCLUDES = {
     "run": ("run",),
-    "data": ("run", "data"),
-    "nats": ("run", "nats"),
-    "ray": ("run", "ray"),
     "test": ("run", "data", "test"),
     "fuzz": ("run", "data", "test", "fuzz"),
 }
@@ -93,11 +90,16 @@ def pins_of(project: bytes, profile: str) -> Pins:
     pinned = {name_of(pin): pin for pin in content["tool"]["coind"].get("pins", ())}
     wanted = {name_of(each) for each in content["project"]["dependencies"]}
     for table in (content["project"]["optional-dependencies"], content.get("dependency-groups", {})):
-        for extra in INCLUDES[profile]:
+        for extra in included_in(profile):
             wanted |= {name_of(each) for each in table.get(extra, ())}
     if unpinned := wanted - pinned.keys():
         raise SetupError(f"pyproject.toml names {', '.join(sorted(unpinned))} without a version under [tool.coind]; add it there")
     return Pins([pin for name, pin in pinned.items() if name in wanted], [pin for name, pin in pinned.items() if name not in wanted])
+
+
+def included_in(profile: str) -> tuple[str, ...]:
+    """The names of everything that is ready once a profile has been installed."""
+    return INCLUDES.get(profile, ("run", profile))
 
 
 def name_of(requirement: str) -> str:
@@ -132,7 +134,7 @@ def note(profile: str, project: bytes) -> None:
     """Note for which place .venv was made and with which pyproject.toml it was filled."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
-    for included in INCLUDES[profile]:
+    for included in included_in(profile):
         replace(NOTES / f"{included}.toml", project)
 
 

@@ -1,8 +1,11 @@
 """Tables in Markdown, and what stands in their cells. Knows nothing of what is described."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+
+KINDS = {bool: "flag", int: "number", float: "number", str: "text", Path: "path"}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -24,7 +27,7 @@ def kind_text(hint: Any) -> str:
         return ", ".join(map(code, get_args(hint)))
     if get_origin(hint) in (tuple, list):
         return "list"
-    return {bool: "flag", int: "number", str: "text"}.get(hint, "path")
+    return KINDS[hint]
 
 
 def default_text(value: Any) -> str:

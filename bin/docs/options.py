@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from inspect import signature
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple
 
 from bin.docs.cells import code, default_text, kind_text, table
-from node.commands.options import NamedOption, Option, options_of
+from node.commands.configfile import FORBIDDEN
+from node.commands.options import NamedOption, Option, options_among, options_of
 from node.commands.running import GROUPS, Common, Run, replay_command
 
 BOTH, RUN, REPLAY = "run, replay", "run", "replay"
@@ -19,11 +20,6 @@ class Declared(NamedTuple):
     default: Any
     commands: str
 
-    @property
-    def word(self) -> str:
-        """The word of the command line; the names of parameters may end with `_`, which words of Python need."""
-        return self.option.word.rstrip("-")
-
 
 def declared() -> Iterator[Declared]:
     """Yield all options in the order of their declarations. What both commands declare for themselves comes twice."""
@@ -31,22 +27,15 @@ def declared() -> Iterator[Declared]:
         for option, field in zip(options_of(cls), fields(cls), strict=True):
             yield Declared(option, None if field.default is MISSING else field.default, commands)
     parameters = signature(replay_command).parameters
-    for name, hint in get_type_hints(replay_command, include_extras=True).items():
-        if (
-            get_origin(hint) is Annotated
-            and isinstance(get_args(hint)[1], Option)
-            and parameters[name].kind is parameters[name].KEYWORD_ONLY
-        ):
-            kind, option = get_args(hint)
-            is_optional = type(None) in get_args(kind)
-            yield Declared(NamedOption(name.rstrip("_"), kind, is_optional, option), parameters[name].default, REPLAY)
+    for option in options_among(replay_command):
+        yield Declared(option, parameters[option.name].default, REPLAY)
 
 
 def group_table(group: str) -> str:
     """Return the table of the options of a group."""
     rows = [
         [
-            code(each.word),
+            code(each.option.word),
             each.commands,
             kind_text(each.option.kind) + bounds(each.option.option),
             default_text(each.default),
@@ -69,9 +58,9 @@ def all_options(pages: dict[str, str]) -> str:
     """Return the table of all options with their variables, keys of a file, and pages."""
     rows = [
         [
-            code(each.word),
+            code(each.option.word),
             code(each.option.variable),
-            code(each.word[2:]) if each.commands != REPLAY else "",
+            code(each.option.word[2:]) if each.commands != REPLAY and each.option.name not in FORBIDDEN else "",
             each.commands,
             f"[{group}]({pages[group]}.md)",
         ]

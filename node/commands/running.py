@@ -24,10 +24,11 @@ from node.node import Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
-from node.specs import SpecError, load_spec
+from node.specs import ACCOUNTS_MAX, SpecError, load_spec
 from node.storage.syncing import sync_policy
 from rpc.service.transport.rights import read_origins
 from state.chain.skip import TRUSTED, Skip
+from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.spec import ChainSpec
 
 DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
@@ -119,9 +120,10 @@ class Run:
     """The options that only `run` has."""
 
     config: Annotated[str | None, Option("Take options from this TOML file; those of the command line count more.", group=THE_CHAIN)] = None
-    witnesses: Annotated[int, Option("Witnesses of the chain: 21 make real rounds.", least=1, group=THE_CHAIN)] = 1
+    witnesses: Annotated[int, Option("Witnesses of the chain: 21 make real rounds.", least=1, most=COIN_MAX_WITNESSES, group=THE_CHAIN)] = 1
     accounts: Annotated[
-        int | None, Option("Accounts with funds, whose keys are known; by default the spec's.", least=0, group=THE_CHAIN)
+        int | None,
+        Option("Accounts with funds, whose keys are known; by default the spec's.", least=1, most=ACCOUNTS_MAX, group=THE_CHAIN),
     ] = None
     enable: Annotated[tuple[str, ...], Option("A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
     disable: Annotated[tuple[str, ...], Option("A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()

@@ -9,7 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from bin import dependencies
-from bin.dependencies import COMPATIBLE, JAVASCRIPT, LIBRARIES, PAGE, SECTIONS, Library, name_of
+from bin.dependencies import COMPATIBLE, JAVASCRIPT, LIBRARIES, PAGE, SECTIONS, Library
+from bin.setup import name_of
 from tests.conftest import ROOT
 
 # The groups of pyproject.toml that only a checkout needs.

@@ -9,23 +9,30 @@ import tomllib
 from functools import cache
 from importlib.metadata import distributions, packages_distributions, requires
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bin import setup
+from node.commands.extras import MODULES
+from node.extras import Extra
 from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
 # What sessions of clients, a browser, a broker, Jupyter and Spark import is pinned beside them.
 CLIENTS = "tests/clients/"
-EXPLORER = ("tests/explorer/", "tests/site/")
+EXPLORER = "tests/explorer/"
 NATS = "tests/nats/"
 NOTEBOOK = "tests/notebook/"
+SITE = "tests/site/"
 SPARK = "tests/spark/"
-# The pytest plugin is a distribution of its own in this repository, and a bench takes the session of a client.
+# The long runs that the head of bin/test names.
+LONG = re.findall(r"^#   bin/test (\w+)", (ROOT / "bin" / "test").read_text("utf-8"), re.MULTILINE)
+EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
+# The pytest plugin imports the package by its name in the wheel, and a bench takes the session of a client.
 OWN = {"coind", "beem"}
 
 
@@ -82,7 +89,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
     assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
 
 
-@pytest.mark.parametrize("name", ["attack", "clients", "export", "fuzz", "nats", "notebook", "ray", "simulate", "spark", "wheel"])
+@pytest.mark.parametrize("name", LONG)
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
@@ -155,7 +162,11 @@ def test_an_extra_has_its_own_pins_and_not_those_of_the_others() -> None:
     assert "jsonschema" in {name_of(pin) for pin in pins("ray").constraints}
 
 
-@pytest.mark.parametrize("extra", ["data", "nats", "ray"])
+def test_the_extras_have_the_same_names_everywhere() -> None:
+    assert set(get_args(Extra)) == set(MODULES) == set(EXTRAS)
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Path, extra: str) -> None:
     assert start(checkout / "bin/coind", "install", extra, folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {extra}\n")
     (checkout / f".venv/lib/coind/{extra}.toml").write_text("pins")
@@ -186,7 +197,7 @@ def foreign() -> set[tuple[str, str]]:
 def test_everything_that_is_imported_is_pinned() -> None:
     pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
     packages = packages_distributions()
-    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, *EXPLORER, NATS, NOTEBOOK, SPARK))]
+    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
     unpinned = [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
     assert unpinned == []

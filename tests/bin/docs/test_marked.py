@@ -23,12 +23,12 @@ def test_the_pages_are_fresh() -> None:
 def test_every_option_is_on_the_page_of_its_group() -> None:
     pages = dict(zip(GROUPS, marked.FILES, strict=True))
     missing = [
-        each.word
+        each.option.word
         for each in declared()
-        if f"| `{each.word}` |" not in (marked.DOCS / "options" / f"{pages[each.option.option.group]}.md").read_text()
+        if f"| `{each.option.word}` |" not in (marked.DOCS / "options" / f"{pages[each.option.option.group]}.md").read_text()
     ]
     assert missing == []
-    assert len({each.word for each in declared()}) >= 30
+    assert len({each.option.word for each in declared()}) >= 30
 
 
 def test_every_key_and_constant_has_a_meaning() -> None:

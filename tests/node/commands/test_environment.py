@@ -166,7 +166,7 @@ def test_flags_can_be_off_and_negatives_on(started: Started, monkeypatch: pytest
     [
         ("COIND_QUIET", "yes", "COIND_QUIET: expected true or false, or 1 or 0, got 'yes'"),
         ("COIND_PORT", "x", "COIND_PORT: expected a whole number from 0 to 65535, got 'x'"),
-        ("COIND_WITNESSES", "0", "COIND_WITNESSES: expected a whole number from 1 on, got '0'"),
+        ("COIND_WITNESSES", "0", "COIND_WITNESSES: expected a whole number from 1 to 21, got '0'"),
         ("COIND_LEAP", "often", "COIND_LEAP: expected missed or produced, got 'often'"),
         ("COIND_HTTP", "host:x", "COIND_HTTP: 'host:x': x is no port"),
         ("COIND_CHAIN", "de", "COIND_CHAIN: de: no such chain"),
