@@ -18,6 +18,11 @@ PAGES = {
     "export.md": 4,
     "library.md": 5,
     "chain-specs.md": 3,
+    "recipes.md": 10,
+    "start/applications.md": 5,
+    "start/operators.md": 5,
+    "start/researchers.md": 5,
+    "start/suites.md": 5,
 }
 
 
