@@ -18,15 +18,18 @@ BLOCKS = "tests/conformance/cases/rewards/block_log"
 WRONG = {
     "run --blocks often": "is no block mode; expected ...",
     "run --witnesses 99": "--witnesses ...: expected a number from 1 to ...",
-    "run --enable magic": "there is no plugin ...; known are ...",
+    "run --enable magic": "there is no plugin ...; ...",
     "run --data FILE": "a file is where the data folder should be",
-    "run --config FILE": "unknown key; expected one of ...",
+    "run --config FILE": "unknown key; ...",
     "run --port 0 --ready-file FILE": ": is there already, and not from a node; it stays as it is",
     "run --http 192.0.2.1:8090": "can't listen on ...; choose another address",
     "show chain --url http://127.0.0.1:1": "no node answers at ...",
     f"replay {BLOCKS} --chain steem-testnet --until later": "is no place in a chain; expected N, a block, or N:T",
     f"replay {BLOCKS} --chain steem-testnet --until 1000 --verify none": "is beyond the end: the blocks end with block ...",
     f"replay {BLOCKS} --chain steem-testnet --checkpoint 5": "expected N:ID, the number of a block and its id in 40 hex digits",
+    f"export {BLOCKS} --to FILE --blocks 5": "is no range; expected FIRST:END, as 1M:2M, 1M: or :2M",
+    f"report {BLOCKS} --to no/such/file": ": there is no folder ...",
+    "sql tests select --csv --json": "--csv and --json are two forms of one answer; give one of them",
     "sql tests select": "has no ...; name the folder of an export",
 }
 
