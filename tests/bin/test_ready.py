@@ -206,7 +206,7 @@ def test_everything_that_is_imported_is_pinned() -> None:
 @pytest.mark.parametrize(
     ("folder", "names"),
     [
-        (EXPLORER[0], {"playwright", "axe-playwright-python"}),
+        (EXPLORER, {"playwright", "axe-playwright-python"}),
         (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"}),
         (SPARK, {"pyspark", "py4j", "chdb"}),
     ],

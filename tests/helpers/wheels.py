@@ -60,6 +60,10 @@ def fill(folder: Path) -> None:
         script = folder / "bin" / name
         script.write_text(f"#!{folder / 'bin' / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n")
         script.chmod(0o755)
+    # As `pip install pytest` would make it: the one of this checkout's own environment doesn't see the plugin.
+    runner = folder / "bin" / "pytest"
+    runner.write_text(f"#!{folder / 'bin' / 'python'}\nimport sys\nimport pytest\nsys.exit(pytest.main())\n")
+    runner.chmod(0o755)
     subprocess.run([folder / "bin" / "python", "-m", "compileall", "-q", packages / "coind"], env=clean_environment(folder), check=True)
 
 
