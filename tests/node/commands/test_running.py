@@ -117,7 +117,7 @@ def test_blocks_and_time(started: Started) -> None:
     settings = started("run", "--blocks", "mixed:2.5", "--time", "2026-03-01T12:00:00", "--leap", "produced", "--witnesses", "21")
     assert (settings.blocks, settings.leap, settings.witnesses) == (BlockMode("mixed", 2.5), "produced", 21)
     assert settings.time == 1_772_366_400
-    assert started("run", "--accounts", "0").accounts == 0
+    assert started("run", "--accounts", "3").accounts == 3
 
 
 def test_a_port_replaces_that_of_the_address(started: Started) -> None:
