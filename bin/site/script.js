@@ -1,6 +1,21 @@
-// Tables that scroll sideways can be reached by the keyboard. Zensical puts them into boxes once the page is there.
-new MutationObserver(() => {
+// What style.css can't do. Zensical puts tables into boxes, and other pages into this one, once the page is there.
+const SENTENCE = 60 // letters from which a cell of a table is given more room on a phone
+
+function mend() {
+  // Tables that scroll sideways can be reached by the keyboard.
   for (const box of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) {
     box.tabIndex = 0
   }
-}).observe(document.documentElement, {childList: true, subtree: true})
+  for (const cell of document.querySelectorAll(".md-typeset td:not([class])")) {
+    cell.className = cell.textContent.length > SENTENCE ? "sentence" : "word"
+  }
+  // Names of methods break where their words end.
+  for (const heading of document.querySelectorAll(".md-content :is(h1, h2):not(:has(wbr))")) {
+    const [text] = heading.childNodes
+    if (text instanceof Text && /^\s*\w+[._]\w[\w.]*$/.test(text.data)) {
+      text.replaceWith(...text.data.split(/(?<=[._])/).flatMap((word) => [word, document.createElement("wbr")]))
+    }
+  }
+}
+
+new MutationObserver(mend).observe(document.documentElement, {childList: true, subtree: true})
