@@ -9,11 +9,11 @@ function mend() {
   for (const cell of document.querySelectorAll(".md-typeset td:not([class])")) {
     cell.className = cell.textContent.length > SENTENCE ? "sentence" : "word"
   }
-  // Names of methods break where their words end.
+  // Names of methods and files break where their words end.
   for (const heading of document.querySelectorAll(".md-content :is(h1, h2):not(:has(wbr))")) {
     const [text] = heading.childNodes
-    if (text instanceof Text && /^\s*\w+[._]\w[\w.]*$/.test(text.data)) {
-      text.replaceWith(...text.data.split(/(?<=[._])/).flatMap((word) => [word, document.createElement("wbr")]))
+    if (text instanceof Text && /^\s*\w+[./_][\w./-]+$/.test(text.data)) {
+      text.replaceWith(...text.data.split(/(?<=[./_])/).flatMap((word) => [word, document.createElement("wbr")]))
     }
   }
 }
