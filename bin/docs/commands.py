@@ -27,8 +27,8 @@ def section(name: str, command: App) -> str:
     within = list(names(command))
     parts = [f"## coind {name}", paragraph(command)]
     if not within:
-        rows = [[words(each), value(each), default(each), meaning(each)] for each in arguments(command)]
-        parts += [table(["argument or option", "value", "default", "meaning"], rows)] if rows else []
+        rows = [[words(each), meaning(each), value(each), default(each)] for each in arguments(command)]
+        parts += [table(["argument or option", "meaning", "value", "default"], rows)] if rows else []
     elif name == OPERATIONS:
         parts.append(table(["command", "what it does"], [[code(f"coind {name} {each}"), paragraph(command[each])] for each in within]))
     else:

@@ -36,15 +36,15 @@ def group_table(group: str) -> str:
     rows = [
         [
             code(each.option.word),
-            each.commands,
+            each.option.option.text,
             kind_text(each.option.kind) + bounds(each.option.option),
             default_text(each.default),
-            each.option.option.text,
+            each.commands,
         ]
         for each in declared()
         if each.option.option.group == group
     ]
-    return table(["option", "of", "value", "default", "meaning"], rows)
+    return table(["option", "meaning", "value", "default", "of"], rows)
 
 
 def bounds(option: Option) -> str:
