@@ -9,7 +9,8 @@ MessagePack can't hold, integers beyond 64 bits and texts with bytes that are no
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, repeat
 from operator import attrgetter
-from typing import Any, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Raw, Struct, convert, msgpack
 
@@ -121,8 +122,9 @@ def schema(kind: Any, special: Special | None = None) -> str:
     arguments = get_args(kind)
     if not arguments:
         return getattr(kind, "__name__", repr(kind))
-    origin = getattr(kind, "__origin__", None)
-    name = "|" if origin is None else getattr(origin, "__name__", repr(origin))
+    origin = get_origin(kind)
+    # Python 3.14 has one class for both ways to write a union.
+    name = "|" if origin in (Union, UnionType) else getattr(origin, "__name__", repr(origin))
     return f"{name}[{', '.join(schema(part) for part in arguments)}]"
 
 
