@@ -71,7 +71,7 @@ class RefusedCall(NodeError):
 
 
 class Timely(io.RawIOBase):
-    """What a socket receives until a point in time: with a bound for each read alone, one that drips, or never ends, would go on for ever."""
+    """What a socket receives until a point in time: with a bound for each read alone, what drips or never ends would go on for ever."""
 
     def __init__(self, line: socket.socket, latest: float) -> None:
         super().__init__()

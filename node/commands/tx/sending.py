@@ -45,7 +45,7 @@ class Sending(Asking):
     key: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A private key (WIF) to sign with; can be repeated. On dev chains the known keys of the accounts sign as well, where needed.",
+            help="A private key (WIF) to sign with; can be repeated. Known keys of dev chains sign as well, where needed.",
             env_var=KEY_VARIABLE,
             negative=(),
             consume_multiple=False,
