@@ -120,7 +120,11 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
-    if not path.is_file():
+    try:
+        is_there = path.is_file()
+    except OSError:  # no file has so long a name
+        is_there = False
+    if not is_there:
         raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
     return path
 

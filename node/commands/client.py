@@ -203,6 +203,7 @@ def parts_of(url: str) -> SplitResult:
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         usable = parts.scheme in PORTS and parts.hostname and parts.port != 0 and url.isprintable() and " " not in url
+        (parts.hostname or "").encode("idna")  # as it is looked up
     except ValueError:
         raise wrong from None
     if not usable:

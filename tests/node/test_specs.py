@@ -267,6 +267,11 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
             load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
 
 
+def test_a_name_longer_than_a_file_may_have_is_no_chain() -> None:
+    with pytest.raises(SpecError, match="9: no such chain, and no path of a TOML file"):
+        load_spec("9" * 300)
+
+
 # ------------------------------------------------------------------ limits
 
 

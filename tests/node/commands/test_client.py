@@ -77,7 +77,9 @@ def test_who_keeps_silent_is_left() -> None:
         Client(f"127.0.0.1:{silent.getsockname()[1]}").call("a.b", seconds_max=0.1)
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:99999", "http://x:0", "ht tp://x", "http://x/\n", "http://[x"])
+@pytest.mark.parametrize(
+    "url", ["", "ftp://x", "http://", "http://x:99999", "http://x:0", "ht tp://x", "http://x/\n", "http://[x", "http://a..b", "x" * 64]
+)
 def test_what_is_no_address_is_named(url: str) -> None:
     with pytest.raises(NodeError, match="is no address of a node; expected one like"):
         parts_of(url)
