@@ -21,6 +21,8 @@ KEPT = {
     "RowView.as_dict": "for scripts (docs/library.md)",
     "Tasks.spawn": "called by hypercorn",
     "Tasks.spawn_app": "called by hypercorn",
+    "Timely.readable": "called by io.BufferedReader",
+    "Timely.readinto": "called by io.BufferedReader",
     "ZstdStream.readable": "called by io.BufferedReader",
     "ZstdStream.readinto": "called by io.BufferedReader",
 }
