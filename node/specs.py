@@ -28,7 +28,8 @@ from state.protocol.values.text import is_valid_account_name, version_from_text
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
 KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8
-SHOWN_MAX = 100
+SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
+SIZE_MAX = 1 << 24
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 
 Table = dict[str, Any]
@@ -39,7 +40,7 @@ class SpecError(NodeError):
     """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:
-        super().__init__(f"{file}: {key}: {expected}" if key else f"{file}: {expected}")
+        super().__init__(f"{file}: {key[:KEY_SHOWN_MAX]}: {expected}" if key else f"{file}: {expected}")
         self.file, self.key, self.expected = str(file), key, expected
 
 
@@ -120,7 +121,11 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
-    if not path.is_file():
+    try:
+        is_there = path.is_file()
+    except OSError:  # no file has so long a name
+        is_there = False
+    if not is_there:
         raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
     return path
 
@@ -156,12 +161,16 @@ def base_path(base: str, above: Path) -> Path:
 def read_table(path: Path) -> Table:
     """Read a TOML file; raises SpecError."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        with path.open("rb") as opened:
+            data = opened.read(SIZE_MAX + 1)
+        if len(data) > SIZE_MAX:
+            raise SpecError(path, "", f"larger than {SIZE_MAX:,} bytes")
+        return tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise SpecError(path, "", f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SpecError(path, "", "expected text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
         raise SpecError(path, "", f"expected TOML: {error}") from None
 
 

@@ -18,8 +18,8 @@ HERE = Path(__file__).resolve().parent
 ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
 # What search needs where pages were opened as files; Zensical would have browsers take it from another host.
 WORKER, WORKER_ADDRESS = HERE / "vendor" / "iframe-worker.js", "https://unpkg.com/iframe-worker/shim"
-# Kept beside a site that was made here, so that no other folder is replaced.
-MARK = "sitemap.xml"
+# What only a site that was made here has, so that no other folder is replaced: other sites have a sitemap.xml as well.
+MARK = f"site/{WORKER.name}"
 
 
 def main() -> int:
@@ -41,7 +41,8 @@ def main() -> int:
 
 def build(target: Path, root: Path = ROOT) -> None:
     """Make the site in a folder, which is only replaced when everything has succeeded. Raises SiteError."""
-    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
+    target = target.resolve()  # a link stays, and leads to the new site
+    if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
         raise SiteError(f"{target} is there, and is no site; name another folder")
     with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
         place = Path(folder)

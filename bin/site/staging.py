@@ -71,7 +71,7 @@ def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str
         if not link or ":" in link:
             return found[0]
         there = os.path.normpath(source.parent / link)
-        if not (root / there).exists() or there.startswith(".."):
+        if there.startswith(("..", "/")) or not (root / there).exists():
             raise SiteError(f"{source}: there is nothing at {found[2]}")
         place = pages.get(there) or AROUND.get(there)
         if place is None and PurePosixPath(there).suffix in PICTURES:

@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from node.commands.parameters import Flag
 from node.commands.shared import say
 from node.failures import NodeError
-from node.specs import load_spec
+from node.specs import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import read_chain, require_chain
@@ -92,7 +92,11 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
         raise NodeError(f"{folder} has no {LOG_NAME}; name the data folder of a node")
     if chain is None and mark is None:
         raise NodeError(f"{folder} doesn't name its chain; name it by --chain")
-    spec = load_spec(chain or (mark.name if mark is not None else ""))
+    name = chain or (mark.name if mark is not None else "")
+    # A folder may come from a stranger: what it names is no path.
+    if chain is None and name not in spec_names():
+        raise NodeError(f"{folder} holds the chain {name}, which doesn't come with coind; name its spec by --chain")
+    spec = load_spec(name)
     if mark is not None:
         require_chain(folder, mark, spec)
     return Wire(spec)

@@ -4,9 +4,12 @@ Each failure is a NodeError with a sentence for the user: nobody answers, someth
 """
 
 import http.client
+import io
 import json
 import os
+import socket
 import time
+from functools import partial
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -67,6 +70,41 @@ class RefusedCall(NodeError):
         return any(text in self.message for text in UNKNOWN)
 
 
+class Timely(io.RawIOBase):
+    """What a socket receives until a point in time: with a bound for each read alone, what drips or never ends would go on for ever."""
+
+    def __init__(self, line: socket.socket, latest: float) -> None:
+        super().__init__()
+        self._line, self._latest = line, latest
+        self._raw = line.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what is there, or comes in time. Raises TimeoutError."""
+        seconds = self._latest - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError
+        self._line.settimeout(seconds)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Give the socket back."""
+        self._raw.close()
+        super().close()
+
+
+class Reply(http.client.HTTPResponse):
+    """A reply of which everything, from the first byte of its head on, has come at a point in time."""
+
+    def __init__(self, sock: socket.socket, method: str | None = None, *, latest: float) -> None:
+        super().__init__(sock, method=method)
+        self.fp.close()
+        self.fp = io.BufferedReader(Timely(sock, latest))
+
+
 class Client:
     """A node at an address; one connection is used for all calls."""
 
@@ -125,13 +163,11 @@ class Client:
         latest = time.monotonic() + seconds_max
         path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         connection.request("POST", path, body, {"Content-Type": "application/json"})
+        connection.response_class = partial(Reply, latest=latest)  # type: ignore[assignment]
         response = connection.getresponse()
         reply = bytearray()
-        # In parts, since each byte that drips in would begin the time of a whole read anew.
         while len(reply) <= REPLY_BYTES_MAX and (part := response.read1(PART_BYTES)):
             reply += part
-            if time.monotonic() > latest:
-                raise TimeoutError
         # Reading in parts doesn't say by itself that the reply is whole; the connection takes the next request only then.
         response.close()
         self._used = time.monotonic()
@@ -167,6 +203,7 @@ def parts_of(url: str) -> SplitResult:
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         usable = parts.scheme in PORTS and parts.hostname and parts.port != 0 and url.isprintable() and " " not in url
+        (parts.hostname or "").encode("idna")  # as it is looked up
     except ValueError:
         raise wrong from None
     if not usable:

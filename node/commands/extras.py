@@ -57,11 +57,14 @@ def install(packages: Sequence[str]) -> None:
 
 
 def installer(packages: Sequence[str]) -> list[str]:
-    """Return the command that installs packages for the Python of this process. Raises NodeError where there is neither pip nor uv."""
+    """Return the command that installs packages for the Python of this process. Raises NodeError where there is neither pip nor uv.
+
+    The caller's folder has no say in it: Python would take modules from there, and uv settings, such as another index.
+    """
     if find_spec("pip"):
-        return [sys.executable, "-m", "pip", "install", *packages]
+        return [sys.executable, "-P", "-m", "pip", "install", *packages]
     if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "--python", sys.executable, *packages]
+        return [uv, "pip", "install", "--directory", sys.prefix, "--python", sys.executable, *packages]
     raise NodeError(
         f"{sys.executable} has no pip, and there is no uv; add one of them, or install this by other means: {shlex.join(packages)}"
     )

@@ -2,6 +2,7 @@
 node of the family has. For a chain of `genesis/` its spec adds the keys that it makes public.
 """
 
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ from state.protocol.values.text import version_from_text
 
 CHAIN_ID_DIGITS = 64
 # What reading a result raises that has another form than nodes of the family give it.
-STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error, ChainError)
 DEV_GROUP = "dev_api."
 
 

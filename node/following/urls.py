@@ -24,6 +24,7 @@ def broker_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         usable = parts.scheme == "nats" and parts.hostname and parts.port != 0 and text.isprintable() and " " not in text
+        (parts.hostname or "").encode("idna")  # as it is looked up
     except ValueError:
         usable = False
     if not usable:

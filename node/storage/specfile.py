@@ -30,6 +30,8 @@ ACCOUNTS = "genesis.accounts"
 IN_FILES = {"coin_symbol": "symbols.coin", "debt_symbol": "symbols.debt", "vests_symbol": "symbols.vests"}
 AMOUNTS = ("coin", "sbd", "vesting")
 KEYS = (*ROLES, "witness_key")
+# What a kept spec of another form makes reading it raise.
+STRANGE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
 
 
 def decisive(spec: ChainSpec) -> bytes:
@@ -73,12 +75,22 @@ def difference(kept: bytes, genesis: str, spec: ChainSpec) -> str:
     """Return what differs between a kept spec, if it is the one of a mark's digest, and the one of now; empty where that isn't known."""
     if digest_of(kept) != genesis:
         return ""
-    there, here = (dict(flat(msgspec.json.decode(content))) for content in (kept, decisive(spec)))
+    try:
+        return compared(kept, decisive(spec))
+    except STRANGE:
+        # The digest proves nothing: a stranger who has made the folder has made both.
+        return ""
+
+
+def compared(kept: bytes, ours: bytes) -> str:
+    """Return what differs between two specs. Raises one of STRANGE where the kept one has another form."""
+    there, here = (dict(flat(msgspec.json.decode(content))) for content in (kept, ours))
     differing = {name for name in {*there, *here} if there.get(name, NONE) != here.get(name, NONE)}
     # Of an account that is on one side only the name says enough.
-    names = sorted((name for name in differing if name.rpartition(".")[0] not in differing - {ACCOUNTS}), key=order)
+    whole = differing - {ACCOUNTS}
+    names = sorted((name for name in differing if name.rpartition(".")[0] not in whole), key=order)
     told = [
-        f"{name}: there {shown(name, there.get(name, NONE), there)}, here {shown(name, here.get(name, NONE), here)}"
+        f"{shortened(name)}: there {shown(name, there.get(name, NONE), there)}, here {shown(name, here.get(name, NONE), here)}"
         for name in names[:NAMED_MAX]
     ]
     more = len(names) - NAMED_MAX
@@ -115,5 +127,9 @@ def shown(name: str, value: Any, among: dict[str, Any]) -> str:
         return f"{value // 1000}.{value % 1000:03}"
     if last in KEYS and isinstance(value, str) and value != NONE:
         return public_key_text(b64decode(value), str(among.get("key_prefix", "")))
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return shortened(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def shortened(text: str) -> str:
+    """Return a text, or the beginning of a long one."""
     return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

@@ -18,6 +18,7 @@ DEPLOY = ROOT / "docs" / "deploy"
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 UNIT = (DEPLOY / "coind.service").read_text("utf-8")
 COMPOSES = sorted(DEPLOY.glob("compose*.yaml"))
+PROXIES = sorted([*DEPLOY.glob("*.cfg"), *DEPLOY.glob("*.conf"), *(ROOT / "docs" / "scale").iterdir()])
 VARIABLE = re.compile(r"\b(COIND_[A-Z0-9_]+)\b")
 # Where a port is published to this machine only.
 OWN = "127.0.0.1:"
@@ -66,13 +67,22 @@ def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
             assert (path.parent / (build if isinstance(build, str) else build["context"])).resolve() == ROOT
 
 
-@pytest.mark.parametrize(
-    "path", [*DEPLOY.glob("*.cfg"), *DEPLOY.glob("*.conf"), *(ROOT / "docs" / "scale").iterdir()], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
 def test_a_proxy_says_that_it_is_one(path: Path) -> None:
     """Without such a header strangers would have the rights of programs on the node's machine."""
     text = path.read_text("utf-8")
     assert "option forwardfor" in text or text.count("proxy_set_header X-Forwarded-For") == text.count("proxy_pass ")
+
+
+@pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
+def test_a_proxy_keeps_the_metrics_to_itself(path: Path) -> None:
+    """The path may come encoded, as /%6Detrics: nginx decodes it by itself."""
+    text = path.read_text("utf-8")
+    is_haproxy = path.suffix == ".cfg"
+    rule, way_in = (
+        ("status 404 if { path,url_dec /metrics }", "bind ") if is_haproxy else ("location = /metrics { return 404; }", "listen ")
+    )
+    assert text.count(rule) == text.count(way_in) == 1
 
 
 def test_the_image_has_a_user_and_no_debug_methods() -> None:

@@ -128,11 +128,33 @@ def test_a_site_is_built_anew_and_another_folder_stays(site: Path, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+def test_the_site_of_somebody_else_and_a_file_stay(tmp_path: Path) -> None:
+    other, file = tmp_path / "other", tmp_path / "file"
+    other.mkdir()
+    (other / "sitemap.xml").touch()
+    file.touch()
+    for place in (other, file):
+        with pytest.raises(SiteError, match="is no site; name another folder"):
+            build(place)
+    assert file.exists()
+    assert [path.name for path in other.iterdir()] == ["sitemap.xml"]
+
+
+def test_a_link_to_a_folder_stays_when_the_site_is_built_there(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    (tmp_path / "place").mkdir()
+    link.symlink_to("place")
+    build(link)
+    assert link.is_symlink()
+    assert (tmp_path / "place" / MARK).is_file()
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
         ("[a](nowhere.md)", r"docs/a\.md: there is nothing at nowhere\.md"),
         ("[a](../../b)", r"docs/a\.md: there is nothing at \.\./\.\./b"),
+        ("[a](/etc/passwd)", r"docs/a\.md: there is nothing at /etc/passwd"),
         ("[a](.)", r"docs/a\.md: a site has no folders to show; \. should"),
         ("[a](big.sql)", r"docs/big\.sql is larger than 200,000 bytes"),
     ],

@@ -13,7 +13,6 @@ USERS = (*PRODUCT, "bin", "bench")
 KEPT = {
     "Chain.pop_block": "the counterpart of push_block, for whoever holds a chain in this process (block-processing.md §2.6)",
     "FileStream.readable": "called by io.BufferedReader",
-    "FileStream.readinto": "called by io.BufferedReader",
     "FileStream.seekable": "called by io.BufferedReader",
     "Intake.after_io_wait": "called by trio",
     "LoopTurns.after_io_wait": "called by trio",
@@ -21,8 +20,9 @@ KEPT = {
     "RowView.as_dict": "for scripts (docs/library.md)",
     "Tasks.spawn": "called by hypercorn",
     "Tasks.spawn_app": "called by hypercorn",
+    "Timely.readable": "called by io.BufferedReader",
+    "Timely.readinto": "called by io.BufferedReader",
     "ZstdStream.readable": "called by io.BufferedReader",
-    "ZstdStream.readinto": "called by io.BufferedReader",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

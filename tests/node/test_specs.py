@@ -11,7 +11,7 @@ import pytest
 
 from node.failures import NodeError
 from node.node import Settings, Site
-from node.specs import SpecError, load_spec, spec_names, with_accounts, with_witnesses
+from node.specs import KEY_SHOWN_MAX, SpecError, load_spec, spec_names, with_accounts, with_witnesses
 from node.storage.datafolder import mark_of
 from state.chain.invariants import validate_invariants
 from state.protocol import constants
@@ -265,6 +265,31 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
     for base, more in (("dave", "; there are dev, dev-tests, steem-mainnet"), ("dave.toml", "; there is no ")):
         with pytest.raises(SpecError, match=rf"mine.toml: base: expected the name or the path of a chain spec{more}"):
             load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 10_000, "expected TOML: maximum recursion depth"),
+        ("block_limit = " + "9" * 10_000, "expected TOML: Exceeds the limit"),
+        ("k" * 1_000_000 + " = 1", f"{'k' * KEY_SHOWN_MAX}: unknown key; "),
+    ],
+)
+def test_files_that_cost_much_are_refused_shortly(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        load_spec(user_spec(tmp_path, text))
+    assert str(caught.value).startswith(f"{tmp_path}/mine.toml: {said}")
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"/dev/zero: larger than 16,777,216 bytes"):
+        load_spec("/dev/zero")
+
+
+def test_a_name_longer_than_a_file_may_have_is_no_chain() -> None:
+    with pytest.raises(SpecError, match="9: no such chain, and no path of a TOML file"):
+        load_spec("9" * 300)
 
 
 # ------------------------------------------------------------------ limits

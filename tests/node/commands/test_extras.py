@@ -1,7 +1,9 @@
 """What `coind install` does in an installed package: with which command, and what it says when that fails."""
 
 import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,9 +26,18 @@ def test_an_extra_is_what_the_wheel_says_of_it() -> None:
 
 def test_the_pip_of_the_environment_comes_first_then_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert installer(["duckdb<3"]) == [sys.executable, "-m", "pip", "install", "duckdb<3"]
+    assert installer(["duckdb<3"]) == [sys.executable, "-P", "-m", "pip", "install", "duckdb<3"]
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert installer(["duckdb<3"]) == ["/usr/bin/uv", "pip", "install", "--python", sys.executable, "duckdb<3"]
+    assert installer(["duckdb<3"]) == ["/usr/bin/uv", "pip", "install", "--directory", sys.prefix, "--python", sys.executable, "duckdb<3"]
+
+
+def test_modules_of_the_callers_folder_are_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("pip.py", "json.py"):
+        (tmp_path / name).write_text("raise SystemExit('a module of the folder was run')", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    ran = subprocess.run([*installer([]), "--help"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "pip install" in ran.stdout
 
 
 def test_without_pip_and_uv_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,3 +151,25 @@ def test_results_of_another_form_are_no_internal_error(
     done = coind(capsys, *words, "--url", hive.url)
     assert done.status in (0, 1)
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("method", "strange"),
+    [
+        ("condenser_api.get_accounts", [ACCOUNT | {"active": AUTHORITY | {"key_auths": "x"}}]),
+        ("condenser_api.get_accounts", [ACCOUNT | {"active": AUTHORITY | {"key_auths": [["STM1", 1]]}}]),
+        ("condenser_api.get_accounts", [ACCOUNT | {"owner": 5}]),
+        ("condenser_api.get_dynamic_global_properties", PROPS | {"time": "2106-02-07T06:28:15"}),
+        ("dev_api.list_keys", [{"name": "gtg", "keys": {"active": {"private": "5J"}}}]),
+        ("dev_api.list_keys", [{"name": "gtg", "keys": {"active": {"private": wif_from_secret(bytes(32))}}}]),
+    ],
+)
+def test_who_signs_is_not_found_in_strange_results(
+    hive: Answering, method: str, strange: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hive.results[method] = strange
+    key = [] if "list_keys" in method else ["--key", wif_from_secret(SECRET)]
+    done = coind(capsys, "tx", "transfer", "gtg", "bob", "1.000 HIVE", "--url", hive.url, *key)
+    assert done.status == 1
+    assert "in a form that is not known here" in done.err
+    assert "broadcast" not in str(hive.calls)

@@ -96,6 +96,6 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 
 def test_addresses() -> None:
     assert (followed_url(URL), followed_url("there:8090"), node_url("https://there")) == (URL, "http://there:8090", "https://there")
-    for text in ("nats://", "nats://a b", "nats://a:0", "nats://a:b"):
+    for text in ("nats://", "nats://a b", "nats://a:0", "nats://a:b", "nats://a..b"):
         with pytest.raises(NodeError, match="is no address of a broker"):
             broker_url(text)

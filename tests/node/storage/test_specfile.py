@@ -1,5 +1,6 @@
 """What a folder keeps of its spec: a refusal names what differs, also in snapshots; what isn't kept is not made up."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,36 @@ def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
     other = Chain(new_state(replace(DEV, block_limit=5)))
     with pytest.raises(Unfit, match=rf"than dev has now \(block_limit: there {DEV.block_limit}, here 5"):
         load(other, path, SystemDisk(), lambda _number: None)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        b"",
+        b"[",
+        b"\xff",
+        b'{"genesis":{"accounts":5}}',
+        b'{"genesis":{"accounts":[1]}}',
+        b'{"genesis":{"accounts":[{"name":"x"},{"name":[]}],"x":[' + b"[" * 100_000,
+        b'{"AAA_TIME":' + b"9" * 18 + b"}",
+        b'{"0":"' + b"9" * 5000 + b'","genesis":{"accounts":{}}}',
+    ],
+)
+def test_a_kept_spec_that_a_stranger_made_up_is_an_unknown_one(kept: bytes, tmp_path: Path) -> None:
+    """Its digest fits, since the mark with it is made up as well."""
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).write_bytes(kept)
+    made_up = replace(mark_of(DEV), genesis=digest_of(kept))
+    with pytest.raises(NodeError, match=r"with another genesis or other constants than dev has now \(\w.*\)\. Start with"):
+        require_chain(tmp_path, made_up, DEV)
+    assert len(difference(kept, digest_of(kept), DEV)) < 1000
+
+
+def test_names_of_a_kept_spec_are_shown_in_part_and_many_cost_little() -> None:
+    """With a comparison of each name to all others this took hours."""
+    long = b'{"' + b"0" * 100_000 + b'":1}'
+    assert len(difference(long, digest_of(long), DEV)) < 1000
+    many = b"{" + b",".join(b'"0%d":1' % number for number in range(100_000)) + b"}"
+    start = time.process_time()
+    assert difference(many, digest_of(many), DEV).startswith("00: there 1, here none; 01: ")
+    assert time.process_time() - start < 5
