@@ -30,6 +30,7 @@ KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8
 SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
 SIZE_MAX = 1 << 24
+DEPTH_MAX = 16  # of tables in tables; no key is deeper than three
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 
 Table = dict[str, Any]
@@ -165,13 +166,19 @@ def read_table(path: Path) -> Table:
             data = opened.read(SIZE_MAX + 1)
         if len(data) > SIZE_MAX:
             raise SpecError(path, "", f"larger than {SIZE_MAX:,} bytes")
-        return tomllib.loads(data.decode("utf-8"))
+        table = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise SpecError(path, "", f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SpecError(path, "", "expected text in UTF-8") from None
     except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
         raise SpecError(path, "", f"expected TOML: {error}") from None
+    level = [table]
+    for _ in range(DEPTH_MAX):
+        level = [value for within in level for value in within.values() if isinstance(value, dict)]
+    if level:
+        raise SpecError(path, "", f"expected at most {DEPTH_MAX} tables in each other")
+    return table
 
 
 def merge(below: Table, above: Table) -> Table:

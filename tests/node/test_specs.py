@@ -272,6 +272,7 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
     [
         ("a = " + "[" * 10_000, "expected TOML: maximum recursion depth"),
         ("block_limit = " + "9" * 10_000, "expected TOML: Exceeds the limit"),
+        (".".join("a" * 3000) + " = 1", "expected at most 16 tables in each other"),
         ("k" * 1_000_000 + " = 1", f"{'k' * KEY_SHOWN_MAX}: unknown key; "),
     ],
 )
