@@ -25,8 +25,8 @@ def spec_table() -> str:
         hints = get_type_hints(cls, include_extras=True)
         for field in fields(cls):
             key = f"{shown}.{field.name}" if shown else field.name
-            rows.append([code(key), value_text(hints[field.name]), default_of(cls, field), description(hints[field.name])])
-    return table(["key", "value", "default", "meaning"], rows)
+            rows.append([code(key), description(hints[field.name]), value_text(hints[field.name]), default_of(cls, field)])
+    return table(["key", "meaning", "value", "default"], rows)
 
 
 def default_of(cls: type[Struct], field: FieldInfo) -> str:
@@ -80,12 +80,12 @@ def constants_table() -> str:
     rows = [
         [
             code(field.name),
-            *(constant_text(field.name, getattr(build, field.name)) for build in BUILDS.values()),
             description(hints[field.name]),
+            *(constant_text(field.name, getattr(build, field.name)) for build in BUILDS.values()),
         ]
         for field in fields(BuildConstants)
     ]
-    return table(["constant", *BUILDS, "meaning"], rows)
+    return table(["constant", "meaning", *BUILDS], rows)
 
 
 def constant_text(name: str, value: Any) -> str:

@@ -33,7 +33,7 @@ def test_every_option_is_on_the_page_of_its_group() -> None:
 
 def test_every_key_and_constant_has_a_meaning() -> None:
     text = (marked.DOCS / "chain-specs.md").read_text("utf-8")
-    rows = {cells[0].strip("` "): cells[3] for line in text.splitlines() if len(cells := line.strip("|").split(" | ")) == 4}
+    rows = {cells[0].strip("` "): cells[1] for line in text.splitlines() if len(cells := line.strip("|").split(" | ")) == 4}
     keys = {
         f"{place.replace('genesis.accounts', 'genesis.accounts[]')}.{field.name}".lstrip(".")
         for place, cls in KNOWN_KEYS.items()
