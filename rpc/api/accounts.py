@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, require_few
 from rpc.records.accounts import AccountRecord, ExtendedAccountRecord, account_view, account_views
-from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
+from rpc.service.arguments import AccountName, Example, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.refusal import NotServed
 from rpc.service.show import Json, Of, Show
@@ -57,7 +57,7 @@ def get_account_references(state: State, _params: Any) -> list[Any]:
 
 @method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
-def get_account_bandwidth(state: State, account: AccountName, type_: Text) -> Json:
+def get_account_bandwidth(state: State, account: AccountName, type_: Annotated[Text, Example("forum")]) -> Json:
     """Refused always: not served since release 0.20.6."""
     raise NotServed("get_account_bandwidth")
 

@@ -4,8 +4,10 @@ Notices are `{"method": "notice", "params": [callback, [value]]}`, where `callba
 the form of the condenser. The clients of those nodes `call` APIs also by numbers: see `envelope.NUMBERED_GROUPS`.
 """
 
+from typing import Annotated
+
 from rpc.push.session import Kind, Session
-from rpc.service.arguments import Text, UInt64
+from rpc.service.arguments import Example, Text, UInt64
 from rpc.service.method import method
 from state.protocol.errors import require
 
@@ -45,7 +47,7 @@ def login(_session: Session, user: Text, password: Text) -> bool:
 
 
 @method("login_api.get_api_by_name")
-def get_api_by_name(_session: Session, api: Text) -> int:
+def get_api_by_name(_session: Session, api: Annotated[Text, Example("database_api")]) -> int:
     """Return the number by which an API of older nodes can be called over a WebSocket."""
     require(api in APIS or api in OTHER_APIS, "there is no API ${api}", condition="api_map.contains( api )", api=api)
     return APIS.get(api, OTHER)

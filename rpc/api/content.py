@@ -20,7 +20,7 @@ from rpc.records.discussions import (
     vote_views,
     with_votes,
 )
-from rpc.service.arguments import AccountName, Limit, Text, UInt32
+from rpc.service.arguments import AccountName, Limit, Permlink, Text, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of, find_comment
@@ -47,7 +47,7 @@ FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags 
 
 
 @method("condenser_api.get_content")
-def get_content(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
+def get_content(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
     """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
@@ -58,7 +58,7 @@ def get_content(state: State, show: Show, /, author: AccountName, permlink: Text
 
 
 @method("tags_api.get_discussion", plugin=TAGS)
-def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Text) -> DiscussionJson:
+def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
     """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
@@ -76,14 +76,14 @@ def nothing(show: Show) -> Json:
 
 
 @method("condenser_api.get_content_replies")
-def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
+def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
     """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
-def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[DiscussionJson]:
+def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
     """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
@@ -100,7 +100,7 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS)
 @method("condenser_api.get_active_votes")
-def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Text) -> list[VoteStateJson]:
+def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[VoteStateJson]:
     """List the votes on a comment in the order of the accounts that voted, oldest account first, at most 10,000; an unknown comment is
     refused.
     """

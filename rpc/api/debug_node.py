@@ -1,11 +1,11 @@
 """debug_node_api: producing and reading blocks by hand on a test node, for programs on the same machine. Source: rpc-api.md §5.4."""
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from rpc.api.blocks import BlockJson
 from rpc.processor import Processor
 from rpc.records.blocks import block_json
-from rpc.service.arguments import Bool, Text, Timestamp, UInt32
+from rpc.service.arguments import Bool, Example, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Show
 from state.chain.chain import Chain
@@ -20,8 +20,17 @@ class HeadBlock(TypedDict):
     block: NotRequired[BlockJson]
 
 
+# The key of the first witness on the chains for tests.
+DebugKey = Annotated[Text, Example("5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n")]
+
+
 @method("debug_node_api.debug_push_blocks", key="blocks", loopback_only=True)
-async def debug_push_blocks(processor: Processor, src_filename: Text, count: UInt32, skip_validate_invariants: Bool = False) -> UInt32:
+async def debug_push_blocks(
+    processor: Processor,
+    src_filename: Annotated[Text, Example("block_log")],
+    count: Annotated[UInt32, Example(1000)],
+    skip_validate_invariants: Bool = False,
+) -> UInt32:
     """Push the next `count` blocks from a file on the node's machine: a block log of the reference, or JSON lines, plain or compressed.
 
     It stops at the first block that is refused, and returns how many were applied.
@@ -35,7 +44,7 @@ async def debug_generate_blocks(
     chain: Chain,
     processor: Processor,
     /,
-    debug_key: Text,
+    debug_key: DebugKey,
     count: UInt32 = 0,
     skip: UInt32 = 0,
     miss_blocks: UInt32 = 0,
@@ -53,7 +62,7 @@ async def debug_generate_blocks(
 
 @method("debug_node_api.debug_generate_blocks_until", key="blocks", loopback_only=True)
 async def debug_generate_blocks_until(
-    chain: Chain, processor: Processor, /, debug_key: Text, head_block_time: Timestamp, generate_sparsely: Bool = True
+    chain: Chain, processor: Processor, /, debug_key: DebugKey, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
     """Produce blocks until a time: with `generate_sparsely` two blocks with nothing in between, otherwise one in every slot."""
     return await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))

@@ -17,7 +17,7 @@ from rpc.records.follow import (
     FollowCountRecord,
     FollowRecord,
 )
-from rpc.service.arguments import AccountName, Limit, Text, Title, UInt32
+from rpc.service.arguments import AccountName, Limit, Permlink, Title, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of
@@ -166,7 +166,7 @@ def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
-def get_reblogged_by(state: State, /, author: AccountName, permlink: Text) -> list[AccountName]:
+def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
     """List the accounts in whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 

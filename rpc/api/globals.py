@@ -15,7 +15,7 @@ from rpc.records.chain import (
     RewardFundRecord,
     ScheduledHardforkRecord,
 )
-from rpc.service.arguments import Text
+from rpc.service.arguments import Example, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.config import config_object
@@ -129,7 +129,7 @@ def get_reward_funds(state: State, show: Show, /) -> list[FundJson]:
 
 
 @method("condenser_api.get_reward_fund")
-def get_reward_fund(state: State, show: Show, /, name: Text) -> FundJson:
+def get_reward_fund(state: State, show: Show, /, name: Annotated[Text, Example("post")]) -> FundJson:
     """Return a fund that pays authors and curators, by its name; an unknown one is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
 
 from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord, TransactionView
-from rpc.service.arguments import AccountName, Bool, Hash160, Limit, UInt32, UInt64
+from rpc.service.arguments import AccountName, Bool, Example, Hash160, Limit, UInt32, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
@@ -44,7 +44,9 @@ def get_account_history(state: State, show: Show, /, account: AccountName, start
 
 
 @method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_account_history(state: State, show: Show, /, account: AccountName, start: UInt64, limit: HistoryLimit) -> list[Any]:
+def find_account_history(
+    state: State, show: Show, /, account: AccountName, start: Annotated[UInt64, Example(-1)], limit: HistoryLimit
+) -> list[Any]:
     """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.

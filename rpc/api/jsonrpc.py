@@ -1,9 +1,9 @@
 """jsonrpc and rpc: the methods of this node, their arguments and results. Source: rpc-api.md §1.11; spec.open-rpc.org."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from rpc.service.arguments import Text
+from rpc.service.arguments import Example, Text
 from rpc.service.describe.openrpc import document
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, method
@@ -19,7 +19,7 @@ def get_methods(service: Service) -> list[str]:
 
 
 @method("jsonrpc.get_signature")
-def get_signature(service: Service, method: Text) -> dict[str, Any]:
+def get_signature(service: Service, method: Annotated[Text, Example("condenser_api.get_accounts")]) -> dict[str, Any]:
     """Return arguments and result of a method, with their default values."""
     return service.signature(method)
 

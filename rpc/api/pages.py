@@ -17,7 +17,7 @@ from rpc.records.chain import WitnessScheduleRecord
 from rpc.records.discussions import DiscussionRecord, DiscussionView, Shared, TagRecord, discussion_view, shared, vote_views
 from rpc.records.pages import PageAccountRecord, PageAccountView
 from rpc.records.witnesses import WitnessRecord
-from rpc.service.arguments import Text
+from rpc.service.arguments import Example, Text
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.effects.comments import find_comment
@@ -151,7 +151,7 @@ class Page(Struct):
 
 
 @method("condenser_api.get_state")
-def get_state(state: State, show: Show, /, path: Text) -> PageState:
+def get_state(state: State, show: Show, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
     """Return the data of a page of the condenser, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
 
     Nothing is refused: `error` says what is wrong with the path.

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from rpc.api.listing import By, declare_list, few, read_argument, whole
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
-from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
+from rpc.service.arguments import AccountName, Bool, Exactly, Example, Int64, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.tables import State
@@ -65,7 +65,7 @@ def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountNa
 
 
 @method("condenser_api.get_conversion_requests")
-def get_conversion_requests(state: State, show: Show, /, account_or_id: Any) -> list[ConversionJson]:
+def get_conversion_requests(state: State, show: Show, /, account_or_id: Annotated[Any, Example("alice")]) -> list[ConversionJson]:
     """Return the pending conversions of an account, by their numbers; a number asks for the one with that record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
 from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
-from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Timestamp, Title, UInt64
+from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Example, Timestamp, Title, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.protocol.transaction import Wire
@@ -50,10 +50,10 @@ VOTES = {
     "by_proposal_voter": By(lambda state: state.proposal_votes.by_proposal_voter, tuple[UInt64, AccountName]),
 }
 
-ProposalStart = Annotated[Any, AnyOf(start_types(PROPOSALS))]
-ProposalOrder = Annotated[Order, Among(tuple(PROPOSALS))]
-VoteStart = Annotated[Any, AnyOf(start_types(VOTES))]
-VoteOrder = Annotated[Order, Among(tuple(VOTES))]
+ProposalStart = Annotated[Any, AnyOf(start_types(PROPOSALS)), Example([])]
+ProposalOrder = Annotated[Order, Among(tuple(PROPOSALS)), Example("by_creator")]
+VoteStart = Annotated[Any, AnyOf(start_types(VOTES)), Example([])]
+VoteOrder = Annotated[Order, Among(tuple(VOTES)), Example("by_voter_proposal")]
 
 
 @method("database_api.find_proposals", key="proposals")

@@ -46,12 +46,14 @@ __all__ = [
     "Argument",
     "Bool",
     "Exactly",
+    "Example",
     "Form",
     "Hash160",
     "Hash256",
     "Int32",
     "Int64",
     "Limit",
+    "Permlink",
     "PublicKey",
     "Text",
     "Timestamp",
@@ -99,6 +101,18 @@ class Moment(Seconds):
 
 
 Timestamp = Annotated[int, Moment()]
+
+
+class Example(Struct, frozen=True):
+    """Mark of an argument: what a call in the docs gives, where the type alone says nothing.
+
+    Use: `Permlink = Annotated[Text, Example("first-post")]`.
+    """
+
+    value: Any
+
+
+Permlink = Annotated[Text, Example("first-post")]
 
 
 class Limit(Struct, frozen=True):

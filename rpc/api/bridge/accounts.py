@@ -4,9 +4,12 @@ from itertools import islice
 from typing import Annotated, Any
 
 from rpc.api.bridge.arguments import (
+    NameArgument,
+    NamesArgument,
     NumberArgument,
+    OtherNameArgument,
+    PermlinkArgument,
     TextArgument,
-    TextsArgument,
     account_argument,
     demand,
     existing_account,
@@ -53,7 +56,7 @@ def account_notifications(
     state: State,
     show: Show,
     /,
-    account: TextArgument,
+    account: NameArgument,
     min_score: NumberArgument = 25,
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
@@ -75,8 +78,8 @@ def post_notifications(
     state: State,
     show: Show,
     /,
-    author: TextArgument,
-    permlink: TextArgument,
+    author: NameArgument,
+    permlink: PermlinkArgument,
     min_score: NumberArgument = 25,
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
@@ -91,7 +94,7 @@ def post_notifications(
 
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES)
-def unread_notifications(state: State, show: Show, /, account: TextArgument, min_score: NumberArgument = 25) -> UnreadJson:
+def unread_notifications(state: State, show: Show, /, account: NameArgument, min_score: NumberArgument = 25) -> UnreadJson:
     """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
@@ -103,7 +106,7 @@ def unread_notifications(state: State, show: Show, /, account: TextArgument, min
 
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
-def get_profile(state: State, show: Show, /, account: TextArgument, observer: TextArgument = "") -> ProfileJson | None:
+def get_profile(state: State, show: Show, /, account: NameArgument, observer: TextArgument = "") -> ProfileJson | None:
     """Return an account with its own description, and its relation to the observer if one is given; null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
@@ -112,7 +115,7 @@ def get_profile(state: State, show: Show, /, account: TextArgument, observer: Te
 
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
-def get_profiles(state: State, show: Show, /, accounts: TextsArgument, observer: TextArgument = "") -> list[ProfileJson]:
+def get_profiles(state: State, show: Show, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
     """Return several accounts with their own descriptions, as `get_profile` does; unknown accounts are left out."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
@@ -123,7 +126,7 @@ def get_profiles(state: State, show: Show, /, accounts: TextsArgument, observer:
 
 @method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES)
 def get_relationship_between_accounts(
-    state: State, show: Show, /, account1: TextArgument, account2: TextArgument, observer: TextArgument = ""
+    state: State, show: Show, /, account1: NameArgument, account2: OtherNameArgument, observer: TextArgument = ""
 ) -> RelationshipJson:
     """Return whether `account1` follows or ignores `account2`."""
     observer_argument(state, observer)
@@ -133,7 +136,7 @@ def get_relationship_between_accounts(
 
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
-def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
+def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
     """Return false: this node has no lists that an account could follow."""
     existing_account(state, observer)
     return False
@@ -141,7 +144,7 @@ def does_user_follow_any_lists(state: State, /, observer: TextArgument) -> bool:
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES)
 def get_follow_list(
-    state: State, show: Show, /, observer: TextArgument, follow_type: TextArgument = "blacklisted"
+    state: State, show: Show, /, observer: NameArgument, follow_type: TextArgument = "blacklisted"
 ) -> list[FollowListEntryJson]:
     """List the accounts that the observer ignores (`muted`), by name. Other types are empty: this node has no other lists."""
     name = existing_account(state, observer).name

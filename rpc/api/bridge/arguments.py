@@ -5,7 +5,7 @@ Source: social.md §3.1.
 import re
 from typing import Annotated, Any
 
-from rpc.service.arguments import AnyOf
+from rpc.service.arguments import AnyOf, Example
 from rpc.service.refusal import InvalidParameters
 from state.plugins.social.index import Social
 from state.tables import State
@@ -14,8 +14,14 @@ from state.tables.content import Comment
 
 TextArgument = Annotated[Any, AnyOf((str,))]
 NumberArgument = Annotated[Any, AnyOf((int,))]
-ObjectArgument = Annotated[Any, AnyOf((dict[str, Any],))]
-TextsArgument = Annotated[Any, AnyOf((list[str],))]
+PostArgument = Annotated[Any, AnyOf((dict[str, Any],)), Example({"author": "alice", "permlink": "first-post"})]
+NameArgument = Annotated[TextArgument, Example("alice")]
+OtherNameArgument = Annotated[TextArgument, Example("bob")]
+NamesArgument = Annotated[Any, AnyOf((list[str],)), Example(["alice", "bob"])]
+PermlinkArgument = Annotated[TextArgument, Example("first-post")]
+RankArgument = Annotated[TextArgument, Example("created")]
+ListArgument = Annotated[TextArgument, Example("posts")]
+CommunityArgument = Annotated[TextArgument, Example("coin-123456")]
 
 NAME_MIN, NAME_MAX, PERMLINK_MAX, POSTS_MAX = 3, 16, 256, 100
 NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]")

@@ -4,6 +4,8 @@ from itertools import islice
 from typing import Annotated
 
 from rpc.api.bridge.arguments import (
+    CommunityArgument,
+    NameArgument,
     NumberArgument,
     TextArgument,
     demand,
@@ -55,7 +57,7 @@ def existing_community(kept: Social, value: object) -> Community:
 
 
 @method("bridge.get_community", plugin=COMMUNITIES)
-def get_community(state: State, show: Show, /, name: TextArgument, observer: TextArgument = "") -> FullCommunityJson:
+def get_community(state: State, show: Show, /, name: CommunityArgument, observer: TextArgument = "") -> FullCommunityJson:
     """Return a community with its figures, its team, and the role of the observer in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
@@ -64,7 +66,7 @@ def get_community(state: State, show: Show, /, name: TextArgument, observer: Tex
 
 
 @method("bridge.get_community_context", plugin=COMMUNITIES)
-def get_community_context(state: State, show: Show, /, name: TextArgument, account: TextArgument) -> ContextJson:
+def get_community_context(state: State, show: Show, /, name: CommunityArgument, account: NameArgument) -> ContextJson:
     """Return the role and the title of an account in a community, and whether it subscribes."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
@@ -74,7 +76,7 @@ def get_community_context(state: State, show: Show, /, name: TextArgument, accou
 
 @method("bridge.list_community_roles", plugin=COMMUNITIES)
 def list_community_roles(
-    state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
+    state: State, show: Show, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
     """List the accounts with a role other than guest in a community, by role and name, after the account `last`: name, role and title of
     each.
@@ -90,7 +92,7 @@ def list_community_roles(
 
 @method("bridge.list_community_titles", plugin=COMMUNITIES)
 def list_community_titles(
-    state: State, show: Show, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = 50
+    state: State, show: Show, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
     """List the accounts with a title in a community, by name, after the name `last`: name, role and title of each."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
@@ -99,7 +101,7 @@ def list_community_titles(
 
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
-def list_all_subscriptions(state: State, /, account: TextArgument) -> list[Named]:
+def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named]:
     """List the communities that an account subscribes to with their titles, by its role there and their rank, at most 10,000."""
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
@@ -107,7 +109,7 @@ def list_all_subscriptions(state: State, /, account: TextArgument) -> list[Named
 
 @method("bridge.list_subscribers", plugin=COMMUNITIES)
 def list_subscribers(
-    state: State, /, community: TextArgument, last: TextArgument = "", limit: NumberArgument = SUBSCRIBERS_MAX
+    state: State, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = SUBSCRIBERS_MAX
 ) -> list[Subscriber]:
     """List the newest subscribers of a community, after the account `last`: name, role, title (null for an account that never had a role)
     and date.

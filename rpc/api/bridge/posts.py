@@ -6,8 +6,12 @@ from typing import Annotated, TypedDict
 
 from rpc.api.bridge.arguments import (
     POSTS_MAX,
+    ListArgument,
+    NameArgument,
     NumberArgument,
-    ObjectArgument,
+    PermlinkArgument,
+    PostArgument,
+    RankArgument,
     TextArgument,
     account_argument,
     demand,
@@ -54,7 +58,7 @@ def get_ranked_posts(
     state: State,
     show: Show,
     /,
-    sort: TextArgument,
+    sort: RankArgument,
     start_author: TextArgument = "",
     start_permlink: TextArgument = "",
     limit: NumberArgument = 20,
@@ -85,8 +89,8 @@ def get_account_posts(
     state: State,
     show: Show,
     /,
-    sort: TextArgument,
-    account: TextArgument,
+    sort: ListArgument,
+    account: NameArgument,
     start_author: TextArgument = "",
     start_permlink: TextArgument = "",
     limit: NumberArgument = 20,
@@ -143,7 +147,7 @@ def shown_entries(state: State, show: Show, kept: Social, sort: str, account: st
 
 
 @method("bridge.get_post", plugin=COMMUNITIES)
-def get_post(state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = "") -> PostJson:
+def get_post(state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = "") -> PostJson:
     """Return a post or a reply."""
     observer_argument(state, observer)
     comment = existing_post(state, account_argument(author), permlink_argument(permlink))
@@ -152,7 +156,7 @@ def get_post(state: State, show: Show, /, author: TextArgument, permlink: TextAr
 
 @method("bridge.get_discussion", plugin=COMMUNITIES)
 def get_discussion(
-    state: State, show: Show, /, author: TextArgument, permlink: TextArgument, observer: TextArgument = ""
+    state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
     """Return a post or a reply and everything below it, by author/permlink, at most 50 levels and 500 posts; `replies` of each names its
     direct replies.
@@ -171,7 +175,7 @@ def get_discussion(
 
 
 @method("bridge.get_post_header", plugin=COMMUNITIES)
-def get_post_header(state: State, show: Show, /, author: TextArgument, permlink: TextArgument) -> HeaderJson | None:
+def get_post_header(state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
     """Return author, permlink, category and depth of a post or a reply; null when there is none."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     header: Json | None = show.maybe(PostHeaderRecord, comment)
@@ -179,7 +183,7 @@ def get_post_header(state: State, show: Show, /, author: TextArgument, permlink:
 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
-def normalize_post(state: State, show: Show, /, post: ObjectArgument) -> PostJson | UnknownPostJson:
+def normalize_post(state: State, show: Show, /, post: PostArgument) -> PostJson | UnknownPostJson:
     """Return a post in the form of `bridge`, given in the form of `get_content`. A post that this node does not have is converted from the
     given members alone.
     """

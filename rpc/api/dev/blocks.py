@@ -1,11 +1,11 @@
 """Making blocks: when asked, and in which way by themselves."""
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from rpc.api.dev.head import Head, head_of
 from rpc.driver import Driver
 from rpc.processor import Processor
-from rpc.service.arguments import Text, UInt32
+from rpc.service.arguments import Example, Text, UInt32
 from rpc.service.method import method
 from state.chain.chain import Chain
 
@@ -28,7 +28,7 @@ async def mine(chain: Chain, driver: Driver, processor: Processor, /, count: UIn
 
 
 @method("dev_api.set_block_mode", loopback_only=True)
-async def set_block_mode(driver: Driver, processor: Processor, /, mode: Text) -> BlockMode:
+async def set_block_mode(driver: Driver, processor: Processor, /, mode: Annotated[Text, Example("instant")]) -> BlockMode:
     """Make blocks in another way: `interval` (one in each slot of 3 s), `interval:SECONDS` (one every so many seconds of real time),
     `instant` (one after each accepted transaction, before it is answered), `manual` (only when asked), `mixed:SECONDS` (as instant, and
     at the latest so many seconds after the last one).

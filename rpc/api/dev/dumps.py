@@ -1,9 +1,11 @@
 """The whole chain in one file, and back."""
 
+from typing import Annotated
+
 from rpc.api.dev.head import Head, head_of
 from rpc.driver import Driver
 from rpc.processor import Processor
-from rpc.service.arguments import Text, UInt64
+from rpc.service.arguments import Example, Text, UInt64
 from rpc.service.method import method
 from state.chain.chain import Chain
 
@@ -16,7 +18,7 @@ class Dump(Head):
 
 
 @method("dev_api.dump", loopback_only=True)
-async def dump(chain: Chain, driver: Driver, processor: Processor, /, path: Text) -> Dump:
+async def dump(chain: Chain, driver: Driver, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Dump:
     """Write the chain into a file on the node's machine: blocks, state, what waits for a block, and the clock. A dump that is there is
     replaced, any other file refused. Moments that are kept are not in it.
     """
@@ -25,7 +27,7 @@ async def dump(chain: Chain, driver: Driver, processor: Processor, /, path: Text
 
 
 @method("dev_api.load", loopback_only=True)
-async def load(chain: Chain, driver: Driver, processor: Processor, /, path: Text) -> Head:
+async def load(chain: Chain, driver: Driver, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Head:
     """Go on from a dump of a node of the same chain, in place of everything that is on this one, and return its head. Its clock is as far
     ahead of the machine's as that of the dumped chain was. When the file can't be used, nothing has changed.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict, cast, get_args
 
 from rpc.api.listing import read_argument
 from rpc.processor import Processor
-from rpc.service.arguments import AccountName, AnyOf, PublicKey, Text
+from rpc.service.arguments import AccountName, AnyOf, Example, PublicKey, Text
 from rpc.service.method import method
 from rpc.service.refusal import BadArgument
 from rpc.service.show import Json
@@ -36,7 +36,9 @@ class AmountKind(AssetKind):
 
 
 Amount = Annotated[Asset, AmountKind()]
-AnyAuthority = Annotated[Any, AnyOf((Authority, PublicKey))]
+RoleArgument = Annotated[Text, Example("active")]
+# The key of the first witness on the chains for tests.
+AnyAuthority = Annotated[Any, AnyOf((Authority, PublicKey)), Example("TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4")]
 AmountOrNone = Annotated[Any, AnyOf((Amount, Text))]
 
 
@@ -68,7 +70,13 @@ async def set_vests(chain: Chain, processor: Processor, /, account: AccountName,
 
 @method("dev_api.set_authority", loopback_only=True)
 async def set_authority(
-    chain: Chain, processor: Processor, wire: Wire, /, account: AccountName, role: Text, authority: AnyAuthority
+    chain: Chain,
+    processor: Processor,
+    wire: Wire,
+    /,
+    account: AccountName,
+    role: Annotated[Text, Example("active")],
+    authority: AnyAuthority,
 ) -> Json:
     """Replace the authority of an account in a role: `owner`, `active` or `posting`. A public key stands for the authority that it alone
     reaches. With `memo` a public key becomes the memo key.

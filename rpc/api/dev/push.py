@@ -1,7 +1,9 @@
 """Subscriptions of a WebSocket: blocks, irreversible blocks, operations, transactions and refusals as they happen."""
 
+from typing import Annotated
+
 from rpc.push.session import CALLBACKS, Filter, Kind, Session
-from rpc.service.arguments import AccountName, Text, UInt32
+from rpc.service.arguments import AccountName, Example, Text, UInt32
 from rpc.service.method import method
 from rpc.service.show import Json
 from state.protocol.errors import require
@@ -14,7 +16,7 @@ KINDS = tuple(kind.value for kind in Kind if kind not in CALLBACKS)
 
 
 @method("dev_api.subscribe", key="subscription", loopback_only=True)
-def subscribe(session: Session, kind: Text, accounts: list[AccountName], operations: list[Text]) -> UInt32:
+def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accounts: list[AccountName], operations: list[Text]) -> UInt32:
     """Begin to send notices over this WebSocket, and return the number of the subscription.
 
     `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted ones that wait for a block), refusals

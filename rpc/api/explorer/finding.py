@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 from urllib.parse import unquote
 
 from rpc.api.explorer.transactions import find_transaction
-from rpc.service.arguments import Text, UInt32
+from rpc.service.arguments import Example, Text, UInt32
 from rpc.service.method import method
 from state.chain.chain import Chain
 from state.effects.tokens import token_with_name
@@ -49,7 +49,7 @@ class Hit(TypedDict):
 
 
 @method("explorer_api.find")
-def find(chain: Chain, /, text: Text) -> list[Hit]:
+def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     """Return what a text stands for, best first, at most 20: a block by number or id, a transaction by id, an account by name or the
     beginning of one, a post by author/permlink or the address of a page of it, a community, a public key with the accounts that have it
     (null without the plugin account_by_key), a token by NAI or letters.

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rpc.service.arguments import LEGACY, Limit
+from rpc.service.arguments import LEGACY, Example, Limit
 from rpc.service.describe.schema import Schema, Schemas, reachable
 from rpc.service.describe.shape import Declared, Listed, Row, Shape, result_shape, shape_of
 from rpc.service.describe.signature import result_default, shown_argument
@@ -21,7 +21,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.protocol.values.text import version_text
 
 VERSION = "1.3.2"
-SOMEBODY = "alice"
+SOMEBODY, A_FEW = "alice", 10
 ABOUT = (
     "Methods of condenser_api take their arguments by position, all others by name or by position. Whatever is left out there "
     "is what jsonrpc.get_signature shows. Numbers may also come as text."
@@ -78,7 +78,11 @@ def _name(parameter: Parameter, wire: Wire) -> str:
 
 
 def _limits(parameter: Parameter) -> list[Limit]:
-    return [mark for mark in getattr(parameter.annotation, "__metadata__", ()) if isinstance(mark, Limit)]
+    return [mark for mark in _marks(parameter) if isinstance(mark, Limit)]
+
+
+def _marks(parameter: Parameter) -> tuple[Any, ...]:
+    return getattr(parameter.annotation, "__metadata__", ())
 
 
 # ------------------------------------------------------------------ refusals
@@ -113,9 +117,12 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
         return []
     given = []
     for parameter, shape in zip(method.parameters, shapes, strict=True):
-        value = _example(shape)
+        value = next((mark.value for mark in _marks(parameter) if isinstance(mark, Example)), _example(shape))
         if value is msgspec.UNSET and parameter.required:
-            value = shown_argument(parameter, method, wire)
+            most = [limit.maximum for limit in _limits(parameter)]
+            value = min(A_FEW, *most) if most else shown_argument(parameter, method, wire)
+        if parameter.required and value is None:
+            return []
         if value is not msgspec.UNSET and (parameter.required or not method.positional):
             given.append({"name": _name(parameter, wire), "value": value})
     result = {"name": "result", "value": result_default(method, wire)}

@@ -39,8 +39,8 @@ def busy_site() -> Site:
         DelegateVestingShares("alice", "bob", Asset(10**9, VESTS)),
         EscrowTransfer("alice", "bob", Asset(1000, SBD), Asset(), 1, "carol", Asset(1, SBD), "", now + 3600, now + 7200),
     )
-    act(site, Comment("", "test", "alice", "post", "Title", "Body", "{}"), role="posting")
-    act(site, Vote("alice", "alice", "post", 10000), role="posting")
+    act(site, Comment("", "test", "alice", "first-post", "Title", "Body", "{}"), role="posting")
+    act(site, Vote("alice", "alice", "first-post", 10000), role="posting")
     act(site, CustomJson((), ("alice",), "follow", '["follow",{"follower":"alice","following":"bob","what":["blog"]}]'), role="posting")
     return site
 
@@ -115,9 +115,24 @@ def test_the_default_result_is_as_told(name: str) -> None:
         assert problems(DESCRIBED[name]["result"]["schema"], example["result"]["value"]) == []
 
 
+def test_examples_give_what_is_needed() -> None:
+    given = [
+        (name, member["name"], member["value"]) for name in DESCRIBED for each in DESCRIBED[name]["examples"] for member in each["params"]
+    ]
+    assert [each for each in given if each[2] is None] == []
+
+
 def test_examples_show_something() -> None:
     """The checks above would prove little on an empty chain."""
-    filled = ("condenser_api.get_accounts", "database_api.list_comments", "account_history_api.get_account_history")
+    filled = (
+        "condenser_api.get_accounts",
+        "condenser_api.get_account_history",
+        "condenser_api.get_content",
+        "database_api.list_comments",
+        "account_history_api.get_account_history",
+        "bridge.get_account_posts",
+        "bridge.get_profile",
+    )
     assert all(any(called(DESCRIBED[name])["result"]) for name in filled)
 
 
