@@ -57,10 +57,12 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once."""
-    folder = tmp_path_factory.mktemp("site") / "built"
-    build(folder)
-    return folder
+    """The site, built once, in an empty folder to which a link leads."""
+    place = tmp_path_factory.mktemp("site")
+    (place / "built").mkdir()
+    (place / "link").symlink_to("built")
+    build(place / "link")
+    return place / "built"
 
 
 @pytest.fixture(scope="module")
@@ -140,13 +142,9 @@ def test_the_site_of_somebody_else_and_a_file_stay(tmp_path: Path) -> None:
     assert [path.name for path in other.iterdir()] == ["sitemap.xml"]
 
 
-def test_a_link_to_a_folder_stays_when_the_site_is_built_there(tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    (tmp_path / "place").mkdir()
-    link.symlink_to("place")
-    build(link)
-    assert link.is_symlink()
-    assert (tmp_path / "place" / MARK).is_file()
+def test_a_link_to_a_folder_stays_when_the_site_is_built_there(site: Path) -> None:
+    assert (site.parent / "link").is_symlink()
+    assert (site / MARK).is_file()
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pyt
     assert f"it needs the active authority of walter ({keys['active']}). Give private keys with --key or COIND_KEY" in refused.err
     assert good(run("tx", "transfer", "walter", "bob", "1 COIN", "--key", wif_from_secret(secrets["active"]))).pairs["accepted"]
     monkeypatch.setenv("COIND_KEY", " ".join(wif_from_secret(secrets[role]) for role in ("posting", "active")))
-    assert good(run("tx", "transfer", "walter", "bob", "1 COIN")).pairs["accepted"]
+    assert good(run("tx", "transfer", "walter", "bob", "2 COIN")).pairs["accepted"]
     monkeypatch.delenv("COIND_KEY")
     # A key that isn't enough signs all the same: the node says best what is wrong.
     wrong = run("tx", "transfer", "walter", "bob", "1 COIN", "--key", wif_from_secret(secrets["posting"]))
