@@ -36,7 +36,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
         found.append(settings)
         return 0
 
-    monkeypatch.setattr(running, "configure_logs", lambda *_options, **_more: None)
     monkeypatch.setattr(running, "run", run)
 
     def start(*words: str) -> Settings:

@@ -38,7 +38,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
         found.append(settings)
         return 0
 
-    monkeypatch.setattr(running, "configure_logs", lambda *_options, **_more: None)
     monkeypatch.setattr(running, "run", run)
     monkeypatch.setattr("node.replaying.whole.replay_file", run)
 
