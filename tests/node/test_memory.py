@@ -28,6 +28,5 @@ def test_while_clients_are_served_a_collection_is_short() -> None:
             circle.append(circle)
     finally:
         gc.callbacks.remove(measure)
-        gc.unfreeze()
         gc.set_threshold(*before)
     assert 0 < longest < 0.05
