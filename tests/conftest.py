@@ -90,11 +90,21 @@ def pytest_collection_finish() -> None:
     keep_what_is_loaded()
 
 
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let go of the parsed files at the end of a folder of tests that may have looked at them."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        from tests.helpers.sources import forget
+
+        forget()
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand on, or judge, what was called."""
     called.finish(session)
-    # What replays have frozen, duckdb would report as leaked at the end of the process.
+    # What is frozen, duckdb would report as leaked at the end of the process. Collected here, as a worker is interrupted 5 s after it
+    # has said that it is done.
     gc.unfreeze()
+    gc.collect()
 
 
 @pytest.hookimpl(optionalhook=True)

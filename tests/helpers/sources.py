@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 
 from tests.conftest import ROOT
 
@@ -42,11 +43,22 @@ class Source:
 
 
 @cache
+def source(path: Path) -> Source:
+    """A file by its place; the same object whoever asks, so that it is parsed once."""
+    return Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+
+
+@cache
 def sources(*folders: str) -> tuple[Source, ...]:
     """The files below some of the project's folders; without arguments, below all of them."""
     paths = sorted(path for folder in folders or FOLDERS for path in (ROOT / folder).rglob("*.py"))
-    found = [Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
-    return tuple(source for source in found if not source.path.startswith(FOREIGN))
+    return tuple(found for found in map(source, paths) if not found.path.startswith(FOREIGN))
+
+
+def forget() -> None:
+    """Let go of all files: their trees take some 250 MB."""
+    source.cache_clear()
+    sources.cache_clear()
 
 
 def imports(source: Source) -> Iterator[tuple[int, str]]:
