@@ -36,7 +36,6 @@ class AmountKind(AssetKind):
 
 
 Amount = Annotated[Asset, AmountKind()]
-RoleArgument = Annotated[Text, Example("active")]
 # The key of the first witness on the chains for tests.
 AnyAuthority = Annotated[Any, AnyOf((Authority, PublicKey)), Example("TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4")]
 AmountOrNone = Annotated[Any, AnyOf((Amount, Text))]
