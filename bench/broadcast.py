@@ -25,6 +25,7 @@ from node.recovering.pool import default_workers
 from node.service import new_service
 from node.specs import load_spec
 from node.watch.counters import Counters
+from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret
@@ -72,7 +73,7 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
 
 async def answered(service: Service, body: bytes) -> bytes:
     """Answer a request as the transports do."""
-    reply = await service.answer_in_turn(body, True)
+    reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 
 

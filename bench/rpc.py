@@ -35,6 +35,7 @@ from node.service import new_service
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
 from rpc.push.hub import Hub
+from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
@@ -169,7 +170,7 @@ def rows_of(reply: bytes) -> int:
 
 def answered(service: Service, body: bytes) -> bytes:
     """The reply to one request that answers at once; it must be a result."""
-    reply = service.answer(body, True)
+    reply = service.answer(body, LOCAL)
     assert isinstance(reply, bytes)
     if not reply.startswith(b'{"jsonrpc":"2.0","result":'):
         raise SystemExit(f"{body[:200]!r} was refused: {reply[:500]!r}")
@@ -182,7 +183,7 @@ def median_seconds(service: Service, body: bytes) -> float:
     end = time.perf_counter() + SECONDS_EACH
     while len(times) < CALLS_MIN or (time.perf_counter() < end and len(times) < CALLS_MAX):
         start = time.process_time_ns()
-        service.answer(body, True)
+        service.answer(body, LOCAL)
         times.append((time.process_time_ns() - start) / 1e9)
     return statistics.median(times)
 

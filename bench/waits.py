@@ -40,6 +40,7 @@ from node.watch.metrics import Metrics
 from rpc.log import ROOT
 from rpc.push.hub import Hub
 from rpc.push.session import Kind
+from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
@@ -71,7 +72,7 @@ class Node(Struct, eq=False):
 
     async def ask(self, body: bytes) -> bytes:
         """Return the answer to a request of a program with local rights."""
-        reply = await self.service.answer_in_turn(body, True)
+        reply = await self.service.answer_in_turn(body, LOCAL)
         return reply if isinstance(reply, bytes) else await reply
 
 

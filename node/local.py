@@ -20,6 +20,7 @@ from node.driving.modes import Leap, block_mode
 from node.plugins import chosen_plugins
 from node.service import new_service
 from node.specs import load_spec, with_accounts, with_witnesses
+from rpc.service.caller import LOCAL
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.signing import KnownAccount, known_accounts
@@ -103,7 +104,7 @@ class LocalChain:
     def call(self, method: str, params: Json = None) -> Json:
         """Return the result of an RPC method, as a node answers it; raises CallRefused."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}
-        answer = self._service.answer(json.dumps(request).encode(), local=True)
+        answer = self._service.answer(json.dumps(request).encode(), LOCAL)
         reply = json.loads(answer if isinstance(answer, bytes) else _finished(answer))
         if "error" in reply:
             raise CallRefused(reply["error"])

@@ -24,6 +24,7 @@ from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
 from rpc.log import Log
 from rpc.processor import Inclusion, Result
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
@@ -145,7 +146,7 @@ class Processor:
 
     # -------------------------------------------------------------- requests
 
-    async def push_transaction(self, trx: SignedTransaction) -> None:
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
         """Take a transaction into the pending state. Raises PushFailed."""
 
         def push() -> None:
@@ -176,7 +177,7 @@ class Processor:
 
         await self._push(push, block, is_synced=True)
 
-    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+    async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
 
         Raises PushFailed, and Refused when another call waits for the same transaction, or when it was taken away from the chain. The
@@ -187,7 +188,7 @@ class Processor:
         require(len(self._waiters) < WAITING_MAX, "${n} calls wait for transactions already", condition="waiting < max", n=WAITING_MAX)
         waiter = self._waiters[trx.id] = _Waiter(trx.expiration, trio.Event())
         try:
-            await self.push_transaction(trx)
+            await self.push_transaction(trx, caller)
             await waiter.done.wait()
             await self._synced()
         finally:

@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from rpc.service.caller import Caller
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 Result = TypeVar("Result")
@@ -22,13 +23,13 @@ class Inclusion(Struct, frozen=True):
 class Processor(Protocol):
     """Takes transactions and blocks one at a time. A refusal of the chain is raised as PushFailed."""
 
-    async def push_transaction(self, trx: SignedTransaction) -> None:
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Apply a transaction on top of the pending state."""
 
     async def push_block(self, block: SignedBlock) -> None:
         """Apply a block, or keep it on its branch."""
 
-    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+    async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
         """Push a transaction and wait for the block that includes it, or for the first one after its expiration.
 
         The wait begins before the push. A transaction that somebody waits for already is refused as an assertion of the call,

@@ -14,6 +14,7 @@ from node.data.chosen import chosen_chain
 from node.data.course import Course
 from node.data.errors import BeyondEnd, CallRefused, WrongMoment
 from node.data.views import Tables
+from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, Method
 from rpc.service.refusal import DISPATCH_ERROR
@@ -86,7 +87,7 @@ class ChainState:
         if self._service is None:
             self._service = new_service(self._chain, self._plugins)
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        reply = self._service.answer(msgspec.json.encode(request), local=True)
+        reply = self._service.answer(msgspec.json.encode(request), LOCAL)
         assert isinstance(reply, bytes), "only what waits is answered later"
         answer = msgspec.json.decode(reply)
         if "error" in answer:

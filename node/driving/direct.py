@@ -9,6 +9,7 @@ from node.driving.driver import Driver
 from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from rpc.processor import Inclusion
+from rpc.service.caller import Caller
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError, Refused
@@ -24,7 +25,7 @@ class DirectProcessor:
     def __init__(self, chain: Chain, driver: Driver, clock: ChainClock) -> None:
         self._chain, self._driver, self._clock = chain, driver, clock
 
-    async def push_transaction(self, trx: SignedTransaction) -> None:
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Take a transaction into the pending state, and make a block of it if the driver's mode says so. Raises PushFailed."""
         try:
             self._chain.push_transaction(trx)
@@ -39,9 +40,9 @@ class DirectProcessor:
         except ChainError as error:
             raise PushFailed(error) from error
 
-    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+    async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
         """Push a transaction, and make the block that includes it, as nobody else would. Raises PushFailed."""
-        await self.push_transaction(trx)
+        await self.push_transaction(trx, caller)
         if any(pending.id == trx.id for pending in self._chain.pending):
             self._own(self._driver.make_block)
         block = self._chain.head

@@ -9,6 +9,7 @@ from node.commands.client import RefusedCall
 from node.failures import NodeError
 from node.following.http import REPLY_SECONDS_MAX, connected
 from rpc.processor import Inclusion, Processor, Result
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import Answered
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
@@ -33,7 +34,7 @@ class Passing:
         self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
         self._places, self._waiting_places = trio.CapacityLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
 
-    async def push_transaction(self, trx: SignedTransaction) -> None:
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
         """Pass a transaction on."""
         async with self._places:
             await self._call(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1})
@@ -43,7 +44,7 @@ class Passing:
         async with self._places:
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
 
-    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+    async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Pass a transaction on, and wait for its block there, and then for that here."""
         try:
             self._waiting_places.acquire_on_behalf_of_nowait(place := object())

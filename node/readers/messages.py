@@ -105,11 +105,11 @@ class Lost(Struct, frozen=True, array_like=True, tag=22):
 
 
 class Call(Struct, frozen=True, array_like=True, tag=23):
-    """A request that the owner has to answer: its body, whether it has local rights, else why not, and whether it came by a WebSocket."""
+    """A request that the owner has to answer: its body, and its caller, with whether it came by a WebSocket."""
 
     call: int
     body: bytes
-    is_local: bool
+    address: str
     why_not_local: str
     in_session: bool
 

@@ -21,6 +21,7 @@ from node.readers.link import Link
 from node.readers.messages import Ask, Call, Cancel, FromReader, Loaded, Lost, Ready, Reply, Report, Start, Stop
 from node.readers.publishing import Publisher
 from rpc.log import Log
+from rpc.service.caller import Caller
 from rpc.service.envelope import Service
 from rpc.service.transport.asgi import PageReply
 from state.protocol.errors import ChainError
@@ -241,8 +242,8 @@ class Readers:
         with trio.CancelScope() as scope:
             reader.calls[call.call] = scope
             try:
-                session = _IN_SESSION if call.in_session else None
-                reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, call.is_local, call.why_not_local, session)
+                caller = Caller(call.address, call.why_not_local, _IN_SESSION if call.in_session else None)
+                reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, caller)
                 if not isinstance(reply, bytes):
                     reply = await reply
             finally:

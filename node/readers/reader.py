@@ -27,6 +27,7 @@ from node.watch.counters import Counters
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
 from rpc.push.hub import Hub
+from rpc.service.caller import Caller
 from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Take
@@ -168,8 +169,8 @@ class Mind:
 
     # -------------------------------------------------------------- what the owner answers
 
-    async def _call(self, body: bytes, is_local: bool, why_not_local: str, in_session: bool) -> bytes:
-        reply = await self._ask(lambda call: Call(call, body, is_local, why_not_local, in_session))
+    async def _call(self, body: bytes, caller: Caller) -> bytes:
+        reply = await self._ask(lambda call: Call(call, body, caller.address, caller.why_not_local, caller.session is not None))
         return reply.body
 
     async def _show(self, path: str) -> PageReply:

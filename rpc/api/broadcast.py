@@ -5,6 +5,7 @@ from typing import Annotated
 from rpc.processor import Processor
 from rpc.records.blocks import InclusionRecord
 from rpc.service.arguments import Int32
+from rpc.service.caller import Caller
 from rpc.service.envelope import Service
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
@@ -25,35 +26,42 @@ async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
 
 
 @method("condenser_api.broadcast_transaction")
-async def broadcast_transaction(processor: Processor, trx: SignedTransaction) -> Json:
+async def broadcast_transaction(processor: Processor, caller: Caller, /, trx: SignedTransaction) -> Json:
     """Push a transaction. An empty object means that it is pending."""
-    await processor.push_transaction(trx)
+    await processor.push_transaction(trx, caller)
     return {}
 
 
 @method("network_broadcast_api.broadcast_transaction")
 async def broadcast_young_transaction(
-    service: Service, state: State, processor: Processor, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
+    service: Service, state: State, processor: Processor, caller: Caller, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
 ) -> Json:
     """Push a transaction unless the head block is older than `max_block_age` seconds; a negative age is no limit."""
     require_young_head(service, state, max_block_age)
-    return await broadcast_transaction(processor, trx)
+    return await broadcast_transaction(processor, caller, trx)
 
 
 @method("condenser_api.broadcast_transaction_synchronous")
-async def broadcast_and_wait(processor: Processor, show: Show, /, trx: SignedTransaction) -> InclusionJson:
+async def broadcast_and_wait(processor: Processor, show: Show, caller: Caller, /, trx: SignedTransaction) -> InclusionJson:
     """Push a transaction and wait for the block that includes it, or for the first block after its expiration."""
-    inclusion: Json = show(InclusionRecord, await processor.wait_for(trx))
+    inclusion: Json = show(InclusionRecord, await processor.wait_for(trx, caller))
     return inclusion
 
 
 @method("network_broadcast_api.broadcast_transaction_synchronous")
 async def broadcast_young_and_wait(
-    service: Service, state: State, processor: Processor, show: Show, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
+    service: Service,
+    state: State,
+    processor: Processor,
+    show: Show,
+    caller: Caller,
+    /,
+    trx: SignedTransaction,
+    max_block_age: Int32 = ANY_AGE,
 ) -> InclusionJson:
     """Push a transaction unless the head block is older than `max_block_age` seconds, and wait for the block that includes it."""
     require_young_head(service, state, max_block_age)
-    return await broadcast_and_wait(processor, show, trx)
+    return await broadcast_and_wait(processor, show, caller, trx)
 
 
 def require_young_head(service: Service, state: State, age_max: int) -> None:

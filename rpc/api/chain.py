@@ -4,6 +4,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from rpc.processor import Processor
 from rpc.service.arguments import Timestamp, UInt16, UInt32
+from rpc.service.caller import Caller
 from rpc.service.method import method
 from rpc.service.refusal import PushFailed
 from state.protocol.codec.kinds import Bool, Extensions, Hash, Many, Text
@@ -35,6 +36,7 @@ async def push_block(processor: Processor, wire: Wire, /, block: SignedBlock, cu
 async def push_transaction(
     processor: Processor,
     wire: Wire,
+    caller: Caller,
     /,
     ref_block_num: UInt16,
     ref_block_prefix: UInt32,
@@ -46,7 +48,7 @@ async def push_transaction(
     """Push a transaction, whose fields are the arguments."""
     trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
     try:
-        await processor.push_transaction(wire.seal(trx))
+        await processor.push_transaction(wire.seal(trx), caller)
     except (PushFailed, ChainError) as error:
         return failure(error, wire)
     return {"success": True}

@@ -17,6 +17,7 @@ from msgspec import Struct
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
 from rpc.service.arguments import LEGACY, ReadAhead
+from rpc.service.caller import ANYBODY, Caller
 from rpc.service.describe.signature import signature
 from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
@@ -70,8 +71,8 @@ Reply = bytes | Awaitable[bytes]
 Path = tuple[str, ...]
 # Whether a caller has local rights, and whether it has a session.
 Rights = tuple[bool, bool]
-# Has another process answer a request: its body, whether it has local rights or why not, and whether it came by a WebSocket.
-Elsewhere = Callable[[bytes, bool, str, bool], Awaitable[bytes]]
+# Has another process answer a request: its body, and who makes it.
+Elsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
 NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
@@ -189,60 +190,58 @@ class Service:
         """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
         return await self._turns.take(work)
 
-    async def answer_in_turn(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None) -> Reply:
+    async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
         """Return `answer`, once it is this request's turn among all others.
 
         A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
         """
         if len(body) <= WHOLE_SIZE_MAX:
-            return await self._turns.take(partial(self.answer, body, local, why_not_local, session, True))
-        steps = read_in_slices(body, local)
+            return await self._turns.take(partial(self.answer, body, caller, True))
+        steps = read_in_slices(body, caller.is_local)
 
         def advance() -> Reply | None:
             """Read a slice; after the last one answer."""
             try:
                 next(steps)
             except StopIteration as end:
-                return self._answer(end.value, body, local, why_not_local, session, True)
+                return self._answer(end.value, body, caller, True)
             except Exception as error:
                 return self._unread(error, body)
             return None
 
         reply = None
-        async with self._large[local]:
+        async with self._large[caller.is_local]:
             while reply is None:
                 reply = await self._turns.take(advance)
         return reply
 
-    def answer(self, body: bytes, local: bool = False, why_not_local: str = "", session: Any = None, in_slices: bool = False) -> Reply:
+    def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
         """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
 
-        `local`: the request comes from a program on this machine, which may call every method;
-        `why_not_local` tells the others why they may not. `session` is that of a WebSocket. `in_slices`: a call that has
-        to sort much first is answered by an awaitable as well.
+        `in_slices`: a call that has to sort much first is answered by an awaitable as well.
         """
         try:
-            request = read_json(body, local)
+            request = read_json(body, caller.is_local)
         except Exception as error:
             return self._unread(error, body)
-        return self._answer(request, body, local, why_not_local, session, in_slices)
+        return self._answer(request, body, caller, in_slices)
 
     def _unread(self, error: Exception, body: bytes) -> bytes:
         """Return the answer to a body that can't be read."""
         self._observe("", 0.0, error)
         return self._refused(None, error, SERVER_ERROR) if isinstance(error, ChainError) else self._bug(None, error, body)
 
-    def _answer(self, request: Any, body: bytes, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
+    def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
         """Return the answer to what a body holds."""
-        if self._elsewhere is not None and self._is_elsewhere(request, local, session):
-            return self._elsewhere(body, local, why_not_local, session is not None)
+        if self._elsewhere is not None and self._is_elsewhere(request, caller):
+            return self._elsewhere(body, caller)
         if type(request) is not list:
-            return self._one(request, local, why_not_local, session, in_slices)
+            return self._one(request, caller, in_slices)
         if not request:
             return self._malformed(None, SERVER_ERROR, "Array is invalid")
-        return self._batch(request, local, why_not_local, session)
+        return self._batch(request, caller)
 
-    async def _batch(self, requests: list[Any], local: bool, why_not_local: str, session: Any) -> bytes:
+    async def _batch(self, requests: list[Any], caller: Caller) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
         replies, size = [], 0
         foresight = self._foresight if len(requests) >= BATCH_MIN else None
@@ -251,7 +250,7 @@ class Service:
                 await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
             # Each is given up after its turn: to free hundreds of thousands at once would take long.
             requests[place] = None
-            reply = await self._turns.take(partial(self._one, request, local, why_not_local, session, True))
+            reply = await self._turns.take(partial(self._one, request, caller, True))
             if not isinstance(reply, bytes):
                 # It may wait for nothing, as a broadcast that is refused at once, and explained for 30 ms: so its time counts.
                 start = self._stopwatch()
@@ -264,7 +263,7 @@ class Service:
                 return self._refused(None, error, SERVER_ERROR)
         return b"[" + b",".join(replies) + b"]"
 
-    def _one(self, request: Any, local: bool, why_not_local: str, session: Any, in_slices: bool) -> Reply:
+    def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
@@ -292,31 +291,29 @@ class Service:
             except ChainError as error:
                 self._observe("", 0.0, error)
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
-            if session is not None and path[0] in NUMBERED_GROUPS:
+            if caller.session is not None and path[0] in NUMBERED_GROUPS:
                 path = NUMBERED_GROUPS[path[0]], path[1]
         bound = self._served.get(path)
-        in_session = session is not None
+        local, in_session = caller.is_local, caller.session is not None
         if bound is None:
             return self._not_found(request_id, path, (local, in_session))
         if bound.needs_local and not local:
-            return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), why_not_local)
+            return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), caller.why_not_local)
         if bound.needs_session and not in_session:
             return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
-        if bound.needs_session:
-            return self._call(bound, (params, session), request_id, request, False)
         if bound.needs_owner and self._elsewhere is not None:
-            return self._elsewhere(encoded(request), local, why_not_local, in_session)
-        return self._call(bound, (params,), request_id, request, in_slices)
+            return self._elsewhere(encoded(request), caller)
+        return self._call(bound, (params, caller), request_id, request, in_slices and not bound.needs_session)
 
-    def _is_elsewhere(self, request: Any, local: bool, session: Any) -> bool:
+    def _is_elsewhere(self, request: Any, caller: Caller) -> bool:
         """Whether a request, or a batch, is passed on as it has come: something in it needs the owner, and nothing the session."""
         if type(request) is not list:
-            bound = self._called(request, session)
-            return bound is not None and bound.needs_owner and (local or not bound.needs_local)
-        found = [bound for one in request if (bound := self._called(one, session)) is not None]
+            bound = self._called(request, caller)
+            return bound is not None and bound.needs_owner and (caller.is_local or not bound.needs_local)
+        found = [bound for one in request if (bound := self._called(one, caller)) is not None]
         return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
 
-    def _called(self, request: Any, session: Any) -> Bound | None:
+    def _called(self, request: Any, caller: Caller) -> Bound | None:
         """Return the method that a request calls, None when there is none."""
         name = request.get("method") if type(request) is dict else None
         if type(name) is not str:
@@ -331,12 +328,12 @@ class Service:
                 return None
         else:
             path = params[0], params[1]
-        if session is not None and path[0] in NUMBERED_GROUPS:
+        if caller.session is not None and path[0] in NUMBERED_GROUPS:
             path = NUMBERED_GROUPS[path[0]], path[1]
         return self._served.get(path)
 
-    def _call(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any, in_slices: bool) -> Reply:
-        """Return the answer of a method; `given` are its params, and the session if it works on that.
+    def _call(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any, in_slices: bool) -> Reply:
+        """Return the answer of a method; `given` are its params and its caller.
 
         With `in_slices` the call may turn out to need work first that is done between other replies.
         """
@@ -349,7 +346,7 @@ class Service:
         except Unsettled as unsettled:
             return self._settle(unsettled, bound, given, request_id, request)
 
-    def _made(self, bound: Bound, call: Call, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
+    def _made(self, bound: Bound, call: Callable[..., Any], given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that doesn't wait."""
         start = self._stopwatch()
         try:
@@ -364,7 +361,7 @@ class Service:
         return reply
 
     async def _settle(
-        self, unsettled: Unsettled, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any
+        self, unsettled: Unsettled, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any
     ) -> bytes:
         """Do the work that a call needs first, slice by slice in turn with other replies, and return its answer."""
         times = 0
@@ -389,7 +386,7 @@ class Service:
             reply = await self._turns.take(advance)
         return reply
 
-    async def _wait(self, bound: Bound, given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
+    async def _wait(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
         start = self._stopwatch()
         try:

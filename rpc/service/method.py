@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from rpc.service.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
+from rpc.service.caller import Caller
 from rpc.service.refusal import BadArgument, InvalidParameters, NotEnabled
 from rpc.service.show import Show
 from rpc.service.switches import Switch, names_of
@@ -23,10 +24,10 @@ UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-# Takes the params, and the session of the WebSocket if the method works on that.
-Call = Callable[..., Any]
+# Takes the params, and who calls.
+Call = Callable[[Any, Caller], Any]
 # What a method works on that differs from one connection to the next.
-SESSION = "session"
+SESSION, CALLER = "session", "caller"
 # What there is once, however many processes keep the chain: what changes it, and what is known only where it is changed.
 OF_OWNER = frozenset({"processor", "driver", "explainer", "series"})
 
@@ -91,6 +92,11 @@ class Method(Struct, frozen=True, kw_only=True):
         return SESSION in self.context
 
     @property
+    def needs_caller(self) -> bool:
+        """Whether it works on who calls it, as those do that broadcast."""
+        return CALLER in self.context
+
+    @property
     def needs_owner(self) -> bool:
         """Whether the process that owns the chain has to answer a call, where others keep the chain as well: it changes something, or
         speaks of the node.
@@ -128,8 +134,8 @@ def method(
 
     Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
     first one; `_state` is a state that is not looked at. `session` is that of the WebSocket over which the call has come; elsewhere
-    such a method isn't served. It comes last among these. The others are arguments. An `async` function waits for something
-    (broadcasts); all others answer at once.
+    such a method isn't served. `caller` is who calls. Either comes last among these. The others are arguments. An `async` function waits
+    for something (broadcasts); all others answer at once.
 
     `key`: the reply is an object whose only member has this name and holds what the function returns.
     `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
@@ -159,8 +165,9 @@ def method(
         )
         assert declared.description, f"{name} needs a docstring"
         assert not raw or len(_names(function)) == _count_before(function) + 1, f"{name} takes the whole params"
-        assert SESSION not in declared.context[:-1], f"{name}: the session is the last of what it works on"
-        assert not (declared.needs_session and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
+        assert not {SESSION, CALLER}.intersection(declared.context[:-1]), f"{name}: session or caller is the last of what it works on"
+        is_told = declared.needs_session or declared.needs_caller
+        assert not (is_told and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
         registry[name] = declared
         return function
 
@@ -170,51 +177,54 @@ def method(
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
 
-    For a method that works on the session the function takes that after the params. What reads the arguments is made with the first
-    call: most methods are never called.
+    What reads the arguments is made with the first call: most methods are never called.
     """
-    missing = [name for name in method.context if name not in context and name not in ("show", SESSION)]
+    missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
     made: list[Call] = []
 
-    def call(params: Any, *session: Any) -> Any:
+    def call(params: Any, caller: Caller) -> Any:
         if not made:
             made.append(_bind(method, wire, {"show": Show(wire, method.form), **context}))
-        return made[0](params, *session)
+        return made[0](params, caller)
 
     return call
 
 
 def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context if name != SESSION])
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context if name not in (SESSION, CALLER)])
     if method.key:
         function = _under_key(method.key, function, method.waits)
     if method.raw:
-        return function
+        return lambda params, _caller: function(params)
     if method.group == UNCONVERTED_GROUP:
         read_unconverted = _unconverted(method)
-        return lambda params: function(*read_unconverted(params))
+        return lambda params, _caller: function(*read_unconverted(params))
     members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    def call(params: Any, *session: Any) -> Any:
+    def values_of(params: Any) -> list[Any]:
         values = read(params)
         for i, check in checks:
             try:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return function(*session, *values)
+        return values
 
-    return call
+    if method.needs_session:
+        return lambda params, caller: function(caller.session, *values_of(params))
+    if method.needs_caller:
+        return lambda params, caller: function(caller, *values_of(params))
+    return lambda params, _caller: function(*values_of(params))
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
     """Return a call that is always refused: for methods whose plugins are off."""
 
-    def call(_params: Any, *_session: Any) -> Any:
+    def call(_params: Any, _caller: Caller) -> Any:
         raise NotEnabled(error, plugins)
 
     return call

@@ -7,6 +7,7 @@ import pytest
 from bench import waits
 from bench.waits import CALLS, Node, filled, large_bodies, request
 from node.ahead import read_ahead
+from rpc.service.caller import LOCAL
 from state.operations.content import Vote
 
 POSTS = 120
@@ -34,14 +35,14 @@ async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
     waited = 0
     for method, params in CALLS:
         body = request(method, params)
-        reply = await sliced.service.answer_in_turn(body, True)
+        reply = await sliced.service.answer_in_turn(body, LOCAL)
         if not isinstance(reply, bytes):
             waited += 1
             # The call was begun, and is not answered yet: what changes now has to be in its answer.
             voted(sliced, waited)
             voted(whole, waited)
             reply = await reply
-        plain = whole.service.answer(body, True)
+        plain = whole.service.answer(body, LOCAL)
         assert isinstance(plain, bytes)
         assert reply == plain, (method, params)
         assert "result" in json.loads(plain), (method, params, plain[:300])

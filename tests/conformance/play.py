@@ -21,6 +21,7 @@ from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.specs import load_spec
 from rpc.explorer.series import Series
+from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
@@ -117,7 +118,7 @@ class Player:
         request = {"jsonrpc": "2.0", "id": 1, "method": event["method"]}
         if event["params"] is not None:
             request["params"] = event["params"]
-        answer = self.service.answer(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"), local=True)
+        answer = self.service.answer(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"), LOCAL)
 
         async def wait() -> bytes:
             assert not isinstance(answer, bytes)

@@ -15,6 +15,7 @@ from node.specs import load_spec
 from rpc.explain.explainer import Explainer
 from rpc.explorer.series import Series
 from rpc.processor import Inclusion, Result
+from rpc.service.caller import ANYBODY, LOCAL, Caller
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from rpc.service.refusal import PushFailed
@@ -59,7 +60,7 @@ class DirectProcessor:
         self.files: list[tuple[str, int, int]] = []
         self.inclusion = Inclusion(bytes(20), 1, 0, False)
 
-    async def push_transaction(self, trx: SignedTransaction) -> None:
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Push; a refusal is one of the push."""
         try:
             self.chain.push_transaction(trx)
@@ -73,9 +74,9 @@ class DirectProcessor:
         except ChainError as error:
             raise PushFailed(error) from error
 
-    async def wait_for(self, trx: SignedTransaction) -> Inclusion:
+    async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
         """Push, and tell what was prepared."""
-        await self.push_transaction(trx)
+        await self.push_transaction(trx, caller)
         return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
 
     async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
@@ -135,7 +136,7 @@ class Site:
 
     def answer(self, body: bytes, local: bool = True) -> bytes:
         """The answer to a request."""
-        answer = self.service.answer(body, local)
+        answer = self.service.answer(body, LOCAL if local else ANYBODY)
         if isinstance(answer, bytes):
             return answer
 

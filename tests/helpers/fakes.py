@@ -17,6 +17,7 @@ from rpc.service.arguments import (
     UInt64,
     argument,
 )
+from rpc.service.caller import ANYBODY, LOCAL
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, Method, method
 from rpc.service.refusal import PushFailed
@@ -64,7 +65,7 @@ def fake_service(results: Results, wire: Wire | None = None) -> Service:
 
 async def ask(service: Service, body: bytes | str, local: bool = True) -> Any:
     """Return the decoded answer to a body."""
-    reply = service.answer(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"), local)
+    reply = service.answer(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"), LOCAL if local else ANYBODY)
     return json.loads(reply if isinstance(reply, bytes) else await reply)
 
 

@@ -18,6 +18,7 @@ from rpc.explorer.series import Series
 from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.push.session import Session
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from rpc.service.transport.asgi import PageReply, serve
@@ -76,13 +77,13 @@ class Pushing:
     def call(self, session: Session | None, method: str, params: Any) -> Any:
         """The answer to a call in a session."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        reply = self.service.answer(json.dumps(request).encode(), True, "", session)
+        reply = self.service.answer(json.dumps(request).encode(), Caller(session=session))
         assert isinstance(reply, bytes)
         return json.loads(reply)
 
     async def call_and_wait(self, method: str, params: Any) -> Any:
         """The answer to a call without a session that waits for something."""
-        reply = self.service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode(), True)
+        reply = self.service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode(), LOCAL)
         assert not isinstance(reply, bytes)
         return json.loads(await reply)
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypedDict
 
 from rpc.processor import Processor
 from rpc.service.arguments import AnyOf, Text, UInt32
+from rpc.service.caller import Caller
 from rpc.service.method import method
 from rpc.service.refusal import BadArgument, PushFailed
 from state.chain.chain import Chain
@@ -62,7 +63,7 @@ def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
 
 @method("dev_api.broadcast_operations", loopback_only=True)
 async def broadcast_operations(
-    chain: Chain, wire: Wire, processor: Processor, /, operations: Operations, keys: list[Text] | None = None
+    chain: Chain, wire: Wire, processor: Processor, caller: Caller, /, operations: Operations, keys: list[Text] | None = None
 ) -> Broadcast:
     """Make a transaction of operations, sign it, push it, and return its id and its block; the block is null while it is pending.
 
@@ -77,7 +78,7 @@ async def broadcast_operations(
         trx = signed_transaction(state, given, secrets, len(chain.pending))
         before = state.props.head_block_number
         try:
-            await processor.push_transaction(trx)
+            await processor.push_transaction(trx, caller)
         except PushFailed:
             # Somebody else's equal transaction may have been in the queue before this one.
             if attempt == ATTEMPTS_MAX - 1 or state.transactions.by_trx_id.get(trx.id) is None:

@@ -256,8 +256,7 @@ class Gateway:
         guest: Guest = scope["state"]["guest"]
         guest.working += 1
         try:
-            why_not = self.access.why_not_local(scope)
-            reply = await self.service.answer_in_turn(body, not why_not, why_not)
+            reply = await self.service.answer_in_turn(body, self.access.caller(scope))
         finally:
             guest.working -= 1
         await self._reply(reply, scope, receive, send, headers, held)

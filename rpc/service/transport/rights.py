@@ -14,11 +14,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from rpc.service.caller import Caller
 from rpc.service.transport.guests import address_of
 
 HOSTS_KEPT_MAX = 256
 HOST_LENGTH_MAX = 255
 HTTP_PORT = 80
+FORWARDED_FOR = b"x-forwarded-for"
 
 _FORWARDED = frozenset(
     {b"forwarded", b"via", b"client-ip", b"true-client-ip", b"cdn-loop", b"forwarded-for", b"fly-client-ip", b"fastly-client-ip"}
@@ -84,9 +86,14 @@ class Access(Struct, frozen=True):
             return [(b"access-control-allow-origin", origin), *_ALLOWED, _VARY]
         return None
 
+    def caller(self, scope: Scope) -> Caller:
+        """Return who makes a request."""
+        address, is_near = address_of(_client(scope))
+        return Caller(_forwarded(scope["headers"]) or address if is_near else address, self.why_not_local(scope))
+
     def why_not_local(self, scope: Scope) -> str:
         """Return why a request has no local rights; "" when it has them."""
-        address = (scope.get("client") or ("",))[0]
+        address = _client(scope)
         is_open = self.is_debug_allowed and not self.is_near
         if not is_open and not address_of(address)[1]:
             return "this is for programs on the machine of the node only"
@@ -114,6 +121,22 @@ class Access(Struct, frozen=True):
         """Whether these headers are those of a page of the node: its origin is the host that was asked."""
         own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
         return self.has_pages and all(value == own[name] for name, value in page)
+
+
+def _client(scope: Scope) -> str:
+    return (scope.get("client") or ("",))[0]
+
+
+def _forwarded(headers: Headers) -> str:
+    """Return what stands for the client that a proxy has last asked for, by its X-Forwarded-For; "" where that names no address.
+
+    What comes before in the header the client may have written itself.
+    """
+    named = b",".join(value for name, value in headers if name.replace(b"_", b"-") == FORWARDED_FOR).rpartition(b",")[2]
+    try:
+        return address_of(str(ip_address(named.strip().decode("latin-1"))))[0]
+    except ValueError:
+        return ""
 
 
 def _header(scope: Scope, name: bytes) -> bytes:

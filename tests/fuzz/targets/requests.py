@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import trio
 
+from rpc.service.caller import LOCAL
 from rpc.service.refusal import internal_error
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
@@ -51,7 +52,7 @@ class Served:
 
     def answer(self, body: bytes) -> None:
         """Answer one request, check the answer, and take back what it changed."""
-        reply = self.player.service.answer(body, local=True)
+        reply = self.player.service.answer(body, LOCAL)
         encoded = reply if isinstance(reply, bytes) else finished(reply)
         assert INTERNAL not in encoded, encoded
         members = msgspec.json.decode(encoded)

@@ -17,6 +17,7 @@ from node.service import new_service
 from node.watch.counters import Counters
 from node.watch.health import Parts
 from node.watch.metrics import CONTENT_TYPE, Metrics, row_size, tables
+from rpc.service.caller import LOCAL
 from rpc.service.transport.guests import Bounds, Guests
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
@@ -128,7 +129,7 @@ async def test_calls_are_counted_by_method_and_nothing_from_outside_is_a_label()
         b'[{"jsonrpc":"2.0","id":1,"method":"call","params":"evil"}]',
     )
     for body in bodies:
-        reply = service.answer(body, True)
+        reply = service.answer(body, LOCAL)
         if not isinstance(reply, bytes):
             await reply
     text = page().body.decode()
@@ -146,7 +147,7 @@ async def test_a_method_that_waits_is_counted_when_it_is_done(nursery: trio.Nurs
     nursery.start_soon(parts.processor.run)
     service = new_service(parts.chain, parts.processor, Driver(parts.chain, ChainClock(clock)), DEV.plugins, observe=parts.counters.observe)
     body = b'{"jsonrpc":"2.0","id":1,"method":"debug_node_api.debug_generate_blocks","params":{"debug_key":"%s","count":2}}'
-    reply = service.answer(body % DEV.witness_keys[0].encode(), True)
+    reply = service.answer(body % DEV.witness_keys[0].encode(), LOCAL)
     assert not isinstance(reply, bytes)
     assert "call_seconds_count{method=debug_node_api.debug_generate_blocks}" not in values(Metrics(parts))
     await reply

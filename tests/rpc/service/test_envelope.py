@@ -18,6 +18,7 @@ from rpc.service.arguments import (
     Text,
     UInt32,
 )
+from rpc.service.caller import Caller
 from rpc.service.describe.signature import signature
 from rpc.service.envelope import Service
 from rpc.service.method import Method, count_texts, method
@@ -303,8 +304,7 @@ async def test_loopback_methods_are_not_there_for_others() -> None:
     error = (await call(service, "debug_node_api.push", local=False))["error"]
     assert error["message"].endswith("Could not find API debug_node_api")
     assert "closest" not in error["data"]
-    assert "hint" not in error["data"]
-    said = json.loads(service.answer(b'{"jsonrpc":"2.0","method":"debug_node_api.push"}', False, "because"))  # type: ignore[arg-type]
+    said = json.loads(service.answer(b'{"jsonrpc":"2.0","method":"debug_node_api.push"}', Caller("", "because")))  # type: ignore[arg-type]
     assert said["error"]["data"]["hint"] == "because"
 
 

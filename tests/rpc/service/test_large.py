@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from rpc.service import envelope, large, reading
+from rpc.service.caller import ANYBODY, LOCAL
 from rpc.service.reading import read_in_slices, read_json
 from rpc.service.turns import Turns
 from state.protocol.errors import ChainError, ParseError
@@ -133,7 +134,7 @@ async def test_few_large_bodies_are_read_at_a_time(monkeypatch: pytest.MonkeyPat
     service = fake_service(Results())
     async with trio.open_nursery() as nursery:
         for _ in range(10):
-            nursery.start_soon(service.answer_in_turn, b"{}", is_local)
+            nursery.start_soon(service.answer_in_turn, b"{}", LOCAL if is_local else ANYBODY)
         await trio.testing.wait_all_tasks_blocked()
     assert (begun, open_now, most) == (10, 0, envelope.LARGE_AT_ONCE_MAX)
 
@@ -151,9 +152,9 @@ async def test_programs_with_local_rights_do_not_wait_for_the_large_bodies_of_ot
     service = fake_service(Results())
     async with trio.open_nursery() as nursery:
         for _ in range(10):
-            nursery.start_soon(service.answer_in_turn, b"{}", False)
+            nursery.start_soon(service.answer_in_turn, b"{}", ANYBODY)
         with trio.fail_after(5):
-            assert await service.answer_in_turn(b"{}", True)
+            assert await service.answer_in_turn(b"{}", LOCAL)
         nursery.cancel_scope.cancel()
 
 
@@ -183,7 +184,7 @@ async def take_in_turn(turns: Turns, work: Any) -> Any:
 
 async def answer(body: bytes) -> Any:
     """Return the answer to a body, without what errors say of their place in our code and of the time."""
-    reply = await fake_service(Results()).answer_in_turn(body, True)
+    reply = await fake_service(Results()).answer_in_turn(body, LOCAL)
     said = json.loads(reply if isinstance(reply, bytes) else await reply)
     for each in said if isinstance(said, list) else [said]:
         each.get("error", {}).get("data", {}).pop("stack", None)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rpc.service.arguments import UInt32
+from rpc.service.caller import Caller
 from rpc.service.describe.openrpc import document
 from rpc.service.describe.signature import signature
 from rpc.service.envelope import Service
@@ -44,6 +45,21 @@ async def test_a_reply_under_its_key(name: str, params: Any, result: Any) -> Non
     reply = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params}).encode())
     answer = json.loads(reply if isinstance(reply, bytes) else await reply)
     assert answer["result"] == result
+
+
+async def test_a_method_is_told_who_calls() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.who", registry=registry)
+    async def who(state: None, caller: Caller, /, number: UInt32) -> list[Any]:
+        """Say who."""
+        return [caller.address, caller.is_local, number]
+
+    service = Service(registry.values(), wire=fake_wire(), state=None)
+    reply = service.answer(b'{"jsonrpc":"2.0","id":1,"method":"a_api.who","params":{"number":7}}', Caller("10.0.0.1", "because"))
+    assert not isinstance(reply, bytes)
+    assert json.loads(await reply)["result"] == ["10.0.0.1", False, 7]
+    assert [parameter.name for parameter in registry["a_api.who"].parameters] == ["number"]
 
 
 def test_the_key_stands_in_signature_and_schema() -> None:

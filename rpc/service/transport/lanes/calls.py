@@ -13,6 +13,7 @@ import trio
 from msgspec import Struct
 
 from rpc.service.beginning import Done, begin
+from rpc.service.caller import Caller
 from rpc.service.envelope import Reply, Service
 from rpc.service.transport.connection import Connection
 from rpc.service.transport.guests import Guest, Guests
@@ -55,12 +56,12 @@ class Gateway(Protocol):
 
 
 class Call(Struct, frozen=True):
-    """What is decided for a head: what it says, why its sender has no local rights, and what stands in the reply before its size and after
-    its date. `begin` is empty when the gateway has to refuse it.
+    """What is decided for a head: what it says, who calls, and what stands in the reply before its size and after its date. `begin` is
+    empty when the gateway has to refuse it.
     """
 
     head: Head
-    why_not_local: str
+    caller: Caller
     begin: bytes
     end: bytes
 
@@ -111,7 +112,7 @@ class CallLane:
         scope = _scope(asked, (client, 0), ("", port))
         headers = self._access.cors(scope)
         begin = b"" if headers is None else head(200, [_JSON, *headers], b"content-length: ", is_last=False).removesuffix(b"\r\n")
-        return Call(asked, self._access.why_not_local(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
+        return Call(asked, self._access.caller(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
 
     async def _answer(self, connection: Connection, guest: Guest, call: Call, data: bytes, bugs: Limit) -> bytes | None:
         """Answer a request of which some bytes after the head have arrived. Returns what follows it; None at the connection's end."""
@@ -124,7 +125,7 @@ class CallLane:
         guest.working += 1
         connection.begin_answer()
         try:
-            reply = await self._service.answer_in_turn(data[:size], not call.why_not_local, call.why_not_local)
+            reply = await self._service.answer_in_turn(data[:size], call.caller)
         finally:
             guest.working -= 1
         has_room = True

@@ -8,6 +8,7 @@ import trio
 from hypercorn.config import Config
 
 from rpc.log import Log
+from rpc.service.caller import Caller
 from rpc.service.transport.guests import Guest, Guests, Kind
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.protocols import Ended
@@ -54,14 +55,14 @@ class SocketLane:
         try:
             await wire.write(asked.accept(usual))
             socket = Socket(wire, guest, self._guests, self._intake, self._config.websocket_max_message_size)
-            await self._run(socket, guest, self._access.why_not_local(scope), wire.client[0], bugs)
+            await self._run(socket, guest, self._access.caller(scope), wire.client[0], bugs)
         finally:
             self._guests.give_back(guest, Kind.SOCKETS)
 
-    async def _run(self, socket: "Socket", guest: Guest, why_not_local: str, client: str, bugs: Limit) -> None:
+    async def _run(self, socket: "Socket", guest: Guest, caller: Caller, client: str, bugs: Limit) -> None:
         """Talk; what is raised meanwhile, unless it is for the client's sake, is a bug of ours, and ends this WebSocket only."""
         try:
-            await self._talk.run(guest, why_not_local, socket)
+            await self._talk.run(guest, caller, socket)
         except* (Ended, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             raise
         except* Exception as errors:

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Protocol
 
 import trio
+from msgspec.structs import replace
 
 from rpc.push.hub import Hub
 from rpc.push.session import Session
+from rpc.service.caller import Caller
 from rpc.service.envelope import Service
 from rpc.service.transport.guests import Guest, Guests, Kind
 
@@ -47,14 +49,14 @@ class Talk:
     def __init__(self, service: Service, guests: Guests, push: Hub | None, turn: Turn) -> None:
         self._service, self._guests, self._push, self._turn = service, guests, push, turn
 
-    async def run(self, guest: Guest, why_not_local: str, line: Line) -> None:
-        """Talk over one WebSocket until the client leaves, or is let go."""
+    async def run(self, guest: Guest, client: Caller, line: Line) -> None:
+        """Talk with a client over one WebSocket until it leaves, or is let go."""
         session = None if self._push is None else self._session(self._push, guest)
         try:
             async with trio.open_nursery() as nursery:
                 if session is not None:
                     session.on_first = partial(nursery.start_soon, self._notify, guest, session, line, nursery.cancel_scope)
-                await self._answer(guest, why_not_local, line, nursery, session)
+                await self._answer(guest, replace(client, session=session), line, nursery)
                 nursery.cancel_scope.cancel()
         finally:
             if session is not None:
@@ -77,10 +79,10 @@ class Talk:
             guest.cut()
         scope.cancel()
 
-    async def _answer(self, guest: Guest, why_not_local: str, line: Line, nursery: trio.Nursery, session: Session | None) -> None:
+    async def _answer(self, guest: Guest, caller: Caller, line: Line, nursery: trio.Nursery) -> None:
         """Answer requests until the client leaves: in their order, except that nothing waits for a broadcast."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
-        is_local = not why_not_local
+        session: Session | None = caller.session
 
         async def answer_later(reply: Awaitable[bytes]) -> None:
             try:
@@ -103,7 +105,7 @@ class Talk:
             self._guests.heard(guest)
             guest.working += 1
             with nullcontext() if session is None else session.paused():
-                reply = await self._service.answer_in_turn(body, is_local, why_not_local, session)
+                reply = await self._service.answer_in_turn(body, caller)
                 if isinstance(reply, bytes):
                     guest.working -= 1
                     await line.answer(reply)

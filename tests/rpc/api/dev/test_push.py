@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rpc.service.caller import Caller
 from tests.helpers.push import Pushing, notices
 
 
@@ -60,6 +61,6 @@ def test_it_needs_a_websocket(world: Pushing) -> None:
 
 async def test_it_needs_local_rights(world: Pushing) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"dev_api.subscribe","params":{"kind":"blocks"}}'
-    reply = world.service.answer(body, False, "this is for programs on the machine of the node only", world.session())
+    reply = world.service.answer(body, Caller("", "this is for programs on the machine of the node only", world.session()))
     assert isinstance(reply, bytes)
     assert json.loads(reply)["error"]["data"]["hint"] == "this is for programs on the machine of the node only"

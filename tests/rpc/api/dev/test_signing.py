@@ -198,7 +198,7 @@ def test_roles_that_cant_be_mixed_are_refused(site: Site) -> None:
 )
 def test_a_refusal_is_explained(site: Site, operation: Any, rule: str) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.broadcast_operations", "params": {"operations": [TRANSFER, operation]}}
-    assert json.loads(site.answer(json.dumps(request).encode(), True))["error"]["data"]["explain"]["rule"] == rule
+    assert json.loads(site.answer(json.dumps(request).encode()))["error"]["data"]["explain"]["rule"] == rule
     assert site.call("dev_api.list_refused", limit=1)[0]["explain"]["rule"] == rule
 
 

@@ -58,6 +58,28 @@ def test_pages_and_clients_of_proxies_have_none(header: tuple[bytes, bytes]) -> 
     assert Access("0.0.0.0", is_debug_allowed=True).why_not_local(scope("127.0.0.1", HOST, header)) == why
 
 
+@pytest.mark.parametrize(
+    ("client", "forwarded", "address"),
+    [
+        ("10.0.0.1", (), "10.0.0.1"),
+        ("10.0.0.1", (b"10.9.9.9",), "10.0.0.1"),  # what a foreign client says of itself
+        ("2001:db8::7", (b"10.9.9.9",), "2001:db8::/64"),
+        ("127.0.0.1", (), "127.0.0.1"),
+        ("127.0.0.1", (b"10.9.9.9",), "10.9.9.9"),
+        ("::1", (b"2001:db8::7",), "2001:db8::/64"),
+        ("127.0.0.1", (b"10.1.1.1, 10.9.9.9 ",), "10.9.9.9"),  # what comes before may be the client's own
+        ("127.0.0.1", (b"10.1.1.1", b"10.9.9.9"), "10.9.9.9"),
+        ("127.0.0.1", (b"10.9.9.9, unknown",), "127.0.0.1"),
+        ("127.0.0.1", (b"\xff",), "127.0.0.1"),
+        ("127.0.0.1", (b"",), "127.0.0.1"),
+    ],
+)
+def test_a_proxy_on_this_machine_says_who_calls_and_nobody_else(client: str, forwarded: tuple[bytes, ...], address: str) -> None:
+    caller = Access().caller(scope(client, HOST, *((b"x-forwarded-for", value) for value in forwarded)))
+    assert caller.address == address
+    assert caller.is_local == (client == "127.0.0.1" and not forwarded)
+
+
 def test_a_page_of_the_node_itself_has_the_rights_of_a_program() -> None:
     own = [(b"origin", b"http://127.0.0.1:8090"), (b"sec-fetch-site", b"same-origin")]
     access = Access(has_pages=True)
