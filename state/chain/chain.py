@@ -16,18 +16,18 @@ from state.chain.edits import Edit, make_whole
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.moves import EditListener, Move, MoveListener, Undone
+from state.chain.pending import Pending
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.settled import Settled, missing
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
-from state.chain.transactions import apply_transaction, impersonate, require_room
+from state.chain.transactions import ONE_TRANSACTION, apply_transaction, impersonate, require_size
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Operation
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
 from state.store.rows import at_once
 from state.tables import State
 
-PENDING_MAX = 100_000
 NOT_APPLIED = -1  # all flags: pending transactions may not have been applied on this head at all
 
 
@@ -47,15 +47,14 @@ class Chain:
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
         self.state = state
         self.forks = ForkTree(state.wire)
-        self.pending: list[SignedTransaction] = []
+        self.pending = Pending()
         self.on_moved: list[MoveListener] = []
         self.on_edited: list[EditListener] = []
         self.on_edits_dropped: list[Callable[[list[bytes]], None]] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
-        # All sessions are positions in one journal: undoing to a mark undoes everything after it. `pending_mark` is the one
-        # before the first pending transaction, None while there is none; `_marks` has the number of each block that can be
-        # undone with the position before it and the flags with which it was applied, oldest first.
+        # All sessions are positions in one journal. `pending_mark` is the one before the first pending transaction, None while there is
+        # none; `_marks` has the number of each block that can be undone, the position before it and its flags, oldest first.
         self.pending_mark: int | None = None
         # The checks that were left out for at least one pending transaction, or NOT_APPLIED.
         self._pending_skip = Skip.NOTHING
@@ -98,7 +97,7 @@ class Chain:
         if block is not None:
             self.forks.extend(block)
             self.forks.settle(number)
-        self.pending, self._popped, self.pending_mark, self._pending_skip = [], deque(), None, Skip.NOTHING
+        self.pending, self._popped, self.pending_mark, self._pending_skip = Pending(), deque(), None, Skip.NOTHING
         self._marks.clear()
         self._edits, self.settled_edits = {}, settled_edits
         self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
@@ -141,7 +140,7 @@ class Chain:
         checkpoint.state.put_back()
         self.settled.return_to(then)
         self.forks = then.forks.copy()
-        self.pending, self._popped = list(checkpoint.pending), deque(checkpoint.popped)
+        self.pending, self._popped = Pending(checkpoint.pending), deque(checkpoint.popped)
         self.pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
         self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
@@ -433,26 +432,28 @@ class Chain:
 
     # -------------------------------------------------------------- transactions
 
-    def push_transaction(self, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
-        """Apply a transaction on top of the pending ones, and keep it for the next block; or refuse it.
+    def push_transaction(self, trx: SignedTransaction, skip: int = Skip.NOTHING, units_max: int | None = None) -> None:
+        """Apply a transaction on top of the pending ones, and keep it for the next block; or refuse it, for example with TooMuchWork.
 
-        Only here `state.pushing()` holds, under which the soft rules of this node apply. They are not asked again when the
-        transaction is applied anew after a block, or is put into one.
+        Only here the soft rules of this node (`state.pushing()`) and the limit of work apply, not when it is applied again after a block.
         """
-        require_room(self.state, trx, len(self.pending), PENDING_MAX)
+        require_size(self.state, trx, units_max)
+        self.pending.require_room(trx)
         with self.state.pushing():
-            self._apply_one(trx, skip)
+            self._apply_one(trx, skip, units_max)
 
-    def _apply_one(self, trx: SignedTransaction, skip: int) -> None:
-        journal = self.state.journal
+    def _apply_one(self, trx: SignedTransaction, skip: int, units_max: int | None = None) -> None:
+        journal, work = self.state.journal, self.state.work
         if self.pending_mark is None:
             self.pending_mark = journal.mark()
-        mark = journal.mark()
+        mark, before = journal.mark(), work.spent
         try:
-            apply_transaction(self.state, trx, skip)
+            with work.limited(units_max, ONE_TRANSACTION):
+                apply_transaction(self.state, trx, skip)
         except BaseException:
             journal.undo(mark)
             raise
+        trx.units = work.spent - before
         self.pending.append(trx)
         self._pending_skip |= skip
 
@@ -460,7 +461,8 @@ class Chain:
         """Return what push_transaction would refuse this transaction with, None if it would accept it; nothing is changed."""
         mark = self.state.journal.mark()
         try:
-            require_room(self.state, trx, len(self.pending), PENDING_MAX)
+            require_size(self.state, trx)
+            self.pending.require_room(trx)
             with self.state.pushing():
                 apply_transaction(self.state, trx)
         except ChainError as error:
@@ -484,27 +486,26 @@ class Chain:
         self._apply_pending(waiting, skip)
         self._popped = deque(popped)
 
-    def _set_pending_aside(self) -> list[SignedTransaction]:
+    def _set_pending_aside(self) -> Pending:
         """Undo the waiting transactions; returns them."""
         if self.pending_mark is not None:
             self.state.journal.undo(self.pending_mark)
             self.pending_mark = None
-        waiting, self.pending, self._pending_skip = self.pending, [], Skip.NOTHING
+        waiting, self.pending, self._pending_skip = self.pending, Pending(), Skip.NOTHING
         return waiting
 
     def _apply_pending(self, waiting: list[SignedTransaction], skip: int) -> None:
         """Apply the transactions of popped blocks, then those that waited before; drop those that are refused by now.
 
-        A transaction that the new head contains is known, and skipped without an attempt. After a long wait or a large block
-        this can take long, while other requests wait: when time is up, the rest joins the pending list without being applied.
-        Such a transaction may no longer be valid. That shows when it is applied after the next block, or put into one. A long branch
-        that was undone can hold more than may wait: then the newest of all are dropped.
+        A transaction that the new head contains is skipped. When time is up, the rest joins the pending list without being applied, and
+        shows whether it is still valid after the next block, or when it is put into one. Beyond the limit of what can wait, as after a
+        long branch was undone, the newest are dropped.
         """
         known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()
         late = False
         for trx in (*popped, *waiting):
-            if len(self.pending) >= PENDING_MAX:
+            if not self.pending.has_room(trx):
                 break
             if known.get(trx.id) is not None:
                 continue

@@ -2,6 +2,7 @@
 
 from state.chain.blocks import apply_beginning
 from state.chain.chain import NOT_APPLIED, Chain
+from state.chain.pending import Pending
 from state.chain.skip import Skip
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock
@@ -22,6 +23,6 @@ def begin_block(chain: Chain, block: SignedBlock, count: int, skip: int = Skip.N
     except BaseException:
         chain.clear_pending()
         raise
-    chain.pending = list(block.transactions[:count])
+    chain.pending = Pending(block.transactions[:count])
     # As pending transactions of their own they may be refused: nobody has tried that.
     chain._pending_skip = NOT_APPLIED

@@ -4,14 +4,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from state.chain.actions import select_actions
+from state.chain.pending import FairOrder
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
-from state.chain.transactions import apply_transaction, canonical_rule
+from state.chain.transactions import apply_transaction, block_room, canonical_rule
 from state.operations.accounts import ClaimAccount
 from state.operations.mining import Pow, Pow2
 from state.operations.smt.tokens import SmtCreate
 from state.protocol.codec.kinds import Tagged
-from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT, COIN_MAX_BLOCK_SIZE
+from state.protocol.constants import COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
@@ -24,6 +25,7 @@ from state.protocol.transaction import (
     SignedTransaction,
     merkle_root,
 )
+from state.protocol.work import BLOCK_UNITS_MAX
 from state.tables import State
 from state.tables.witnesses import Witness
 
@@ -130,15 +132,14 @@ def all_pass(state: State, waiting: list[SignedTransaction], when: int, size: in
         state.hardfork >= ENTERING_IS_STRICT_SINCE
         and state.props.head_block_number > 0
         and not state.impersonated.is_on
-        and size + sum([trx.size for trx in waiting]) < room(state)
+        and not is_crowded(waiting, block_room(state) - size)
         and all(trx.expiration >= when and BY_PRODUCER.isdisjoint(map(type, trx.operations)) for trx in waiting)
     )
 
 
-def room(state: State) -> int:
-    """Return the size that a block must stay below: the part that is reserved for required actions is free."""
-    most = state.props.maximum_block_size
-    return most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
+def is_crowded(waiting: list[SignedTransaction], room: int) -> bool:
+    """Return whether not all of these transactions fit into `room` bytes and the work that this node does for a block."""
+    return sum([trx.size for trx in waiting]) >= room or sum([trx.units for trx in waiting]) > BLOCK_UNITS_MAX
 
 
 def select_transactions(
@@ -150,30 +151,30 @@ def select_transactions(
     skip: int = Skip.NOTHING,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[SignedTransaction, ...]:
-    """Return the transactions that apply on the head and fit, first come, first served.
+    """Return the transactions that apply on the head and fit into a block: its size, and the work that this node does for one.
 
-    The part of a block that is reserved for required actions stays free. After six transactions that don't fit no more are
-    tried, nor after one that is refused when time is up: of those any number can wait, as when all build on one that doesn't fit. Soft
+    When all fit, the order is that of their arrival, else a fair one. The part of a block that is reserved for required actions stays free.
+    No more are tried after one that is refused when time is up: any number of them can wait if they build on one that doesn't fit. Soft
     rules are not asked here: they apply when a transaction enters the node.
     """
     if not waiting:
         return ()
-    partition = room(state)
+    partition = block_room(state)
     journal = state.journal
     start = journal.mark()
     chosen: list[SignedTransaction] = []
-    postponed = 0
+    units = 0
+    order = FairOrder(waiting, partition) if is_crowded(waiting, partition - size) else None
     try:
         if state.hardfork >= 20:
             # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
-        for trx in waiting:
-            if postponed > COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT:
-                break
+        for trx in waiting if order is None else order:
             if trx.expiration < when:
                 continue
-            if size + trx.size >= partition:
-                postponed += 1
+            if size + trx.size >= partition or (units + trx.units > BLOCK_UNITS_MAX and chosen):
+                if order is not None:
+                    order.postpone()
                 continue
             mark = journal.mark()
             try:
@@ -186,6 +187,7 @@ def select_transactions(
                 continue
             chosen.append(trx)
             size += trx.size
+            units += trx.units
     finally:
         journal.undo(start)
     return tuple(chosen)

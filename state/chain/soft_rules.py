@@ -12,12 +12,14 @@ from state.operations.transfers import Transfer, TransferFromSavings, TransferTo
 from state.protocol.constants import COIN_SOFT_MAX_COMMENT_DEPTH
 from state.protocol.errors import PluginRefused
 from state.protocol.keys.keys import derive_secret, is_secret, public_key, secret_from_extended_key
+from state.protocol.work import KEY_UNITS
 from state.store import Row, Table, Unique
 from state.tables import State
 
 BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
+MEMO_UNITS = len(ROLES) * KEY_UNITS
 
 
 class CustomCount(Row):
@@ -65,6 +67,7 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
     """
     if not operation.memo or not state.is_pushing:
         return
+    state.work.spend(MEMO_UNITS, "memos tried as passwords")
     account = state.account(operation.from_)
     authority = state.authority(operation.from_)
     given = keys_in_memo(account.name, operation.memo)

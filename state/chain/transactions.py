@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from state.chain.skip import Skip
 from state.effects.notices import notify
 from state.protocol.constants import (
+    COIN_100_PERCENT,
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
     COIN_TEMP_ACCOUNT,
@@ -29,6 +30,7 @@ from state.protocol.keys.signatures import Canonical
 from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, require_only_posting, verify
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
+from state.protocol.work import BYTES_OF_UNIT, KEY_UNITS, TooMuchWork
 from state.tables import State
 from state.tables.globals import TransactionRecord
 
@@ -45,6 +47,7 @@ EXCEPTION_BLOCKS = {
 }
 IMPERSONATED_MAX = 10_000
 SIZE_MARGIN = 256
+ONE_TRANSACTION = "a transaction"
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )
@@ -76,14 +79,32 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
             raise
 
 
-def require_room(state: State, trx: SignedTransaction, waiting: int, most: int) -> None:
-    """Refuse a transaction that fits into no block, and any while too many wait."""
+def require_size(state: State, trx: SignedTransaction, units_max: int | None = None) -> None:
+    """Refuse a transaction that is too large for any block of this node, or whose operations alone take too much work."""
     require(
         trx.size <= state.props.maximum_block_size - SIZE_MARGIN,
         condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
     )
-    if waiting >= most:
-        raise Refused("too many transactions wait for a block: ${n}", condition="pending.size() < max", n=most)
+    most = block_room(state) - SIZE_MARGIN
+    if trx.size > most:
+        raise Refused(
+            "A transaction may have at most ${max} bytes to fit into a block, and this one has ${size}",
+            condition="trx.size <= max",
+            max=most,
+            size=trx.size,
+        )
+    if units_max is not None and len(trx.operations) > 1:
+        kinds: dict[str, int] = {}
+        for operation in trx.operations:
+            kinds[operation.NAME] = kinds.get(operation.NAME, 0) + operation.UNITS
+        if sum(kinds.values()) > units_max:
+            raise TooMuchWork(ONE_TRANSACTION, units_max, kinds)
+
+
+def block_room(state: State) -> int:
+    """Return the size that a block made here must stay below: the part that is reserved for required actions is free."""
+    most = state.props.maximum_block_size
+    return most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
@@ -195,6 +216,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
     here.trx_id = trx.id
     here.virtual_op = 0
     here.edit_steps = EDIT_STEPS_MAX
+    state.work.spend(trx.size // BYTES_OF_UNIT + KEY_UNITS * len(trx.signatures), "bytes and signatures")
     is_impersonated = False
     try:
         if not skip & Skip.VALIDATE:
@@ -236,6 +258,7 @@ def apply_operation(state: State, operation: Operation) -> None:
     """Apply one operation between the calls of its listeners, unless the acting account is locked."""
     if operation.PROTECTED and (name := getattr(operation, operation.PROTECTED)) in state.spec.lockable_accounts:
         require_not_locked(state, name)
+    state.work.spend(operation.UNITS, operation.NAME)
     notify(state, operation, after=False)
     operation.apply(state)
     notify(state, operation, after=True)

@@ -7,6 +7,8 @@ from state.protocol.operation import Operation
 from state.protocol.values.integers import WORD16
 from state.tables import State
 
+VIRTUAL_UNITS = 2
+
 log = logging.getLogger("coind.listeners")
 
 
@@ -28,6 +30,7 @@ def notify(state: State, operation: Operation, after: bool) -> None:
 
 def announce(state: State, operation: Operation) -> None:
     """Call the listeners before the change of state that a virtual operation reports; it takes the next number."""
+    state.work.spend(VIRTUAL_UNITS, "virtual operations")
     state.here.virtual_op = (state.here.virtual_op + 1) % WORD16  # 16 bits in the reference
     notify(state, operation, after=False)
 

@@ -14,6 +14,7 @@ from state.tables import State
 from state.tables.market import LimitOrder, LiquidityReward
 
 MIN_AGE_SINCE_HARDFORK_10 = 1800
+TRADE_UNITS, END_UNITS = 18, 3
 
 
 def apply_order(state: State, order: LimitOrder) -> bool:
@@ -48,6 +49,7 @@ def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
     Each side's amount is rounded down, so that the order which is not used up pays a little less than the price says. That the
     symbols match and that one side is used up, which the reference asserts here, follows from the arithmetic.
     """
+    state.work.spend(TRADE_UNITS, "trades")
     base, quote = old.sell_price.base, old.sell_price.quote
     worth = old.for_sale * quote.amount // base.amount
     if new.for_sale <= worth:
@@ -94,6 +96,7 @@ def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
 
 def give_back(state: State, order: LimitOrder, amount: int) -> None:
     """Credit an order's seller with what is left of it, and remove the order."""
+    state.work.spend(END_UNITS, "ended orders")
     adjust_balance(state, state.account(order.seller), amount, order.sell_price.base.symbol)
     state.limit_orders.remove(order)
 

@@ -13,6 +13,8 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
 
+VOTE_UNITS = 2
+
 
 def lap_length(state: State) -> int:
     """Return the length of a lap: since hardfork 2 the largest 128-bit number, before it the largest of 64 bits."""
@@ -36,6 +38,7 @@ def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     """Add to a witness's votes: bring its position up to now at the old speed, then compute its arrival at the new one."""
+    state.work.spend(VOTE_UNITS, "witness votes")
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
     votes, most = witness.votes + delta, state.props.total_vesting_shares
@@ -102,6 +105,7 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
 def clear_witness_votes(state: State, account: Account) -> None:
     """Remove all witness votes of an account; the caller has taken their weight from the witnesses."""
     for vote in state.witness_votes.of_account.of(account.name):
+        state.work.spend(VOTE_UNITS, "witness votes")
         state.witness_votes.remove(vote)
     if state.hardfork >= 6:
         # Before hardfork 6 the counter went on counting votes that were gone; hardforks 6 and 8 counted anew.

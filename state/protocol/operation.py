@@ -42,6 +42,7 @@ OPERATIONS: dict[int, type[Operation]] = {}
 SMT_TAGS = range(47, 54)
 FIRST_VIRTUAL = 54
 SHIFT_WITHOUT_SMT = len(SMT_TAGS)
+OPERATION_UNITS = 8
 
 Op = TypeVar("Op", bound="type[Operation]")
 
@@ -73,6 +74,8 @@ class Operation(Struct, frozen=True, gc=False):
     """The field with the one account whose authority must sign; "" when no single field says it."""
     SIGNER_ROLE: ClassVar[str] = ""
     """The role of that authority."""
+    UNITS: ClassVar[int] = OPERATION_UNITS
+    """The units of work that it takes, without what it counts itself (state/protocol/work.py)."""
     PROTECTED: ClassVar[str] = ""
     """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
 
@@ -118,18 +121,19 @@ def operation(
     owner: str | None = None,
     impacted: tuple[str, ...] = (),
     protected: str = "",
+    units: int = OPERATION_UNITS,
 ) -> Callable[[Op], Op]:
     """Enter an operation under its tag.
 
     `posting`, `active` or `owner` names the field (an account, or a set of them) whose authority must sign; an operation
     with other needs defines `authorities` itself. `impacted` names the fields with the accounts that it touches when
     they are not just the signers. `protected` names the field with the account that the operation is refused for when that is
-    one of the accounts which the chain has locked out.
+    one of the accounts which the chain has locked out. `units` is the work that it takes where that is far from the usual.
     """
 
     def declare(cls: Op) -> Op:
         assert tag not in OPERATIONS, f"two operations with tag {tag}"
-        cls.TAG, cls.NAME, cls.PROTECTED = tag, snake_case(cls.__name__), protected
+        cls.TAG, cls.NAME, cls.PROTECTED, cls.UNITS = tag, snake_case(cls.__name__), protected, units
         touched = impacted
         for role, field in (("posting", posting), ("active", active), ("owner", owner)):
             if field is not None:

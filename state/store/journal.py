@@ -7,6 +7,11 @@ from state.store.slices import Reads
 
 Undo = Callable[[Any, Any], None]
 Record = tuple[Undo, Any, Any]
+UNDO_CHUNK = 1000  # records
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class Journal:
@@ -22,6 +27,8 @@ class Journal:
         self.reads = reads or Reads()
         self._records: list[Record] = []
         self._cut = 0
+        # Called after each UNDO_CHUNK records that an undo has taken back: a long one can be interrupted there.
+        self.on_undone: Callable[[], None] = nothing
         # The write path: a bound C function, kept by tables and lists. The list stays the same object for ever.
         self.record: Callable[[Record], None] = self._records.append
 
@@ -45,9 +52,13 @@ class Journal:
         count = self.mark() - mark
         assert 0 <= count <= len(records), f"mark {mark} is not between the last cut and now"
         pop = records.pop
-        for _ in range(count):
-            undo, subject, data = pop()
-            undo(subject, data)
+        while count > 0:
+            for _ in range(min(count, UNDO_CHUNK)):
+                undo, subject, data = pop()
+                undo(subject, data)
+            count -= UNDO_CHUNK
+            if count > 0:
+                self.on_undone()
 
     def cut(self, mark: int) -> None:
         """Forget how to take back what was written before `mark`; a mark that is cut already changes nothing."""

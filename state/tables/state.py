@@ -12,11 +12,13 @@ from state.protocol.errors import UnknownKey, require
 from state.protocol.operation import Needed, Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
+from state.protocol.work import Work
 from state.store import Journal, Table
 from state.store.rows import Keeping
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
+UNDO_UNITS = 50  # for UNDO_CHUNK records
 BLOCKS_BETWEEN_LOOKS = 1000  # after so many, orders that nobody reads give back their memory
 
 
@@ -157,6 +159,8 @@ class State:
         self.wire = Wire(spec)
         self.journal = journal = Journal()
         self.here = Coordinates()
+        self.work = Work()
+        self.journal.on_undone = lambda: self.work.undo(UNDO_UNITS)
         self.listeners = Listeners()
         # A copy, since set_hardfork moves the times of the first five. As in the reference they are this node's own memory
         # and not part of the state: popping a block leaves them as they are.

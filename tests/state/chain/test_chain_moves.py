@@ -2,11 +2,12 @@
 
 import pytest
 
-import state.chain.chain
+import state.chain.pending
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.moves import Move
+from state.chain.pending import held_size
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
@@ -234,7 +235,7 @@ def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyP
     make_block(chain)
     for trx in trxs[3:]:
         chain.push_transaction(trx)
-    monkeypatch.setattr(state.chain.chain, "PENDING_MAX", 4)
+    monkeypatch.setattr(state.chain.pending, "PENDING_SIZE_MAX", sum(map(held_size, trxs[:4])))
     chain.push_block(second[0])
     assert chain.push_block(second[1])
     assert [trx.id for trx in chain.pending] == [trx.id for trx in trxs[:4]]

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from state.chain.blocks import process_header_extensions
-from state.chain.chain import PENDING_MAX, Chain
+from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.hardforks import apply_hardfork, process_hardforks
@@ -20,10 +20,10 @@ from state.effects.curves import LINEAR
 from state.protocol.codec.kinds import Tagged
 from state.protocol.errors import ChainError, UnknownHardfork
 from state.protocol.keys.keys import secret_from_seed, secret_from_wif
-from state.protocol.transaction import OPTIONAL_ACTIONS, REQUIRED_ACTIONS, ExampleRequiredAction, SignedBlock, SignedTransaction
+from state.protocol.transaction import OPTIONAL_ACTIONS, REQUIRED_ACTIONS, ExampleRequiredAction, SignedBlock
 from state.tables import State
 from state.tables.accounts import WithdrawRoute
-from tests.helpers.chains import BLOCK, NOW, TEST_SPEC, UNSIGNED, add_account, add_comment, chain_at
+from tests.helpers.chains import BLOCK, NOW, TEST_SPEC, add_account, add_comment, chain_at
 from tests.helpers.edits import ByFunction
 
 SECRET = secret_from_wif(TEST_SPEC.witness_keys[0])
@@ -142,13 +142,6 @@ def test_an_irreversible_head_stays() -> None:
     assert refused(chain, chain.pop_block).endswith("the head block is irreversible")
     produce(chain)
     assert refused(chain, chain.pop_block).endswith("the head block is irreversible")
-
-
-def test_pending_transactions_have_a_limit(chain: Chain) -> None:
-    trx = chain.state.wire.seal(SignedTransaction(expiration=chain.state.head_time + 60))
-    chain.pending = [trx] * PENDING_MAX
-    text = refused(chain, lambda: chain.push_transaction(trx, UNSIGNED))
-    assert text.endswith(f"too many transactions wait for a block: {PENDING_MAX}")
 
 
 # ------------------------------------------------------------------ producing

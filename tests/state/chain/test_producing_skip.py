@@ -5,6 +5,7 @@ from msgspec import structs
 
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.chain.pending import Pending
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.transaction import SignedBlock, SignedTransaction
@@ -45,5 +46,5 @@ def test_refused_transactions_are_tried_for_a_block_as_long_as_there_is_time(is_
     chain = Chain(new_state(DEV), lambda: is_late)
     sent = [transfer(chain, str(number)) for number in range(3)]
     # What stands there twice is refused the second time. What applies before that is taken, however late it is.
-    chain.pending = [sent[0], sent[1], sent[0], sent[2]]
+    chain.pending = Pending([sent[0], sent[1], sent[0], sent[2]])
     assert make_block(chain).transactions == tuple(sent[:taken])

@@ -1,0 +1,108 @@
+"""The transactions that wait for a block: how much memory they hold, whose they are, and in which order they get into a block.
+
+Nobody can crowd others out. An account may hold as much as all accounts leave free, so that there is always room for a newcomer; and when
+not everything fits into the next block, accounts take turns by what each has in the block already.
+"""
+
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
+
+from state.protocol.errors import Refused
+from state.protocol.operation import Needed
+from state.protocol.transaction import SignedTransaction
+from state.protocol.work import BLOCK_UNITS_MAX
+
+PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_size` estimates them
+OPERATION_SIZE = 650  # bytes that an operation and its effects hold
+POSTPONED_MAX = 5  # of an account, before the others of it wait for a later block; the reference's limit for all accounts together
+
+
+class Pending(list[SignedTransaction]):
+    """The waiting transactions in the order in which they came, the estimated bytes of memory that they hold, and the same by account."""
+
+    def __init__(self, transactions: Iterable[SignedTransaction] = ()) -> None:
+        super().__init__()
+        self.size = 0
+        self._sizes: dict[str, int] = {}
+        for trx in transactions:
+            self.append(trx)
+
+    def append(self, trx: SignedTransaction) -> None:
+        """Add a transaction, whether there is room or not."""
+        super().append(trx)
+        size, account = held_size(trx), first_signer(trx)
+        self.size += size
+        self._sizes[account] = self._sizes.get(account, 0) + size
+
+    def has_room(self, trx: SignedTransaction) -> bool:
+        """Whether the limit for all transactions leaves room for one more."""
+        return self.size + held_size(trx) <= PENDING_SIZE_MAX
+
+    def require_room(self, trx: SignedTransaction) -> None:
+        """Refuse a transaction whose account would hold more than what is free then."""
+        size, account = held_size(trx), first_signer(trx)
+        held = self._sizes.get(account, 0) + size
+        free = PENDING_SIZE_MAX - self.size - size
+        if held > free:
+            raise Refused(
+                "The transactions of ${account} that wait for a block would hold ${held} bytes of memory, and an account may hold as much "
+                "as is left: all hold ${all} of ${max} bytes. Send it again when blocks have taken some of them",
+                condition="held <= free",
+                account=account,
+                held=held,
+                all=self.size,
+                max=PENDING_SIZE_MAX,
+            )
+
+
+class FairOrder:
+    """Transactions in the order in which a block that can't take all of them takes them.
+
+    The next one is the oldest of the account of which the block has least. One that doesn't fit is passed over, and an account with more
+    than POSTPONED_MAX of them is left out, so that the work doesn't grow with the number of those that wait.
+    """
+
+    def __init__(self, transactions: Iterable[SignedTransaction], room: int) -> None:
+        self._room = room
+        queues: dict[str, list[SignedTransaction]] = {}
+        for trx in transactions:
+            queues.setdefault(first_signer(trx), []).append(trx)
+        # The share of a block that each account has, the place of its first transaction, and its transactions, the newest first.
+        self._accounts = [(0, place, queue[::-1]) for place, queue in enumerate(queues.values())]
+        heapify(self._accounts)
+        self._postponed = [0] * len(self._accounts)
+        self._is_postponed = False
+
+    def __iter__(self) -> Iterator[SignedTransaction]:
+        while self._accounts:
+            share, place, queue = heappop(self._accounts)
+            trx = queue.pop()
+            self._is_postponed = False
+            yield trx
+            if self._is_postponed:
+                self._postponed[place] += 1
+            else:
+                share += trx.size * BLOCK_UNITS_MAX + trx.units * self._room
+            if queue and self._postponed[place] <= POSTPONED_MAX:
+                heappush(self._accounts, (share, place, queue))
+
+    def postpone(self) -> None:
+        """Say of the transaction that was taken last that it doesn't fit."""
+        self._is_postponed = True
+
+
+def held_size(trx: SignedTransaction) -> int:
+    """Return about how many bytes of memory a waiting transaction holds with its effects."""
+    return 5 * trx.size // 2 + OPERATION_SIZE * len(trx.operations)
+
+
+def first_signer(trx: SignedTransaction) -> str:
+    """Return the account that a transaction counts for: the first one, by name, whose authority its first operation needs; "" for none."""
+    operation = trx.operations[0] if trx.operations else None
+    if operation is None:
+        return ""
+    if operation.SIGNER:
+        name: str = getattr(operation, operation.SIGNER)
+        return name
+    needed = Needed.by((operation,))
+    return min(needed.posting | needed.active | needed.owner, default="")

@@ -1,0 +1,133 @@
+"""Counts work in units, so that a node can limit the work that a client causes, and interrupt what takes long.
+
+A unit is about 10 µs on the machine of docs/performance.md. Rules count what they touch: rows, trades, votes, keys, members of authorities.
+The count depends on the input and the state only: the same input costs the same on every machine. Limits are a policy of this node, and
+blocks are never refused by them.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from state.protocol.errors import Refused
+
+# For a transaction or a call of a client, and of a program with local rights.
+UNITS_MAX, LOCAL_UNITS_MAX = 5_000, 50_000
+# For a block that this node makes. A transaction that alone takes more gets a block to itself.
+BLOCK_UNITS_MAX = 50_000
+KEY_UNITS = 3  # one public key, recovered from a signature or derived from a secret
+BYTES_OF_UNIT = 512  # of a packed transaction
+PAUSE_UNITS = 100  # between two calls of `on_pause`
+KINDS_SHOWN_MAX = 3
+
+NEVER = 1 << 62
+
+
+class TooMuchWork(Refused):
+    """A client asks for more than `limit` units of work. `kinds` holds the `units` so far by kind, the largest first."""
+
+    NAME: ClassVar[str] = "too_much_work_exception"
+
+    def __init__(self, what: str, limit: int, kinds: dict[str, int]) -> None:
+        self.limit, self.units = limit, sum(kinds.values())
+        self.kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:KINDS_SHOWN_MAX])
+        super().__init__(
+            "This node does at most ${limit} units of work for ${what}, and this takes more: ${units} so far, most for ${kinds}",
+            condition="units <= limit",
+            what=what,
+            units=self.units,
+            limit=limit,
+            kinds=", ".join(f"{kind} ({units})" for kind, units in self.kinds.items()),
+        )
+
+
+class Work:
+    """Units of work since the start, with a limit and a hook for interruptions.
+
+    While there is a hook, `on_pause` is called about every PAUSE_UNITS units, in the middle of the work. Its argument says whether an
+    exception can be raised there, which is not so inside an undo.
+    """
+
+    __slots__ = ("_next", "_on_pause", "_pause_at", "kinds", "limit", "limit_at", "spent", "what")
+
+    def __init__(self) -> None:
+        self.spent = 0
+        self._on_pause: Callable[[bool], None] | None = None
+        self._pause_at = self.limit_at = self._next = NEVER
+        self.limit, self.what = 0, ""
+        self.kinds: dict[str, int] | None = None  # units by kind; None without a limit
+
+    @property
+    def on_pause(self) -> Callable[[bool], None] | None:
+        """The hook for interruptions, or None."""
+        return self._on_pause
+
+    @on_pause.setter
+    def on_pause(self, hook: Callable[[bool], None] | None) -> None:
+        self._on_pause = hook
+        self._pause_at = NEVER if hook is None else self.spent + PAUSE_UNITS
+        self.set_next()
+
+    def spend(self, units: int, kind: str) -> None:
+        """Count work before it is done. Raises TooMuchWork beyond the limit."""
+        self.spent = spent = self.spent + units
+        kinds = self.kinds
+        if kinds is not None:
+            kinds[kind] = kinds.get(kind, 0) + units
+        if spent > self._next:
+            if spent > self.limit_at:
+                raise self.too_much()
+            self._pause(True)
+
+    def undo(self, units: int) -> None:
+        """Count a part of an undo, which no limit can stop."""
+        self.spent += units
+        if self.kinds is not None:
+            self.limit_at += units
+        self.set_next()
+        if self.spent > self._pause_at:
+            self._pause(False)
+
+    def limited(self, limit: int | None, what: str) -> "Limited":
+        """Return a context that refuses more than `limit` units inside; None: no limit. `what` is for the refusal: "a call"."""
+        return Limited(self, limit, what)
+
+    def set_next(self) -> None:
+        """Look at the limit and the hook next when the first of them is due."""
+        self._next = min(self.limit_at, self._pause_at)
+
+    def _pause(self, can_raise: bool) -> None:
+        assert self._on_pause is not None, "pauses are due only while there is a hook"
+        self._pause_at = self.spent + PAUSE_UNITS
+        self.set_next()
+        self._on_pause(can_raise)
+
+    def too_much(self) -> TooMuchWork:
+        """Return the error for what has been spent under the limit."""
+        assert self.kinds is not None, "there is a limit"
+        return TooMuchWork(self.what, self.limit, self.kinds)
+
+
+class Limited:
+    """Context of `Work.limited`. At its end it raises TooMuchWork if the caller of a listener has swallowed the one raised inside."""
+
+    __slots__ = ("_before", "_limit", "_what", "_work")
+
+    def __init__(self, work: Work, limit: int | None, what: str) -> None:
+        self._work, self._limit, self._what = work, limit, what
+
+    def __enter__(self) -> None:
+        work = self._work
+        self._before = work.limit_at, work.limit, work.what, work.kinds
+        if self._limit is None:
+            work.limit_at, work.kinds = NEVER, None
+        else:
+            work.limit_at, work.limit, work.what, work.kinds = work.spent + self._limit, self._limit, self._what, {}
+        work.set_next()
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        work = self._work
+        error = work.too_much() if kind is None and work.spent > work.limit_at else None
+        work.limit_at, work.limit, work.what, work.kinds = self._before
+        work.set_next()
+        if error is not None:
+            raise error

@@ -1,0 +1,133 @@
+"""Pending transactions: what is refused, and in which order they get into blocks when not all fit."""
+
+from typing import Any
+
+import pytest
+
+from state.chain import pending, producing
+from state.chain.chain import Chain
+from state.chain.pending import Pending, first_signer, held_size
+from state.chain.slots import scheduled_witness, slot_time
+from state.chain.transactions import SIZE_MARGIN, block_room
+from state.operations.transfers import Transfer
+from state.protocol.errors import Refused
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, Asset
+from tests.helpers.chains import UNSIGNED, transaction
+from tests.helpers.nodes import SECRET, dev_chain, make_block
+
+
+def started() -> Chain:
+    """A chain whose witnesses have agreed on the size of blocks."""
+    chain = dev_chain()
+    for _ in range(25):
+        make_block(chain)
+    return chain
+
+
+def pay(source: str = "alice", memo: str = "", to: str = "bob") -> Transfer:
+    return Transfer(from_=source, to=to, amount=Asset(1, COIN), memo=memo)
+
+
+def send(chain: Chain, *operations: Operation, **limits: Any) -> SignedTransaction:
+    """Push a transaction with these operations."""
+    trx = transaction(chain, *operations)
+    head = chain.state.props
+    trx.ref_block_num, trx.ref_block_prefix = head.head_block_number & 0xFFFF, int.from_bytes(head.head_block_id[4:8], "little")
+    chain.state.wire.seal(trx)
+    chain.push_transaction(trx, UNSIGNED, **limits)
+    return trx
+
+
+def pays(size: int, account: str = "alice") -> list[Operation]:
+    """Transfers with memos that take about so many bytes."""
+    return [pay(account, str(place) + "m" * min(2000, left), "initminer") for place, left in enumerate(range(size, 0, -2000))]
+
+
+def make(chain: Chain) -> tuple[SignedTransaction, ...]:
+    """The transactions of the next block."""
+    return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, UNSIGNED).transactions
+
+
+def test_a_transaction_that_fits_into_no_block_is_refused_and_the_largest_other_one_is_in_the_next() -> None:
+    chain = started()
+    most = block_room(chain.state) - SIZE_MARGIN
+    operations = pays(most - 4000)
+    left = most - transaction(chain, *operations, pay()).size
+    rest = [pay(memo="m" * (left // 2 - 21)), pay(memo="m" * (left - left // 2 - 20))]
+    with pytest.raises(Refused) as caught:
+        send(chain, *operations, *rest, pay())
+    assert caught.value.values["max"] == most < caught.value.values["size"]  # type: ignore[operator]
+    assert not chain.pending
+    largest = send(chain, *operations, *rest)
+    assert most - 20 < largest.size <= most
+    assert make(chain) == (largest,)
+
+
+def test_large_transactions_hold_up_nobody() -> None:
+    chain = started()
+    size = block_room(chain.state) * 3 // 5
+    names = ("alice", "bob", "carol", "dave", "erin", "erin", "erin", "erin", "erin", "erin", "erin")
+    large = [send(chain, *pays(size - place, name)) for place, name in enumerate(names)]
+    small = send(chain, pay("frank"))
+    blocks = [make(chain) for _ in large]
+    assert small in blocks[0]
+    # Each has room for one large transaction, and all accounts have had a turn before one has its second.
+    taken = [trx for block in blocks for trx in block if trx is not small]
+    assert sorted(map(id, taken)) == sorted(map(id, large))
+    assert {first_signer(trx) for trx in taken[:5]} == set(names)
+
+
+def test_accounts_take_turns_when_not_all_fit() -> None:
+    chain = started()
+    many = [send(chain, pay("alice", memo=f"{number}" + "x" * 900)) for number in range(200)]
+    few = [send(chain, pay("bob", str(number), "carol")) for number in range(3)]
+    taken = make(chain)
+    assert set(map(id, few)) < set(map(id, taken))
+    while chain.pending:
+        taken += make(chain)
+    assert [trx for trx in taken if trx not in few] == many
+
+
+def test_a_block_has_a_limit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = started()
+    sent = [send(chain, *[pay() for _ in range(number + 5)]) for number in range(6)]
+    monkeypatch.setattr(producing, "BLOCK_UNITS_MAX", sent[0].units + sent[1].units)
+    assert [make(chain) for _ in range(4)] == [(sent[0], sent[1]), (sent[2],), (sent[3],), (sent[4],)]
+    # One that takes more than the limit alone has a block to itself.
+    heavy = send(chain, *[pay() for _ in range(20)])
+    light = send(chain, pay("bob", to="carol"))
+    assert [make(chain) for _ in range(3)] == [(sent[5], light), (heavy,), ()]
+
+
+def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = started()
+    size = held_size(transaction(chain, pay(memo="1")))
+    monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 10 * size)
+    for number in range(5):
+        send(chain, pay(memo=str(number)))
+    with pytest.raises(Refused) as caught:
+        send(chain, pay(memo="6"))
+    assert caught.value.values["account"] == "alice"
+    assert caught.value.values["max"] == 10 * size
+    for name in ("bob", "carol", "dave"):
+        send(chain, pay(name, to="alice", memo="1"))
+    assert chain.pending.size == sum(map(held_size, chain.pending)) <= 10 * size
+    make(chain)
+    send(chain, pay(memo="6"))
+
+
+def test_waiting_transactions_are_counted_whatever_happens_to_them() -> None:
+    chain = started()
+    send(chain, pay())
+    checkpoint = chain.checkpoint()
+    make(chain)
+    assert chain.pending.size == 0
+    chain.pop_block()
+    make_block(chain)
+    chain.return_to(checkpoint)
+    assert chain.pending.size == held_size(chain.pending[0])
+    chain.clear_pending()
+    assert chain.pending == Pending()
+    assert chain.pending.size == 0
