@@ -498,8 +498,7 @@ class Chain:
         """Apply the transactions of popped blocks, then those that waited before; drop those that are refused by now.
 
         A transaction that the new head contains is skipped. When time is up, the rest joins the pending list without being applied, and
-        shows whether it is still valid after the next block, or when it is put into one. Beyond the limit of what can wait, as after a
-        long branch was undone, the newest are dropped.
+        shows whether it is still valid after the next block, or when it is put into one. The newest are dropped beyond the limit.
         """
         known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()

@@ -7,7 +7,7 @@ not everything fits into the next block, accounts take turns by what each has in
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 
-from state.protocol.errors import Refused
+from state.protocol.errors import ChainError, Refused
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import BLOCK_UNITS_MAX
@@ -104,5 +104,8 @@ def first_signer(trx: SignedTransaction) -> str:
     if operation.SIGNER:
         name: str = getattr(operation, operation.SIGNER)
         return name
-    needed = Needed.by((operation,))
+    try:
+        needed = Needed.by((operation,))
+    except ChainError:  # it can't be read, and is going to be refused
+        return ""
     return min(needed.posting | needed.active | needed.owner, default="")

@@ -7,12 +7,12 @@ from state.chain.actions import select_actions
 from state.chain.pending import FairOrder
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
-from state.chain.transactions import apply_transaction, block_room, canonical_rule
+from state.chain.transactions import apply_transaction, canonical_rule
 from state.operations.accounts import ClaimAccount
 from state.operations.mining import Pow, Pow2
 from state.operations.smt.tokens import SmtCreate
 from state.protocol.codec.kinds import Tagged
-from state.protocol.constants import COIN_MAX_BLOCK_SIZE
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
@@ -137,6 +137,14 @@ def all_pass(state: State, waiting: list[SignedTransaction], when: int, size: in
     )
 
 
+def block_room(state: State) -> int:
+    """Return the size that a block must stay below: while required actions wait, the part that is reserved for them is free."""
+    most = state.props.maximum_block_size
+    if not len(state.required_actions):
+        return most
+    return most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
+
+
 def is_crowded(waiting: list[SignedTransaction], room: int) -> bool:
     """Return whether not all of these transactions fit into `room` bytes and the work that this node does for a block."""
     return sum([trx.size for trx in waiting]) >= room or sum([trx.units for trx in waiting]) > BLOCK_UNITS_MAX
@@ -153,9 +161,8 @@ def select_transactions(
 ) -> tuple[SignedTransaction, ...]:
     """Return the transactions that apply on the head and fit into a block: its size, and the work that this node does for one.
 
-    When all fit, the order is that of their arrival, else a fair one. The part of a block that is reserved for required actions stays free.
-    No more are tried after one that is refused when time is up: any number of them can wait if they build on one that doesn't fit. Soft
-    rules are not asked here: they apply when a transaction enters the node.
+    When all fit, the order is that of their arrival, else a fair one. No more are tried after one that is refused when time is up: any
+    number of them can wait if they build on one that doesn't fit. Soft rules apply only when a transaction enters the node.
     """
     if not waiting:
         return ()

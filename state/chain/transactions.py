@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from state.chain.skip import Skip
 from state.effects.notices import notify
 from state.protocol.constants import (
-    COIN_100_PERCENT,
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
     COIN_TEMP_ACCOUNT,
@@ -85,26 +84,12 @@ def require_size(state: State, trx: SignedTransaction, units_max: int | None = N
         trx.size <= state.props.maximum_block_size - SIZE_MARGIN,
         condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
     )
-    most = block_room(state) - SIZE_MARGIN
-    if trx.size > most:
-        raise Refused(
-            "A transaction may have at most ${max} bytes to fit into a block, and this one has ${size}",
-            condition="trx.size <= max",
-            max=most,
-            size=trx.size,
-        )
     if units_max is not None and len(trx.operations) > 1:
         kinds: dict[str, int] = {}
         for operation in trx.operations:
             kinds[operation.NAME] = kinds.get(operation.NAME, 0) + operation.UNITS
         if sum(kinds.values()) > units_max:
             raise TooMuchWork(ONE_TRANSACTION, units_max, kinds)
-
-
-def block_room(state: State) -> int:
-    """Return the size that a block made here must stay below: the part that is reserved for required actions is free."""
-    most = state.props.maximum_block_size
-    return most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> bool:

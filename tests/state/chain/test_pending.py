@@ -7,13 +7,15 @@ import pytest
 from state.chain import pending, producing
 from state.chain.chain import Chain
 from state.chain.pending import Pending, first_signer, held_size
+from state.chain.producing import block_room
 from state.chain.slots import scheduled_witness, slot_time
-from state.chain.transactions import SIZE_MARGIN, block_room
+from state.chain.transactions import SIZE_MARGIN
 from state.operations.transfers import Transfer
 from state.protocol.errors import Refused
 from state.protocol.operation import Operation
-from state.protocol.transaction import SignedTransaction
+from state.protocol.transaction import ExampleRequiredAction, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
+from tests.helpers.actions import push_required_action
 from tests.helpers.chains import UNSIGNED, transaction
 from tests.helpers.nodes import SECRET, dev_chain, make_block
 
@@ -50,19 +52,27 @@ def make(chain: Chain) -> tuple[SignedTransaction, ...]:
     return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, UNSIGNED).transactions
 
 
-def test_a_transaction_that_fits_into_no_block_is_refused_and_the_largest_other_one_is_in_the_next() -> None:
+def test_the_largest_transaction_that_is_accepted_fits_into_the_next_block() -> None:
     chain = started()
-    most = block_room(chain.state) - SIZE_MARGIN
+    most = chain.state.props.maximum_block_size - SIZE_MARGIN
     operations = pays(most - 4000)
     left = most - transaction(chain, *operations, pay()).size
     rest = [pay(memo="m" * (left // 2 - 21)), pay(memo="m" * (left - left // 2 - 20))]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Refused):
         send(chain, *operations, *rest, pay())
-    assert caught.value.values["max"] == most < caught.value.values["size"]  # type: ignore[operator]
     assert not chain.pending
     largest = send(chain, *operations, *rest)
     assert most - 20 < largest.size <= most
     assert make(chain) == (largest,)
+
+
+def test_room_for_required_actions_stays_free_while_some_wait() -> None:
+    chain = started()
+    state = chain.state
+    most = state.props.maximum_block_size
+    assert block_room(state) == most
+    push_required_action(state, ExampleRequiredAction("alice"), state.head_time + 3600)
+    assert block_room(state) == most * 3 // 4
 
 
 def test_large_transactions_hold_up_nobody() -> None:
