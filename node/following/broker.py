@@ -13,8 +13,9 @@ import trio
 from node.extras import way_to_get
 from node.failures import NodeError
 from node.following.events import Event
-from node.following.http import LINE_SIZE_MAX, PART_SIZE
+from node.following.http import PART_SIZE
 from node.following.lines import BadLine, Head, StreamEnded, read_packed
+from node.following.parsing import Cutter
 from node.following.sources import Place, WrongChain, another_chain
 from node.place import own_environment
 from rpc.push.packed import Greeting, genesis_fingerprint
@@ -85,7 +86,7 @@ class BrokerSource:
         )
         assert process.stdout is not None
         try:
-            begun = b""
+            cutter = Cutter()
             while True:
                 with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
                     part = bytes(await process.stdout.receive_some(PART_SIZE))
@@ -93,11 +94,8 @@ class BrokerSource:
                     raise NodeError(f"the reader of {self._url} is silent")
                 if not part:
                     return
-                *lines, begun = (begun + part).split(b"\n")
-                if lines:
+                if lines := cutter.add(part):
                     yield lines
-                if len(begun) > LINE_SIZE_MAX:
-                    raise NodeError(f"a line of the broker has more than {LINE_SIZE_MAX >> 20} MiB")
         finally:
             process.kill()
             with trio.CancelScope(shield=True):

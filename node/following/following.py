@@ -18,7 +18,7 @@ from state.protocol.errors import ChainError
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 # Batches that have been read and not applied yet; a batch is what one read has brought.
-BATCHES_MAX = 64
+BATCHES_MAX = 16
 # A replica that is so far behind, or hears nothing for so long, isn't one that clients should be sent to.
 BEHIND_BLOCKS_MAX = 50
 SILENCE_SECONDS_MAX = 15

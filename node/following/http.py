@@ -13,13 +13,20 @@ import h11
 import trio
 
 from node.commands.client import CONNECT_SECONDS_MAX, PORTS, NoNode, RefusedCall, Unreachable, parts_of
+from node.following.parsing import Cutter, TooLarge, json_in_steps
+from rpc.service.turns import Turns
 
 PART_SIZE = 1 << 16
-REPLY_SIZE_MAX = 64 << 20
+# Chunks can be as small as a byte, and h11 takes some 20 µs for each: after so many it is asked whether others have their turn.
+EVENTS_AT_ONCE_MAX = 100
+# Heads that may come before that of the reply, as 100 Continue.
+ANNOUNCED_MAX = 10
+REPLY_SIZE_MAX = 4 << 20
 REPLY_SECONDS_MAX = 60
-# A packed stream gives a sign of life every few seconds; of others nobody knows when the next block comes.
+# A packed stream gives a sign of life every few seconds; of others nobody knows when the next block comes. A line that has begun has so
+# long in any case, and more as long as LINE_RATE_MIN bytes a second come.
 SILENCE_SECONDS_MAX = 30
-LINE_SIZE_MAX = 16 << 20
+LINE_RATE_MIN = 10_000
 
 
 class Reply:
@@ -28,46 +35,53 @@ class Reply:
     def __init__(self, connection: "Connection", status: int) -> None:
         self._connection, self.status = connection, status
 
-    async def part(self, seconds_max: float) -> bytes:
+    async def part(self) -> bytes:
         """Return the next part of the body, b"" at its end."""
-        with trio.fail_after(seconds_max):
-            while True:
-                event = await self._connection.event()
-                if isinstance(event, h11.Data):
-                    return bytes(event.data)
-                if isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
-                    return b""
+        while True:
+            event = await self._connection.event()
+            if isinstance(event, h11.Data):
+                return bytes(event.data)
+            if isinstance(event, h11.EndOfMessage):
+                return b""
 
-    async def whole(self) -> bytes:
-        """Return the whole body."""
+    async def whole(self, size_max: int) -> bytes:
+        """Return the whole body. Raises TooLarge."""
         body = bytearray()
-        with trio.fail_after(REPLY_SECONDS_MAX):
-            while part := await self.part(REPLY_SECONDS_MAX):
-                body += part
-                if len(body) > REPLY_SIZE_MAX:
-                    raise NoNode(f"a reply has more than {REPLY_SIZE_MAX >> 20} MiB")
+        while part := await self.part():
+            body += part
+            if len(body) > size_max:
+                raise TooLarge(f"a reply has more than {size_max >> 20} MiB")
         return bytes(body)
 
     async def lines(self, silence_seconds_max: float) -> AsyncGenerator[list[bytes]]:
-        """Yield the whole lines that have come, each time at least one. Raises Unreachable for a line without end."""
-        rest = b""
-        while part := await self.part(silence_seconds_max):
-            rest += part
-            if b"\n" in part:
-                *lines, rest = rest.split(b"\n")
+        """Yield the whole lines that have come, each time at least one. Raises NoNode for a line without end."""
+        cutter = Cutter()
+        latest = trio.current_time() + silence_seconds_max
+        while True:
+            with trio.fail_at(latest + cutter.size / LINE_RATE_MIN):
+                part = await self.part()
+            if not part:
+                return
+            has_begun = cutter.size > 0
+            lines = cutter.add(part)
+            if lines:
                 yield lines
-            if len(rest) > LINE_SIZE_MAX:
-                raise NoNode(f"a line of the stream has more than {LINE_SIZE_MAX >> 20} MiB")
+            if lines or not has_begun:
+                latest = trio.current_time() + (SILENCE_SECONDS_MAX if cutter.size else silence_seconds_max)
 
 
 class Connection:
-    """A connection to a node, for one request after another; it is opened again where the node closes it after a reply."""
+    """A connection to a node, for one request after another; it is opened again where the node closes it after a reply.
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    What comes is read in `turns`, those of all connections that share them.
+    """
+
+    def __init__(self, url: str, turns: Turns) -> None:
+        self._url, self._turns = url, turns
         self._parts = parts_of(url)
         self._stream: trio.abc.Stream | None = None
         self._http = h11.Connection(h11.CLIENT)
+        self._ahead: Any = None  # an event that has come after data
         self._last_id = 0
 
     async def open(self) -> None:
@@ -75,7 +89,7 @@ class Connection:
         await self.close()
         host, port = self._parts.hostname, self._parts.port or PORTS[self._parts.scheme]
         assert host is not None
-        self._http = h11.Connection(h11.CLIENT)
+        self._http, self._ahead = h11.Connection(h11.CLIENT), None
         try:
             with trio.fail_after(CONNECT_SECONDS_MAX):
                 if self._parts.scheme == "https":
@@ -93,7 +107,7 @@ class Connection:
             await trio.aclose_forcefully(self._stream)
             self._stream = None
 
-    async def request(self, method: str, path: str, body: bytes = b"") -> Reply:
+    async def request(self, method: str, path: str, body: bytes = b"", seconds_max: float = REPLY_SECONDS_MAX) -> Reply:
         """Send a request; returns the reply when its head is there."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
@@ -104,33 +118,51 @@ class Connection:
         headers = [("host", host), ("content-length", str(len(body))), ("content-type", "application/json")]
         data = self._http.send(h11.Request(method=method, target=path, headers=headers)) or b""
         data += (self._http.send(h11.Data(data=body)) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
-        with trio.fail_after(REPLY_SECONDS_MAX):
+        with trio.fail_after(seconds_max):
             await self._stream.send_all(data)
-            while True:
+            for _ in range(1 + ANNOUNCED_MAX):
                 event = await self.event()
                 if isinstance(event, h11.Response):
                     return Reply(self, event.status_code)
-                if isinstance(event, h11.ConnectionClosed):
-                    raise Unreachable(f"{self._url} ends the connection without an answer")
+        raise NoNode(f"{self._url} announces an answer again and again, and gives none")
 
     async def event(self) -> Any:
-        """Return the next event of HTTP that has come."""
+        """Return the next event of HTTP that has come; data of many chunks as one."""
         assert self._stream is not None
-        while (event := self._http.next_event()) is h11.NEED_DATA:
-            self._http.receive_data(bytes(await self._stream.receive_some(PART_SIZE)))
+        data = None
+        try:
+            while (event := await self._turns.take(self._next)) is h11.NEED_DATA:
+                data = bytes(await self._stream.receive_some(PART_SIZE))
+                self._http.receive_data(data)
+        except h11.RemoteProtocolError:
+            if data == b"":
+                raise Unreachable(f"{self._url} ends the connection before its answer is whole") from None
+            raise
         return event
 
-    async def call(self, method: str, params: Any, *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
+    def _next(self) -> Any:
+        pieces: list[bytes] = []
+        while len(pieces) < EVENTS_AT_ONCE_MAX:
+            event, self._ahead = self._ahead or self._http.next_event(), None
+            if not isinstance(event, h11.Data):
+                if not pieces:
+                    return event
+                self._ahead = None if event is h11.NEED_DATA else event
+                break
+            pieces.append(event.data)
+        return h11.Data(data=b"".join(pieces))
+
+    async def call(self, method: str, params: Any, *, seconds_max: float = REPLY_SECONDS_MAX, size_max: int = REPLY_SIZE_MAX) -> Any:
         """Return the result of a call. Raises RefusedCall, NoNode or Unreachable."""
         self._last_id += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}).encode()
         with trio.fail_after(seconds_max):
-            reply = await self.request("POST", self._parts.path or "/", body)
-            given = await reply.whole()
-        try:
-            answer = json.loads(given)
-        except (ValueError, RecursionError):
-            answer = None
+            reply = await self.request("POST", self._parts.path or "/", body, seconds_max)
+            body = await reply.whole(size_max)
+            try:
+                answer = await self._turns.take_steps(json_in_steps(body))
+            except (ValueError, RecursionError):
+                answer = None
         if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
             raise NoNode(f"{self._url} answers, but not as a node of this chain family (status {reply.status})")
         if "result" not in answer:
@@ -140,9 +172,9 @@ class Connection:
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Connection]:
+async def connected(url: str, turns: Turns) -> AsyncIterator[Connection]:
     """Open a connection to a node for a while. What goes wrong in it is raised as Unreachable or NoNode."""
-    connection = Connection(url)
+    connection = Connection(url, turns)
     await connection.open()
     try:
         yield connection

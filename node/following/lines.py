@@ -1,19 +1,22 @@
 """Reads the lines of a stream of blocks, of the packed form and of the other one, as events. It opens nothing."""
 
-import json
+from collections.abc import Generator
 from typing import Any
 
 import msgspec
 
 from node.failures import NodeError
 from node.following.events import Event, NewBlock, Undone
+from node.following.parsing import json_in_steps
 from node.storage.blockfile import is_legacy
-from rpc.push.packed import Gone, Greeting
+from rpc.push.packed import Gone, Greeting, Number
 from state.chain.edits import read_edit
 from state.protocol.errors import ChainError
 from state.protocol.transaction import Wire
 
 SHOWN_MAX = 200
+# What JSON of another form makes reading it raise.
+STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError)
 
 
 class StreamEnded(NodeError):
@@ -36,14 +39,14 @@ class Head(msgspec.Struct, frozen=True):
 class _Packed(msgspec.Struct):
     """All members of all lines; one of them says what it is."""
 
-    block: int | None = None
+    block: Number | None = None
     id: str = ""
     packed: str = ""
     edits: list[msgspec.Raw] = []
     accepted: tuple[int, ...] = ()
     chain: Greeting | None = None
     undone: Gone | None = None
-    head: int | None = None
+    head: Number | None = None
     error: str | None = None
 
 
@@ -70,20 +73,20 @@ def read_packed(line: bytes) -> Event | Greeting | Head:
     raise BadLine(line, "it says nothing")
 
 
-def read_json(line: bytes, wire: Wire) -> Event:
-    """Return what a line of the JSON form says. Raises BadLine and StreamEnded."""
+def read_json(line: bytes, wire: Wire) -> Generator[None, None, Event]:
+    """Return what a line of the JSON form says; yields after each step. Raises BadLine and StreamEnded."""
     try:
-        value: Any = json.loads(line)
+        value: Any = yield from json_in_steps(line)
         if "undone" in value:
             return Undone(int(value["undone"]["first"]), int(value["undone"]["last"]))
         if "error" in value:
             raise StreamEnded(f"the followed node has ended the stream: {str(value['error'])[:SHOWN_MAX]}")
         return block_event(value, wire)
-    except (ValueError, KeyError, TypeError, RecursionError, ChainError) as error:
+    except STRANGE as error:
         raise BadLine(line, error) from None
 
 
 def block_event(value: Any, wire: Wire) -> NewBlock:
-    """Return the event of a block in either JSON form. Raises ChainError and TypeError."""
+    """Return the event of a block in either JSON form. Raises one of STRANGE."""
     block = wire.block_from_json(value, is_legacy(value))
     return NewBlock(block.number, block.id, wire.pack_block(block))

@@ -8,9 +8,11 @@ import trio
 from node.commands.client import RefusedCall
 from node.failures import NodeError
 from node.following.http import REPLY_SECONDS_MAX, connected
+from node.following.lines import STRANGE
 from rpc.processor import Inclusion, Processor, Result
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import Answered
+from rpc.service.turns import Turns
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 
@@ -33,6 +35,7 @@ class Passing:
     def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
         self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
         self._places, self._waiting_places = trio.CapacityLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
+        self._turns = Turns()
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
         """Pass a transaction on."""
@@ -57,7 +60,7 @@ class Passing:
             self._waiting_places.release_on_behalf_of(place)
         try:
             found = Inclusion(bytes.fromhex(given["id"]), int(given["block_num"]), int(given["trx_num"]), bool(given["expired"]))
-        except (KeyError, TypeError, ValueError):
+        except STRANGE:
             raise self._no_answer("its answer can't be read") from None
         with trio.move_on_after(HERE_SECONDS_MAX):
             await self._reached(found.block_num)
@@ -88,7 +91,7 @@ class Passing:
             text = "this node follows ${url}, which takes no transactions; start it with --broadcast-to URL, the node that makes the blocks"
             raise Refused(text, condition="has_owner()", url=self._followed)
         try:
-            async with connected(self._url) as connection:
+            async with connected(self._url, self._turns) as connection:
                 return await connection.call(method, params, seconds_max=seconds_max)
         except RefusedCall as error:
             raise Answered(error.error) from None

@@ -3,9 +3,9 @@
 A source yields batches of events; how the node compares its chain with the other one's it is told by `Place`.
 """
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Protocol
 
 import trio
@@ -14,15 +14,18 @@ from msgspec import Struct
 from node.commands.client import NoNode, RefusedCall
 from node.failures import NodeError
 from node.following.events import Event, NewBlock
-from node.following.http import REPLY_SECONDS_MAX, SILENCE_SECONDS_MAX, Connection, connected
-from node.following.lines import BadLine, Head, block_event, read_json, read_packed
+from node.following.http import REPLY_SIZE_MAX, SILENCE_SECONDS_MAX, Connection, connected
+from node.following.lines import SHOWN_MAX, STRANGE, BadLine, Head, block_event, read_json, read_packed
+from node.following.parsing import TooLarge
 from rpc.push.packed import Greeting, genesis_fingerprint
-from state.protocol.errors import ChainError
+from rpc.service.turns import Turns
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
 POLL_SECONDS = 1.0
 POLL_BLOCKS_MAX = 50  # blocks that are asked for at once
+ONE_BY_ONE_MAX = 8  # blocks that are held of a node which shows one at a time
+RANGE_SIZE_MAX, BLOCK_SIZE_MAX = 16 << 20, 64 << 20  # as JSON
 JSON_SILENCE_SECONDS_MAX = 3600
 
 
@@ -64,11 +67,12 @@ class NodeSource:
 
     def __init__(self, url: str, spec: ChainSpec, wire: Wire) -> None:
         self.url, self._spec, self._wire = url, spec, wire
+        self._turns = Turns()
 
     async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
         """Yield what comes by the best way that the node knows."""
         for query in (f"from={place.first}&form=packed", f"from={place.first}"):
-            async with connected(self.url) as connection:
+            async with connected(self.url, self._turns) as connection:
                 reply = await connection.request("GET", f"/stream/blocks?{query}")
                 if reply.status == 200:
                     is_packed = "packed" in query
@@ -88,16 +92,16 @@ class NodeSource:
 
     async def head(self) -> int:
         """Return the number of the node's head."""
-        async with connected(self.url) as connection:
+        async with connected(self.url, self._turns) as connection:
             return (await head_of(connection))[0]
 
     async def id_of(self, number: int) -> bytes | None:
         """Return the id of a block of the main branch; None without it."""
-        async with connected(self.url) as connection:
+        async with connected(self.url, self._turns) as connection:
             block = await block_of(connection, number)
             try:
                 return None if block is None else bytes.fromhex(block["block_id"])
-            except (KeyError, TypeError, ValueError):
+            except STRANGE:
                 raise NoNode(f"{self.url} shows block {number} without its id") from None
 
     # -------------------------------------------------------------- the three ways
@@ -107,7 +111,7 @@ class NodeSource:
         async for some in lines:
             batch: list[Event | Head] = []
             for line in some:
-                said = read_packed(line)
+                said = await self._turns.take(partial(read_packed, line))
                 if isinstance(said, Greeting):
                     require_same(self.url, self._spec, said, place)
                     is_greeted = True
@@ -121,12 +125,12 @@ class NodeSource:
     async def _json(self, lines: AsyncIterator[list[bytes]]) -> AsyncGenerator[list[Event | Head]]:
         await self._require_chain_id()
         async for some in lines:
-            yield [read_json(line, self._wire) for line in some]
+            yield [await self._turns.take_steps(read_json(line, self._wire)) for line in some]
 
     async def _polled(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
         await self._require_chain_id()
-        async with connected(self.url) as connection:
-            following, last = place.first, b""
+        async with connected(self.url, self._turns) as connection:
+            following, last, most = place.first, b"", POLL_BLOCKS_MAX
             while True:
                 number, head_id = await head_of(connection)
                 if number < following - 1:
@@ -134,10 +138,18 @@ class NodeSource:
                 if number == following - 1 and last and head_id != last:
                     raise Behind(f"the head of {self.url} is another block {number}")
                 while following <= number:
-                    count = min(POLL_BLOCKS_MAX, number + 1 - following)
+                    count = min(most, number + 1 - following)
                     batch: list[Event | Head] = [Head(number)]
-                    for block in await blocks_of(connection, following, count):
-                        batch.append(event := self._event(block, following))
+                    try:
+                        blocks = await blocks_of(connection, following, count)
+                    except TooLarge:
+                        if count == 1:
+                            raise
+                        most = count // 2
+                        await connection.open()
+                        continue
+                    for block in blocks:
+                        batch.append(event := await self._turns.take(partial(self._event, block, following)))
                         following, last = following + 1, event.id
                     yield batch
                 await trio.sleep(POLL_SECONDS)
@@ -145,22 +157,22 @@ class NodeSource:
     def _event(self, block: Any, number: int) -> NewBlock:
         try:
             event = block_event(block, self._wire)
-        except (ChainError, TypeError, ValueError, KeyError, RecursionError) as error:
-            raise BadLine(json.dumps(block).encode(), f"block {number}: {error}") from None
+        except STRANGE as error:
+            raise NoNode(f"{self.url} shows block {number} in a form that can't be read ({error})") from None
         if event.number != number:
             raise NoNode(f"{self.url} answers with block {event.number} in place of block {number}")
         return event
 
     async def _require_chain_id(self) -> None:
         """Refuse a node of another chain; one that doesn't say which it has is believed until a block is refused."""
-        async with connected(self.url) as connection:
+        async with connected(self.url, self._turns) as connection:
             try:
                 config = await either(connection, "database_api.get_config", {}, "condenser_api.get_config", [])
             except RefusedCall:
                 return
         ids = [value for key, value in config.items() if key.endswith("CHAIN_ID")] if isinstance(config, dict) else []
         if ids and ids[0] != self._spec.chain_id.hex():
-            raise another_chain(self.url, f"the chain id {ids[0]}", self._spec)
+            raise another_chain(self.url, f"the chain id {str(ids[0])[:SHOWN_MAX]}", self._spec)
 
 
 def require_same(url: str, spec: ChainSpec, said: Greeting, place: Place) -> None:
@@ -196,13 +208,13 @@ async def head_of(connection: Connection) -> tuple[int, bytes]:
     given = await either(connection, f"database_api.{props}", {}, f"condenser_api.{props}", [])
     try:
         return int(given["head_block_number"]), bytes.fromhex(given["head_block_id"])
-    except (KeyError, TypeError, ValueError):
+    except STRANGE:
         raise NoNode("the node doesn't say what its head is") from None
 
 
 async def block_of(connection: Connection, number: int) -> Any:
     """Return a block as the node shows it, None without it."""
-    found = await either(connection, "block_api.get_block", {"block_num": number}, "condenser_api.get_block", [number])
+    found = await either(connection, "block_api.get_block", {"block_num": number}, "condenser_api.get_block", [number], BLOCK_SIZE_MAX)
     return found.get("block") if isinstance(found, dict) and "previous" not in found else found
 
 
@@ -210,14 +222,15 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
     """Return blocks as the node shows them, at least one; as many at once as it can."""
     if count > 1:
         try:
-            given = await connection.call("block_api.get_block_range", {"starting_block_num": first, "count": count})
+            asked = {"starting_block_num": first, "count": count}
+            given = await connection.call("block_api.get_block_range", asked, size_max=RANGE_SIZE_MAX)
             if isinstance(given, dict) and isinstance(given.get("blocks"), list) and given["blocks"]:
                 blocks: list[Any] = given["blocks"][:count]
                 return blocks
         except RefusedCall as error:
             if not error.is_unknown_method:
                 raise
-    blocks = [await block_of(connection, number) for number in range(first, first + count)]
+    blocks = [await block_of(connection, number) for number in range(first, first + min(count, ONE_BY_ONE_MAX))]
     if None in blocks:
         blocks = blocks[: blocks.index(None)]
     if not blocks:
@@ -225,11 +238,11 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
     return blocks
 
 
-async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any) -> Any:
+async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_SIZE_MAX) -> Any:
     """Return the result of a call, or of another one where the node doesn't know the first."""
     try:
-        return await connection.call(method, params, seconds_max=REPLY_SECONDS_MAX)
+        return await connection.call(method, params, size_max=size_max)
     except RefusedCall as error:
         if not error.is_unknown_method:
             raise
-    return await connection.call(other, other_params, seconds_max=REPLY_SECONDS_MAX)
+    return await connection.call(other, other_params, size_max=size_max)

@@ -118,7 +118,7 @@ class Case(Struct, frozen=True):
         """Return an amount as people write it."""
         return self.wire.codecs.symbols.asset_text(Asset(amount, symbol))
 
-    def explained(self, rule: str, why: str, what_to_do: str, **values: Any) -> Explanation:
+    def explained(self, rule: str, why: str, what_to_do: str, /, **values: Any) -> Explanation:
         """Return an explanation; values in their JSON form, long ones cut. The sentences are spelled for the chain already."""
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)

@@ -35,7 +35,7 @@ def any_refusal(case: Case) -> Explanation:
         advice = f"This chain is at hardfork {case.state.hardfork}, where that can't be done; use an operation of this hardfork."
     elif type(error) in READING and operation is not None:
         rule, why, advice = unreadable_json(case, operation, said)
-    return case.explained(rule, why, advice, **values, condition=error.condition)
+    return case.explained(rule, why, advice, **values | {"condition": error.condition})
 
 
 def facts_of(case: Case) -> Iterator[str]:

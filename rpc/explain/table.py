@@ -49,6 +49,11 @@ TEXTS: dict[str, Sentence] = {
     "${n} calls wait for transactions already": Sentence(
         "too_many_waiting", "{n} calls wait for their transactions.", "Use broadcast_transaction, which doesn't wait."
     ),
+    "the node that makes the blocks gives no answer, so that nobody knows whether it has taken this: ${why}": Sentence(
+        "owner_gives_no_answer",
+        "The node that makes the blocks gives no answer ({why}), so nobody knows whether it has taken the transaction.",
+        "Look for its id in the next blocks, and send the same bytes again if it isn't there: no block takes a transaction twice.",
+    ),
     "Tried to execute transaction with no resource user": Sentence(
         "nobody_pays", "No account pays for the transaction: no operation needs an account's authority.", "Add an operation that needs one."
     ),

@@ -5,9 +5,10 @@ A line is one of: what the chain is (the first one), a block, blocks that are un
 
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rpc.push.additions import Additions
 from rpc.service.envelope import encoded
@@ -15,6 +16,11 @@ from state.chain.chain import Chain
 from state.chain.edits import Edit, write_edit
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
+from state.protocol.values.integers import UINT32_MAX
+
+# As lines of others are read.
+Number = Annotated[int, Meta(ge=0, le=UINT32_MAX)]
+Word = Annotated[str, Meta(max_length=200)]
 
 
 class Greeting(Struct, kw_only=True):
@@ -24,16 +30,16 @@ class Greeting(Struct, kw_only=True):
     begins with, "" without any; those of the blocks up to `unknown_until` are not known.
     """
 
-    name: str
-    chain_id: str
-    genesis: str
-    witnesses: int
-    accounts: int
-    head: int
-    head_id: str
-    irreversible: int
-    edits: str = ""
-    unknown_until: int = 0
+    name: Word
+    chain_id: Word
+    genesis: Word
+    witnesses: Number
+    accounts: Number
+    head: Number
+    head_id: Word
+    irreversible: Number
+    edits: Word = ""
+    unknown_until: Number = 0
 
 
 class PackedBlock(Struct, omit_defaults=True):
@@ -49,8 +55,8 @@ class PackedBlock(Struct, omit_defaults=True):
 class Gone(Struct):
     """The first and the last of the blocks that are no longer part of the chain."""
 
-    first: int
-    last: int
+    first: Number
+    last: Number
 
 
 class Line(Struct, omit_defaults=True):

@@ -18,10 +18,10 @@ class Done(Struct, Generic[Value], frozen=True):
 def begin(work: Awaitable[Value]) -> Done[Value] | Awaitable[Value]:
     """Do work up to where it first waits: return its result, or what goes on with it, which must be the next thing that this task awaits.
 
-    So what only work that waits needs, as noticing that its client has left, isn't prepared for all.
+    So what only work that waits needs, as having its client watched, isn't prepared for all.
 
-    Work may not be inside of a cancel scope or nursery of its own when it first waits: scopes that its caller enters after that would lie
-    inside of its own one, and trio demands that scopes are left in the reverse order.
+    Work may have entered cancel scopes and nurseries of its own by then, and trio demands that scopes are left in the reverse order: its
+    caller enters none between the two, but has entered before what may cancel it.
     """
     steps = work.__await__()
     try:

@@ -1,6 +1,6 @@
 """Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run. It knows nothing of replies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import TypeVar
 
@@ -51,6 +51,21 @@ class Turns:
             if is_held:
                 self._lock.release()
         return value
+
+    async def take_steps(self, steps: Generator[None, None, Value]) -> Value:
+        """Take the steps of something, each when it is its turn; returns its result."""
+        found: list[Value] = []
+
+        def advance() -> bool:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found.append(end.value)
+            return not found
+
+        while await self.take(advance):
+            pass
+        return found[0]
 
     async def count(self, seconds: float) -> None:
         """Count what has run like a reply without being asked for its turn; a checkpoint when it is time to let others in."""

@@ -68,3 +68,19 @@ async def test_work_that_waits_is_cancelled_with_the_task_that_has_begun_it() ->
             await begun
     assert outer.cancelled_caught
     assert not inner.cancelled_caught
+
+
+async def test_work_may_wait_in_scopes_of_its_own() -> None:
+    async def work(seconds: float) -> str:
+        with trio.move_on_after(seconds):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep, 0)
+                await trio.sleep_forever() if seconds == 0 else await trio.lowlevel.checkpoint()
+        return "done"
+
+    for seconds in (0, 60):
+        with trio.CancelScope() as scope:
+            begun = begin(work(seconds))
+            assert not isinstance(begun, Done)
+            assert await begun == "done"
+        assert not scope.cancelled_caught

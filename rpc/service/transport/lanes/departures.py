@@ -35,21 +35,20 @@ class Departures:
             await trio.lowlevel.checkpoint()
 
     @contextmanager
-    def watch(self, connection: Connection) -> Iterator[trio.CancelScope]:
-        """Cancel what is waited for here when the client leaves; gives the scope that says whether it has."""
+    def watch(self, connection: Connection, scope: trio.CancelScope) -> Iterator[None]:
+        """Cancel a scope, in which something is waited for here, when the client leaves."""
         descriptor = connection.fileno()
-        with trio.CancelScope() as scope:
-            here = self._watched[descriptor] = connection, scope
-            if descriptor >= 0:
-                # When the system has no room for it, its leaving isn't noticed. What is waited for has begun, and must be awaited.
-                with suppress(OSError):
-                    self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
-            try:
-                yield scope
-            finally:
-                # When the connection was cut in the meantime, its descriptor may be another one's.
-                if self._watched.get(descriptor) is here:
-                    del self._watched[descriptor]
-                    if connection.fileno() >= 0:
-                        with suppress(OSError):
-                            self._epoll.unregister(descriptor)
+        here = self._watched[descriptor] = connection, scope
+        if descriptor >= 0:
+            # When the system has no room for it, its leaving isn't noticed. What is waited for has begun, and must be awaited.
+            with suppress(OSError):
+                self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
+        try:
+            yield
+        finally:
+            # When the connection was cut in the meantime, its descriptor may be another one's.
+            if self._watched.get(descriptor) is here:
+                del self._watched[descriptor]
+                if connection.fileno() >= 0:
+                    with suppress(OSError):
+                        self._epoll.unregister(descriptor)

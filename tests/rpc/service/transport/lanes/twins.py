@@ -101,9 +101,11 @@ def _service() -> Service:
 
     @method("a_api.wait", registry=registry)
     async def wait(processor: None) -> str:
-        """It waits."""
-        for _ in range(5):
-            await trio.lowlevel.checkpoint()
+        """It waits, in scopes of its own."""
+        with trio.fail_after(SECONDS_MAX):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.lowlevel.checkpoint)
+                await trio.lowlevel.checkpoint()
         return "done"
 
     return Service(registry.values(), wire=fake_wire(), state=None, processor=None, clock=lambda: 0)

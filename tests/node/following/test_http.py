@@ -1,0 +1,243 @@
+"""Connections to a node that sends whatever it likes: others have their turn, and everything ends."""
+
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from node.commands.client import NoNode, Unreachable
+from node.following.http import ANNOUNCED_MAX, EVENTS_AT_ONCE_MAX, LINE_RATE_MIN, REPLY_SECONDS_MAX, SILENCE_SECONDS_MAX, connected
+from node.following.parsing import WHOLE_SIZE_MAX, TooLarge
+from rpc.service.turns import PASSES, Turns
+
+URL = "http://there:8090"
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
+ENDLESS = HEAD + b"connection: close\r\n\r\n"
+Next = Callable[[], AsyncIterator[bytes]]
+
+
+class Stream(trio.abc.Stream):
+    """The other end of a connection that sends what an iterator yields, as soon as it is asked for."""
+
+    def __init__(self, parts: AsyncIterator[bytes]) -> None:
+        self._parts, self._rest = parts, b""
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """The next bytes."""
+        await trio.lowlevel.checkpoint()
+        self._rest = self._rest or await anext(self._parts, b"")
+        part, self._rest = self._rest[:max_bytes], self._rest[max_bytes:] if max_bytes else b""
+        return part
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Take anything."""
+        await trio.lowlevel.checkpoint()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """It never does."""
+
+    async def aclose(self) -> None:
+        """Close it."""
+
+
+Sends = Callable[[Next], None]
+
+
+@pytest.fixture
+def sends(monkeypatch: pytest.MonkeyPatch) -> Sends:
+    """Have the node at URL send something on each connection."""
+
+    def send(parts: Next) -> None:
+        async def connect(*_: Any) -> Stream:
+            return Stream(parts())
+
+        monkeypatch.setattr(trio, "open_tcp_stream", connect)
+
+    return send
+
+
+def once(*parts: bytes) -> Next:
+    """These parts, and then the end."""
+
+    async def each() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+
+    return each
+
+
+def dripping(*, seconds: float, part: bytes, head: bytes = ENDLESS) -> Next:
+    """A head, and a part again and again."""
+
+    async def each() -> AsyncIterator[bytes]:
+        yield head
+        while True:
+            await trio.sleep(seconds)
+            yield part
+
+    return each
+
+
+def every_turn() -> Turns:
+    """Turns in which every work takes as long as others wait."""
+    return Turns(count().__next__)
+
+
+async def turns_during(work: Callable[[], Any]) -> int:
+    """How often another task has its turn while something is done."""
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        await work()
+        nursery.cancel_scope.cancel()
+    return turns
+
+
+def chunks(body: bytes) -> bytes:
+    """A body in chunks of one byte."""
+    return b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+
+
+async def called(**options: Any) -> Any:
+    """The result of a call."""
+    async with connected(URL, every_turn()) as connection:
+        return await connection.call("a.b", {}, **options)
+
+
+async def test_others_have_their_turn_between_chunks_of_one_byte(sends: Sends) -> None:
+    body = b'{"result": "' + b"x" * 10_000 + b'"}'
+    sends(once(CHUNKED + chunks(body)))
+    results: list[str] = []
+
+    async def call() -> None:
+        results.append(await called())
+
+    assert await turns_during(call) >= len(body) // EVENTS_AT_ONCE_MAX * PASSES
+    assert results == ["x" * 10_000]
+
+
+async def test_others_have_their_turn_while_a_large_reply_is_read(sends: Sends) -> None:
+    body = b'{"result": [' + b",".join([b"[]"] * WHOLE_SIZE_MAX) + b"]}"
+    sends(once(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body))
+    assert await turns_during(called) > len(body) >> 16
+
+
+async def test_others_have_their_turn_between_lines(sends: Sends) -> None:
+    sends(once(CHUNKED + chunks(b"a\n" * 1000)))
+    found: list[bytes] = []
+
+    async def read() -> None:
+        async with connected(URL, every_turn()) as connection:
+            async for lines in (await connection.request("GET", "/")).lines(1):
+                found.extend(lines)
+
+    assert await turns_during(read) >= 2000 // EVENTS_AT_ONCE_MAX * PASSES
+    assert found == [b"a"] * 1000
+
+
+@pytest.mark.parametrize("has_more", [False, True])
+async def test_a_reply_may_be_announced_a_few_times(sends: Sends, has_more: bool) -> None:
+    announced = b"HTTP/1.1 100 Continue\r\n\r\n" * (ANNOUNCED_MAX + has_more)
+    sends(once(announced + HEAD + b'content-length: 12\r\n\r\n{"result":1}'))
+    if has_more:
+        with pytest.raises(NoNode):
+            await called()
+    else:
+        assert await called() == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        HEAD + b"a: b\r\n" * 20_000,
+        CHUNKED + b"1;" + b"x" * 100_000,
+        CHUNKED + b"0\r\n" + b"a: b\r\n" * 20_000,
+        HEAD + b"content-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        b"HTTP/1.1 301 Moved\r\nlocation: /\r\ncontent-length: 0\r\n\r\n",
+        HEAD + b"content-encoding: gzip\r\ncontent-length: 4\r\n\r\n\x1f\x8b\x08\x00",
+        ENDLESS + b"[" * 100_000,
+        ENDLESS + b"[" * (WHOLE_SIZE_MAX + 1),
+        ENDLESS + b"\xff\xff",
+        ENDLESS + b"x" * 1_000_001,
+    ],
+)
+async def test_what_is_no_answer_is_said(sends: Sends, sent: bytes) -> None:
+    sends(once(sent))
+    with pytest.raises((NoNode, Unreachable)):
+        await called(size_max=1_000_000)
+
+
+async def test_a_reply_without_end_is_cut(sends: Sends) -> None:
+    sends(dripping(seconds=0, part=b"x" * 65536))
+    with pytest.raises(TooLarge):
+        await called()
+
+
+@pytest.mark.parametrize("part", [b"", HEAD[:-2], HEAD, CHUNKED, CHUNKED + b"2\r\na"])
+async def test_a_connection_that_ends_early_is_no_other_program(sends: Sends, part: bytes) -> None:
+    sends(once(part))
+    with pytest.raises(Unreachable):
+        await called()
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 ", HEAD, ENDLESS, CHUNKED + b"1;"])
+async def test_a_reply_that_drips_ends_in_time(sends: Sends, autojump_clock: MockClock, head: bytes) -> None:
+    sends(dripping(seconds=1, part=b"a", head=head))
+    with pytest.raises(Unreachable):
+        await called()
+    assert trio.current_time() <= REPLY_SECONDS_MAX + 1
+
+
+async def test_a_call_waits_as_long_as_it_says_for_the_head(sends: Sends, autojump_clock: MockClock) -> None:
+    async def each() -> AsyncIterator[bytes]:
+        await trio.sleep(10 * REPLY_SECONDS_MAX)
+        yield HEAD + b'content-length: 12\r\n\r\n{"result":1}'
+
+    sends(each)
+    assert await called(seconds_max=11 * REPLY_SECONDS_MAX) == 1
+    with pytest.raises(Unreachable):
+        await called(seconds_max=9 * REPLY_SECONDS_MAX)
+
+
+async def lines_read(silence_seconds_max: float) -> int:
+    """How many lines come until the stream ends."""
+    found = 0
+    async with connected(URL, Turns()) as connection:
+        async for lines in (await connection.request("GET", "/")).lines(silence_seconds_max):
+            found += len(lines)
+    return found
+
+
+async def test_a_line_that_drips_ends_in_time(sends: Sends, autojump_clock: MockClock) -> None:
+    sends(dripping(seconds=1, part=b"a"))
+    for silence_seconds_max in (SILENCE_SECONDS_MAX, 100 * SILENCE_SECONDS_MAX):
+        begun = trio.current_time()
+        with pytest.raises(Unreachable):
+            await lines_read(silence_seconds_max)
+        assert trio.current_time() - begun <= SILENCE_SECONDS_MAX + 2
+
+
+async def test_a_long_line_has_its_time_and_so_has_silence_between_lines(sends: Sends, autojump_clock: MockClock) -> None:
+    async def each() -> AsyncIterator[bytes]:
+        yield ENDLESS + b"one\n"
+        for _ in range(5 * SILENCE_SECONDS_MAX):
+            await trio.sleep(1)
+            yield b"x" * LINE_RATE_MIN
+        yield b"\n"
+        await trio.sleep(3 * SILENCE_SECONDS_MAX)
+        yield b"three\n"
+
+    sends(each)
+    assert await lines_read(4 * SILENCE_SECONDS_MAX) == 3
