@@ -1,0 +1,251 @@
+"""What users of a replica do, over each way in: they broadcast, wait for blocks, read what they wrote, and hear of it."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+
+from node.following import passing
+from tests.helpers.followed import reply, until
+from tests.helpers.ways import WAYS, Here, Open, Socket, Way, call, http1, node_here, result, socket
+
+ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
+
+
+def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
+    """A request of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+@asynccontextmanager
+async def pair(readers: int = 0) -> AsyncIterator[tuple[Here, Here]]:
+    """A node that makes blocks, and a replica of it that has caught up."""
+    async with node_here() as owner, node_here(follow=owner.url, readers=readers) as replica:
+        await until(lambda: is_like(replica, owner))
+        yield owner, replica
+
+
+def is_like(replica: Here, owner: Here) -> bool:
+    """Whether a replica is where its owner is."""
+    return replica.chain.state.props.head_block_id == owner.chain.state.props.head_block_id
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+async def test_what_users_do(readers: int) -> None:
+    async with pair(readers) as (owner, replica), AsyncExitStack() as stack:
+        # With a reader its process and the owner of the replica's chain get them in turns.
+        ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS for _ in range(1 + readers)]
+        subscribed = [way for way in ways if isinstance(way, Socket)]
+        for way in subscribed:
+            await result(way, "dev_api.subscribe", {"kind": "blocks"})
+        for way in ways:
+            await broadcasts(owner, way)
+            await waits(owner, way)
+            await sends_a_batch(owner, way)
+        for way in subscribed:
+            assert (await way.notice())["kind"] == "blocks"
+
+
+async def broadcasts(owner: Here, way: Way) -> None:
+    """A transaction is passed on, and what the owner says comes back, with its reason."""
+    trx_id, trx = owner.transfer()
+    assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
+    await owner.pending(trx_id)
+    error = (await call(way, f"network_broadcast_api.{ASYNC}", {"trx": trx_of(owner, trx_id), "max_block_age": 100}))["error"]
+    assert (error["code"], error["data"]["explain"]["rule"]) == (-32000, "duplicate_transaction")
+    assert "error" in await call(way, "dev_api.mine")
+
+
+def trx_of(owner: Here, trx_id: str) -> Any:
+    """A transaction that waits, in the other form."""
+    [trx] = [trx for trx in owner.chain.pending if trx.id.hex() == trx_id]
+    return owner.chain.state.wire.transaction_to_json(trx)
+
+
+async def waits(owner: Here, way: Way) -> None:
+    """Who has waited for a block reads what it wrote."""
+    before = await balance(way)
+    already = len(owner.chain.pending)
+    trx_id, trx = owner.transfer()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(mine, owner, trx_id)
+        found = await result(way, "call", ["condenser_api", SYNC, [trx]])
+    head = owner.chain.state.props.head_block_number
+    assert found == {"id": trx_id, "block_num": head, "trx_num": already, "expired": False}
+    assert await balance(way) == before + 1 + already
+    block = await result(way, "condenser_api.get_block", [head])
+    assert block["transaction_ids"][already] == trx_id
+
+
+async def mine(owner: Here, trx_id: str) -> None:
+    """Make a block once a transaction waits for it."""
+    await owner.pending(trx_id)
+    async with http1(owner.port) as way:
+        await result(way, "dev_api.mine", {})
+
+
+async def balance(way: Way) -> int:
+    """What bob has, in thousandths."""
+    [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
+    return int(bob["balance"].split()[0].replace(".", ""))
+
+
+async def sends_a_batch(owner: Here, way: Way) -> None:
+    """The members of a batch are answered in order, those that wait too."""
+    (one, first), (two, second) = owner.transfer(), owner.transfer()
+    before = await balance(way)
+    batch = [
+        request(f"condenser_api.{ASYNC}", [first], 1),
+        request(f"condenser_api.{ASYNC}", [first], 2),
+        request(f"condenser_api.{SYNC}", [second], 3),
+        request("condenser_api.get_accounts", [["bob"]], 4),
+    ]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(mine, owner, two)
+        answers = await way.post(batch)
+    assert [answer["id"] for answer in answers] == [1, 2, 3, 4]
+    assert [list(answer)[1] for answer in answers] == ["result", "error", "result", "result"]
+    assert answers[2]["result"]["id"] == two
+    assert int(answers[3]["result"][0]["balance"].split()[0].replace(".", "")) == before + 2 == await balance(way)
+
+
+# ------------------------------------------------------------------ owners that are away, slow or strange
+
+
+async def refused(way: Way, method: str, trx: Any) -> str:
+    """By which rule a broadcast is refused."""
+    rule: str = (await call(way, f"condenser_api.{method}", [trx]))["error"]["data"]["explain"]["rule"]
+    return rule
+
+
+@pytest.mark.parametrize("open_", WAYS)
+async def test_an_owner_that_ends_and_comes_back(open_: Open) -> None:
+    async with pair() as (owner, replica), open_(replica.port) as way:
+        trx_id, trx = owner.transfer()
+        async with trio.open_nursery() as nursery:
+
+            async def end() -> None:
+                await owner.pending(trx_id)
+                await owner.end()
+
+            nursery.start_soon(end)
+            assert await refused(way, SYNC, trx) == "owner_gives_no_answer"
+        for method in (ASYNC, SYNC):
+            assert await refused(way, method, trx) == "owner_gives_no_answer"
+        assert await balance(way) > 0
+        async with node_here(owner.port) as anew:
+            await until(lambda: is_like(replica, anew))
+            await broadcasts(anew, way)
+            await waits(anew, way)
+
+
+class Fake:
+    """What broadcasts of a replica go to: it gives the answers that are set, and tells who has left."""
+
+    def __init__(self) -> None:
+        self.answer = reply(b"")
+        self.asked = self.left = 0
+        self.may_answer = trio.Event()
+
+    async def talk(self, stream: trio.SocketStream) -> None:
+        """Answer when it may, unless the other end has gone."""
+        while b"\r\n\r\n" not in await stream.receive_some(1 << 20):
+            pass
+        self.asked += 1
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                while await stream.receive_some(1 << 20):
+                    pass
+                self.left += 1
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            await self.may_answer.wait()
+            nursery.cancel_scope.cancel()
+        if self.may_answer.is_set():
+            await stream.send_all(self.answer)
+        await stream.aclose()
+
+
+@asynccontextmanager
+async def faked() -> AsyncIterator[tuple[Here, Here, Fake]]:
+    """A node, a replica of it, and what that passes broadcasts on to."""
+    fake = Fake()
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, fake.talk, listeners)
+        url = "http://127.0.0.1:{1}".format(*listeners[0].socket.getsockname())
+        async with node_here() as owner, node_here(follow=owner.url, broadcast_to=url) as replica:
+            await until(lambda: is_like(replica, owner))
+            yield owner, replica, fake
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_owner_that_is_slow_keeps_nobody_else_waiting() -> None:
+    async with faked() as (owner, replica, fake):
+        for times, open_ in enumerate(WAYS, 1):
+            async with open_(replica.port) as leaving:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(call, leaving, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+                    await until(lambda times=times: fake.asked == times)  # type: ignore[misc]
+                    async with open_(replica.port) as other:
+                        assert await balance(other) > 0
+                    nursery.cancel_scope.cancel()
+            await until(lambda times=times: fake.left == times)  # type: ignore[misc]
+        fake.answer = answered({"result": {"id": "ab" * 20, "block_num": 1, "trx_num": 2, "expired": True}})
+        async with http1(replica.port) as way, trio.open_nursery() as nursery:
+            nursery.start_soon(set_once, fake.may_answer, lambda: fake.asked > len(WAYS))
+            found = await result(way, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+        assert found == {"id": "ab" * 20, "block_num": 1, "trx_num": 2, "expired": True}
+
+
+async def set_once(event: trio.Event, holds: Callable[[], bool]) -> None:
+    """Set an event when something holds."""
+    await until(holds)
+    event.set()
+
+
+def answered(members: dict[str, Any]) -> bytes:
+    """A reply of JSON-RPC."""
+    return reply(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
+
+
+ERRORS: list[dict[str, Any]] = [
+    {"code": -32000, "message": "no", "data": {"code": 10, "name": "assert_exception", "stack": []}},
+    {"code": 10**30, "message": None},
+    {"strange": [[[[]]]], "text": "\ud800"},
+]
+NO_INCLUSIONS: list[Any] = [{}, [], None, {"id": 5}, {"id": "zz"}, {"id": "", "block_num": float("inf"), "trx_num": 0, "expired": False}]
+
+
+async def test_whatever_the_owner_answers_is_passed_on_or_said() -> None:
+    async with faked() as (owner, replica, fake), AsyncExitStack() as stack:
+        fake.may_answer.set()
+        ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS]
+        for way in ways:
+            for error in ERRORS:
+                fake.answer = answered({"error": error})
+                for method in (ASYNC, SYNC):
+                    said = (await call(way, f"condenser_api.{method}", [owner.transfer()[1]]))["error"]
+                    assert said == json.loads(json.dumps(error).replace("\\ud800", "\\ufffd"))
+            for answer in (reply(b"busy", "503 Service Unavailable"), reply(b"[" * 1000), b"220 smtp.example.org\r\n\r\n", b""):
+                fake.answer = answer
+                for method in (ASYNC, SYNC):
+                    assert await refused(way, method, owner.transfer()[1]) == "owner_gives_no_answer"
+            for found in NO_INCLUSIONS:
+                fake.answer = answered({"result": found})
+                assert await refused(way, SYNC, owner.transfer()[1]) == "owner_gives_no_answer"
+
+
+async def test_more_calls_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passing, "WAITING_CALLS_MAX", 1)
+    async with faked() as (owner, replica, fake), socket(replica.port) as one, http1(replica.port) as two:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call, one, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+            await until(lambda: fake.asked == 1)
+            assert await refused(two, SYNC, owner.transfer()[1]) == "too_many_waiting"
+            nursery.cancel_scope.cancel()
