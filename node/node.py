@@ -4,6 +4,7 @@ A node is started by `run`, from genesis or from a data folder; a replay uses it
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -338,7 +339,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         attach_edits(site, processor, folder)
         parts.room = Room(folder.path, settings.disk)
     if settings.follow:
-        parts.following = new_following(site, processor)
+        parts.following = new_following(site, processor, folder)
     if settings.is_producing:
         parts.producer = Producer(processor, site.driver, is_stale_allowed=True)
     if settings.readers:
@@ -399,19 +400,27 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
         site.clock.reach(site.chain.state.head_time * 1000)
 
 
-def new_following(site: Site, processor: Processor) -> Following:
+def new_following(site: Site, processor: Processor, folder: DataFolder | None) -> Following:
     """Return the task that keeps the chain where the followed one is."""
     # Imported here, since other nodes start without it.
     from node.following import starting
 
     settings = site.settings
+
+    def fail(error: NodeError) -> None:
+        """End the node, whose chain isn't the followed one; with the right options it may begin in the same folder."""
+        site.fail(error)
+        if folder is not None:
+            with suppress(OSError):
+                folder.disown()
+
     return starting.new_following(
         settings.follow,
         site.chain,
         site.additions,
         processor,
         begin_anew=site.driver.reset,
-        failed=site.fail,
+        failed=fail,
         is_trusting=settings.is_trusting,
         workers=settings.workers,
     )

@@ -16,7 +16,7 @@ from state.protocol.transaction import Wire
 
 SHOWN_MAX = 200
 # What JSON of another form makes reading it raise.
-STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError)
+STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
 
 
 class StreamEnded(NodeError):
@@ -78,7 +78,8 @@ def read_json(line: bytes, wire: Wire) -> Generator[None, None, Event]:
     try:
         value: Any = yield from json_in_steps(line)
         if "undone" in value:
-            return Undone(int(value["undone"]["first"]), int(value["undone"]["last"]))
+            gone = msgspec.convert(value["undone"], Gone)
+            return Undone(gone.first, gone.last)
         if "error" in value:
             raise StreamEnded(f"the followed node has ended the stream: {str(value['error'])[:SHOWN_MAX]}")
         return block_event(value, wire)

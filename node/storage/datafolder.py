@@ -93,6 +93,12 @@ class DataFolder:
             self._write_mark()
             self.is_verified = self._is_adopted = True
 
+    def disown(self) -> None:
+        """Take the mark away from a folder without blocks: another chain, or the same one with another genesis, may begin in it."""
+        if self._is_adopted and not len(self.log):
+            self._disk.remove(self.path / CHAIN_NAME)
+            self._is_adopted = False
+
     def _note_edits(self, tag: str) -> None:
         """Note that the folder has a file of edits, so that it is missed when it is gone."""
         self._mark = checked(replace(self._mark, edits=tag))

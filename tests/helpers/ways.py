@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from typing import Any, Protocol, TextIO
 
-import h11
 import h2.config
 import h2.connection
 import h2.events
+import h11
 import trio
 from wsproto.events import TextMessage
 
@@ -17,6 +17,7 @@ from node.address import Address
 from node.banner import Announcer
 from node.driving.modes import BlockMode
 from node.node import Settings, Site, serve_chain
+from node.storage.datafolder import DataFolder
 from state.protocol.spec import ChainSpec
 from tests.helpers.nodes import DEV, transfer
 from tests.helpers.push import websocket
@@ -169,9 +170,15 @@ class Here:
         return f"http://127.0.0.1:{self.port}"
 
     async def run(self) -> None:
-        """Run it until it is ended."""
-        with self._scope:
-            await serve_chain(self.site)
+        """Run it until it is ended, or ends by itself."""
+        settings = self.site.settings
+        folder = None if settings.data is None else DataFolder(settings.data, settings.spec, self.chain.state.wire, settings.disk)
+        try:
+            with self._scope:
+                await serve_chain(self.site, folder)
+        finally:
+            if folder is not None:
+                folder.close()
         self._ended.set()
 
     async def end(self) -> None:

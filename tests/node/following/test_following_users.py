@@ -3,12 +3,14 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
 from node.following import passing
+from node.following.sources import WrongChain
 from tests.helpers.followed import reply, until
 from tests.helpers.ways import WAYS, Here, Open, Socket, Way, call, http1, node_here, result, socket
 
@@ -39,14 +41,14 @@ async def test_what_users_do(readers: int) -> None:
         # With a reader its process and the owner of the replica's chain get them in turns.
         ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS for _ in range(1 + readers)]
         subscribed = [way for way in ways if isinstance(way, Socket)]
-        for way in subscribed:
-            await result(way, "dev_api.subscribe", {"kind": "blocks"})
+        for listening in subscribed:
+            await result(listening, "dev_api.subscribe", {"kind": "blocks"})
         for way in ways:
             await broadcasts(owner, way)
             await waits(owner, way)
             await sends_a_batch(owner, way)
-        for way in subscribed:
-            assert (await way.notice())["kind"] == "blocks"
+        for listening in subscribed:
+            assert (await listening.notice())["kind"] == "blocks"
 
 
 async def broadcasts(owner: Here, way: Way) -> None:
@@ -95,7 +97,7 @@ async def balance(way: Way) -> int:
 
 async def sends_a_batch(owner: Here, way: Way) -> None:
     """The members of a batch are answered in order, those that wait too."""
-    (one, first), (two, second) = owner.transfer(), owner.transfer()
+    (_, first), (two, second) = owner.transfer(), owner.transfer()
     before = await balance(way)
     batch = [
         request(f"condenser_api.{ASYNC}", [first], 1),
@@ -188,13 +190,12 @@ async def faked() -> AsyncIterator[tuple[Here, Here, Fake]]:
 async def test_an_owner_that_is_slow_keeps_nobody_else_waiting() -> None:
     async with faked() as (owner, replica, fake):
         for times, open_ in enumerate(WAYS, 1):
-            async with open_(replica.port) as leaving:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(call, leaving, f"condenser_api.{SYNC}", [owner.transfer()[1]])
-                    await until(lambda times=times: fake.asked == times)  # type: ignore[misc]
-                    async with open_(replica.port) as other:
-                        assert await balance(other) > 0
-                    nursery.cancel_scope.cancel()
+            async with open_(replica.port) as leaving, trio.open_nursery() as nursery:
+                nursery.start_soon(call, leaving, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+                await until(lambda times=times: fake.asked == times)  # type: ignore[misc]
+                async with open_(replica.port) as other:
+                    assert await balance(other) > 0
+                nursery.cancel_scope.cancel()
             await until(lambda times=times: fake.left == times)  # type: ignore[misc]
         fake.answer = answered({"result": {"id": "ab" * 20, "block_num": 1, "trx_num": 2, "expired": True}})
         async with http1(replica.port) as way, trio.open_nursery() as nursery:
@@ -243,9 +244,22 @@ async def test_whatever_the_owner_answers_is_passed_on_or_said() -> None:
 
 async def test_more_calls_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passing, "WAITING_CALLS_MAX", 1)
-    async with faked() as (owner, replica, fake), socket(replica.port) as one, http1(replica.port) as two:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(call, one, f"condenser_api.{SYNC}", [owner.transfer()[1]])
-            await until(lambda: fake.asked == 1)
-            assert await refused(two, SYNC, owner.transfer()[1]) == "too_many_waiting"
-            nursery.cancel_scope.cancel()
+    async with (
+        faked() as (owner, replica, fake),
+        socket(replica.port) as one,
+        http1(replica.port) as two,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(call, one, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+        await until(lambda: fake.asked == 1)
+        assert await refused(two, SYNC, owner.transfer()[1]) == "too_many_waiting"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_replica_that_is_refused_for_its_witnesses_leaves_a_folder_that_others_can_use(tmp_path: Path) -> None:
+    async with node_here(witnesses=3) as owner:
+        async with node_here(follow=owner.url, data=tmp_path) as refused:
+            await refused.site.stop.wait()
+            assert isinstance(refused.site.failure, WrongChain)
+        async with node_here(follow=owner.url, data=tmp_path, witnesses=3) as replica:
+            await until(lambda: is_like(replica, owner))

@@ -1,14 +1,20 @@
 """Lines and JSON in whatever parts they come."""
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.failures import NodeError
 from node.following import parsing
+from node.following.events import NewBlock
+from node.following.lines import read_json, read_packed
 from node.following.parsing import LINE_SIZE_MAX, WHOLE_SIZE_MAX, Cutter, TooLarge, json_in_steps
 from rpc.service.turns import Turns
+from state.protocol.transaction import Wire
+from tests.helpers.nodes import DEV
 
 
 @given(st.lists(st.binary(max_size=4).map(lambda part: part.replace(b"\x00", b"\n"))))
@@ -40,3 +46,36 @@ async def test_too_many_values_are_not_made(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(parsing, "MARKS_MAX", WHOLE_SIZE_MAX)
     with pytest.raises(TooLarge):
         await Turns().take_steps(json_in_steps(b"[" + b"[]," * WHOLE_SIZE_MAX))
+
+
+NO_LINES = [
+    b"5",
+    b"[]",
+    b'"undone"',
+    b"null",
+    b"NaN",
+    b'{"undone":5}',
+    b'{"undone":{"first":1e999,"last":1}}',
+    b'{"undone":{"first":"' + b"9" * 5000 + b'","last":1}}',
+    b'{"transactions":5,"extensions":5}',
+    b'{"transactions":[[]]}',
+    b'{"transactions":{"operations":[]}}',
+    b'{"timestamp":1e999,"previous":5}',
+    b'{"head":1e999}',
+    b'{"head":' + b"9" * 30 + b"}",
+    b'{"block":-1,"id":"","packed":""}',
+    b'{"undone":{"first":-1,"last":1}}',
+    b'{"chain":{"name":"' + b"x" * 201 + b'"}}',
+    b"[" * 300_000,
+    b"[" * 2000,
+    b'{"a":' * 300_000,
+]
+
+
+@pytest.mark.parametrize("line", NO_LINES, ids=lambda line: line[:30].decode())
+async def test_a_line_of_neither_form_is_no_bug(line: bytes) -> None:
+    with pytest.raises(NodeError):
+        read_packed(line)
+    # A block has defaults for all its members.
+    with suppress(NodeError):
+        assert isinstance(await Turns().take_steps(read_json(line, Wire(DEV))), NewBlock)

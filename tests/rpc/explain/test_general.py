@@ -1,0 +1,20 @@
+"""Explanations of refusals that have none of their own."""
+
+import pytest
+
+from rpc.explain.budget import Purse
+from rpc.explain.case import Case
+from rpc.explain.explain import explain
+from state.protocol.errors import Refused
+from tests.helpers.nodes import dev_chain, make_block, transfer
+
+
+@pytest.mark.parametrize("name", ["rule", "why", "what_to_do", "self", "what", "fields", "operation"])
+def test_the_values_of_a_refusal_may_have_any_name(name: str) -> None:
+    chain = dev_chain()
+    make_block(chain)
+    for text in (f"it is refused: ${{{name}}}", "${n} calls wait for transactions already"):
+        error = Refused(text, condition="a > b", **{name: "told"})
+        explanation = explain(Case(chain, error, transfer(chain), Purse().budget(0)))
+        assert explanation.why
+        assert name == "what" or name in explanation.values
