@@ -14,7 +14,7 @@ from state.tables import State
 from state.tables.market import LimitOrder, LiquidityReward
 
 MIN_AGE_SINCE_HARDFORK_10 = 1800
-TRADE_UNITS, END_UNITS = 18, 3
+TRADE_UNITS, END_UNITS = 10, 3
 
 
 def apply_order(state: State, order: LimitOrder) -> bool:

@@ -18,6 +18,7 @@ def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:
         votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
         for vote in list(votes if left < 0 else islice(votes, left)):
             left -= 1
+            state.work.spend(1, "votes for proposals")
             state.proposal_votes.remove(vote)
         if left == 0:
             return

@@ -13,7 +13,7 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import Witness
 
-VOTE_UNITS = 2
+VOTE_UNITS = 1
 
 
 def lap_length(state: State) -> int:

@@ -79,7 +79,7 @@ class Vote(Operation, frozen=True):
 # ------------------------------------------------------------------ comments
 
 
-@operation(1, posting="author")
+@operation(1, posting="author", units=13)
 class Comment(Operation, frozen=True):
     """Publish or edit a post or a reply."""
 

@@ -19,6 +19,7 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction, Wire
 
 WIRES_KEPT_MAX = 64
+PACKED_AGAIN_MAX = 200  # operations; a transaction with more takes too long to be packed in other ways
 Letters = tuple[str, str, str]
 
 
@@ -34,7 +35,10 @@ class Attempt(Struct, frozen=True):
 def attempts(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield attempts, the most frequent mistakes first; no digest twice."""
     seen = {case.wire.signature_digest(trx)}
-    for attempt in joined(of_other_chains(case, trx), of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx)):
+    packed = (
+        () if len(trx.operations) > PACKED_AGAIN_MAX else (of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx))
+    )
+    for attempt in joined(of_other_chains(case, trx), *packed):
         if attempt.digest not in seen:
             seen.add(attempt.digest)
             yield attempt

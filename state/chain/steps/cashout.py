@@ -44,6 +44,9 @@ class Pot(Struct, frozen=True):
     curation_percent: int
 
 
+PAYOUT_UNITS = 2
+
+
 def process_comment_cashout(state: State, block: SignedBlock) -> None:
     """Pay every comment that is due; nothing was paid before hardfork 7."""
     if state.hardfork >= 17:
@@ -145,6 +148,7 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
         last_payout=state.head_time,
         **changes,
     )
+    state.work.spend(PAYOUT_UNITS, "paid posts")
     emit(state, CommentPayoutUpdate(author=comment.author, permlink=comment.permlink))
     if state.hardfork < 17:
         # Since hardfork 17 a comment is paid once, and its votes stay as they are.
@@ -184,6 +188,7 @@ def mark_votes(state: State, comment: Comment) -> None:
     if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
         return
     for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
+        state.work.spend(1, "votes of paid posts")
         state.comment_votes.modify(vote, num_changes=LEFT_OVER)
 
 

@@ -29,6 +29,7 @@ SLOTS_REMEMBERED = 128
 ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
 RESERVE_RATIO_START = 200_000_000
 RESERVE_RATIO_STEP = 10_000
+RECORDS_OF_UNIT = 8  # records of transactions that are removed with a unit of work
 
 
 def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
@@ -157,6 +158,7 @@ def clear_expired_transactions(state: State, block: SignedBlock) -> None:
     """Remove the records of expired transactions, which can't be applied again anyway."""
     records = state.transactions
     while expired := records.by_expiration.earliest_before(block.timestamp):
+        state.work.spend(1 + len(expired) // RECORDS_OF_UNIT, "expired transactions")
         for record in expired:
             records.remove(record)
 

@@ -19,6 +19,7 @@ from state.tables.proposals import Proposal
 
 DAILY_PART = 100  # the treasury spends one part in so many a day
 LAST_DAY = WORD32 - COIN_PROPOSAL_MAINTENANCE_CLEANUP
+VOTERS_OF_UNIT = 8
 
 
 def process_proposals(state: State, block: SignedBlock) -> None:
@@ -95,6 +96,7 @@ def count_votes(state: State, proposal: Proposal) -> int:
     """Return the weight of a proposal's voters; one with a proxy doesn't count, its proxy's vote does."""
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
+    state.work.spend(len(voters) // VOTERS_OF_UNIT, "votes for proposals")
     return sum(voter.witness_vote_weight for voter in voters if not voter.proxy)
 
 

@@ -14,6 +14,8 @@ from state.protocol.virtual import FillTransferFromSavings, FillVestingWithdraw
 from state.tables import State
 from state.tables.accounts import Account, WithdrawRoute
 
+SAVINGS_UNITS = 2
+
 
 def process_vesting_withdrawals(state: State, block: SignedBlock) -> None:
     """Pay this week's part of every power-down that is due."""
@@ -114,6 +116,7 @@ def process_savings_withdraws(state: State, block: SignedBlock) -> None:
     """Pay the withdrawals from savings whose three days are over."""
     withdrawals = state.savings_withdraws
     while (withdrawal := withdrawals.by_complete_from_rid.first()) is not None and withdrawal.complete <= state.head_time:
+        state.work.spend(SAVINGS_UNITS, "withdrawals from savings")
         adjust_balance(state, state.account(withdrawal.to), withdrawal.amount.amount, withdrawal.amount.symbol)
         source = state.account(withdrawal.from_)
         state.accounts.modify(source, savings_withdraw_requests=source.savings_withdraw_requests - 1)

@@ -115,7 +115,9 @@ def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
         kept.authors.insert(BlogAuthor(blogger=operation.account, guest=comment.author, count=1))
     else:
         kept.authors.modify(guest, count=guest.count + 1)
-    for follower in blog_followers(kept, operation.account):
+    followers = blog_followers(kept, operation.account)
+    state.work.spend(len(followers) * 3 // 2, "feeds of followers")
+    for follower in followers:
         kept.feeds.reblog(follower, comment.id, operation.account, now)
 
 
@@ -132,7 +134,9 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
     if comment is None or comment.created != state.head_time:
         return
     known = kept.blogs.find(operation.author, comment.id) is not None
-    for follower in blog_followers(kept, operation.author):
+    followers = blog_followers(kept, operation.author)
+    state.work.spend(len(followers) // 4, "feeds of followers")
+    for follower in followers:
         if not known or not kept.feeds.holds(follower, comment.id):
             kept.feeds.add(follower, comment.id)
     if not known:
