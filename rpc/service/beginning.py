@@ -20,8 +20,8 @@ def begin(work: Awaitable[Value]) -> Done[Value] | Awaitable[Value]:
 
     So what only work that waits needs, as having its client watched, isn't prepared for all.
 
-    Work may have entered cancel scopes and nurseries of its own by then, and trio demands that scopes are left in the reverse order: its
-    caller enters none between the two, but has entered before what may cancel it.
+    Work may have entered cancel scopes and nurseries by then, and trio demands that they are left in the reverse order: so its caller
+    enters none between the two. What is to cancel work that waits is a scope that was entered before.
     """
     steps = work.__await__()
     try:

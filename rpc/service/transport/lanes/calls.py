@@ -130,18 +130,14 @@ class CallLane:
             guest.working -= 1
         has_room = True
         if not isinstance(reply, bytes) and self._guests.has_room(guest, size):
-            # Around all of the work, which may enter scopes of its own before it first waits.
-            with trio.CancelScope() as scope:
-                begun = begin(reply)
-                if isinstance(begun, Done):
-                    reply = begun.value
-                else:
-                    connection.note_idle(False)
-                    with self._guests.working(guest, size), self._departures.watch(connection, scope):
-                        reply = await begun
-                    has_room = self._guests.has_room(guest, size + len(reply))
-            if scope.cancelled_caught:
-                return None
+            begun = begin(reply)
+            if isinstance(begun, Done):
+                reply = begun.value
+            else:
+                connection.note_idle(False)
+                with self._guests.working(guest, size), self._departures.watch(connection):
+                    reply = await begun
+                has_room = self._guests.has_room(guest, size + len(reply))
         if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not has_room:
             return await self._exchange(connection, guest, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.write_at_once(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))

@@ -21,24 +21,24 @@ class Departures:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         # By descriptor. The bound of open requests bounds their number.
-        self._watched: dict[int, tuple[Connection, trio.CancelScope]] = {}
+        self._watched: dict[int, Connection] = {}
 
     async def run(self) -> None:
-        """Cancel what clients wait for that have left, until cancelled."""
+        """End connections whose clients have left while they wait, until cancelled."""
         while True:
             await trio.lowlevel.wait_readable(self._epoll.fileno())
             for descriptor, _ in self._epoll.poll(0, LOOKED_AT_ONCE_MAX):
-                connection, scope = self._watched.get(descriptor, (None, None))
+                connection = self._watched.get(descriptor)
                 # One that has sent another request isn't watched any more, as in hypercorn, which reads no further then.
-                if connection is not None and scope is not None and connection.has_left():
-                    scope.cancel()
+                if connection is not None and connection.has_left():
+                    connection.scope.cancel()
             await trio.lowlevel.checkpoint()
 
     @contextmanager
-    def watch(self, connection: Connection, scope: trio.CancelScope) -> Iterator[None]:
-        """Cancel a scope, in which something is waited for here, when the client leaves."""
+    def watch(self, connection: Connection) -> Iterator[None]:
+        """End a connection, and so what its task waits for here, when its client leaves."""
         descriptor = connection.fileno()
-        here = self._watched[descriptor] = connection, scope
+        self._watched[descriptor] = connection
         if descriptor >= 0:
             # When the system has no room for it, its leaving isn't noticed. What is waited for has begun, and must be awaited.
             with suppress(OSError):
@@ -47,7 +47,7 @@ class Departures:
             yield
         finally:
             # When the connection was cut in the meantime, its descriptor may be another one's.
-            if self._watched.get(descriptor) is here:
+            if self._watched.get(descriptor) is connection:
                 del self._watched[descriptor]
                 if connection.fileno() >= 0:
                     with suppress(OSError):
