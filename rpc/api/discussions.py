@@ -1,8 +1,10 @@
 """Lists of posts and replies: under a tag, in blogs and feeds, by author and by parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from msgspec import Struct
 
@@ -12,14 +14,15 @@ from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
 from rpc.service.method import method
 from rpc.service.show import Show
 from state.effects.comments import comment_of, find_comment
-from state.plugins.follow.feeds import FeedEntry
+from state.plugins.follow.feeds import BlogEntry, FeedEntry
 from state.plugins.follow.lists import blog, blog_entry, feed, feed_entry
 from state.plugins.follow.plugin import FOLLOW
-from state.plugins.tags.lists import discussions, tags_of
+from state.plugins.tags.lists import SCANNED_PER_FOUND, discussions, tags_of
 from state.plugins.tags.metadata import SMALL_LETTERS, stored
 from state.plugins.tags.plugin import TAGS
+from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
-from state.protocol.errors import require
+from state.protocol.errors import ChainError, require
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
 from state.tables import State
@@ -55,6 +58,7 @@ class DiscussionQuery(Struct):
     parent_permlink: Text | None = None
 
 
+Thing = TypeVar("Thing")
 Find = Callable[[Shared, DiscussionQuery], list[DiscussionView]]
 
 
@@ -109,14 +113,28 @@ def in_order(order: str) -> Find:
             start=None if start is None else start.id,
             since=max(0, state.head_time - OVERDUE_SECONDS),
         )
-        views = []
-        for entry in entries:
+
+        def promoted(entry: TagEntry) -> DiscussionView:
             view = listed_view(known, state.comments.find(entry.comment), query.truncate_body)
             view.promoted = Asset(entry.promoted, SBD)
-            views.append(view)
-        return views
+            return view
+
+        return computed(promoted, entries, query.limit)
 
     return find
+
+
+def computed(make: Callable[[Thing], DiscussionView], things: Iterable[Thing], limit: int) -> list[DiscussionView]:
+    """Return what is made of the first things, at most `limit`. As in the reference one that can't be computed is left out, and only
+    SCANNED_PER_FOUND are looked at for each.
+    """
+    views: list[DiscussionView] = []
+    for thing in islice(things, SCANNED_PER_FOUND * limit):
+        with suppress(ChainError):
+            views.append(make(thing))
+        if len(views) == limit:
+            break
+    return views
 
 
 declare_discussions(
@@ -148,16 +166,14 @@ def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
         require(found is not None, "Comment is not in account's blog", condition="start_c != c_idx.end()")
         assert found is not None
         start = found.number
-    views: list[DiscussionView] = []
-    for entry in blog(state, account, start):
-        if len(views) == query.limit:
-            break
-        row = state.comments.find(entry.comment)
-        if is_selected(state, row, query):
-            view = listed_view(known, row, query.truncate_body)
-            view.first_reblogged_on = entry.reblogged_on or None
-            views.append(view)
-    return views
+
+    def reblogged(entry: BlogEntry) -> DiscussionView:
+        view = listed_view(known, state.comments.find(entry.comment), query.truncate_body)
+        view.first_reblogged_on = entry.reblogged_on or None
+        return view
+
+    entries = (entry for entry in blog(state, account, start) if is_selected(state, state.comments.find(entry.comment), query))
+    return computed(reblogged, entries, query.limit)
 
 
 def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
@@ -170,8 +186,8 @@ def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
         require(found is not None, "Comment is not in account's feed", condition="start_c != c_idx.end()")
         assert found is not None
         start = found.number
-    entries = islice(feed(state, account, start), query.limit)
-    return [brought(listed_view(known, state.comments.find(entry.comment)), entry) for entry in entries]
+    entries = feed(state, account, start)
+    return computed(lambda entry: brought(listed_view(known, state.comments.find(entry.comment)), entry), entries, query.limit)
 
 
 def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
@@ -192,7 +208,7 @@ def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
         start = find_comment(state, author, query.start_permlink)
         require(start is not None, "Comment is not in account's comments", condition="start_c != c_idx.end()")
     rows = (row for row in latest_of(state, author, start) if row.parent_author)
-    return [listed_view(known, row) for row in islice(rows, query.limit)]
+    return computed(partial(listed_view, known), rows, query.limit)
 
 
 declare_discussions("get_discussions_by_blog", "The posts in the blog of an account, its own and reblogged ones, newest first.", in_blog)

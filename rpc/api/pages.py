@@ -30,6 +30,7 @@ from state.plugins.tags.lists import trending_tags
 from state.plugins.tags.metadata import SMALL_LETTERS
 from state.plugins.tags.plugin import TAGS
 from state.plugins.tags.view import TagStats
+from state.protocol.errors import ChainError
 from state.protocol.operation import SMT_TAGS
 from state.protocol.values import text
 from state.protocol.values.asset import Price
@@ -154,10 +155,13 @@ class Page(Struct):
 def get_state(state: State, show: Show, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
     """Return the data of a page of the condenser, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
 
-    Nothing is refused: `error` says what is wrong with the path.
+    Nothing is refused: `error` says what is wrong with the path, or what on the page can't be computed.
     """
     page = Page(state, shared(state))
-    fill(page, path)
+    try:
+        fill(page, path)
+    except ChainError as error:
+        page.error = error.message(state.spec.spell)
     for view in page.content.values():
         view.active_votes = vote_views(page.known, view.row)
     return {

@@ -1,5 +1,6 @@
 """Records of discussions: posts and replies with their payout, the votes on them, and their tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
 
+from functools import cached_property
 from itertools import islice
 from typing import Annotated, ClassVar
 
@@ -149,13 +150,17 @@ class TagCountRecord(Struct):
 # ------------------------------------------------------------------ how views are made
 
 
-class Shared(Struct):
+class Shared(Struct, dict=True):
     """What all discussions of one reply are computed with: the pot that will pay them, reputations, and whether tags are kept."""
 
     state: State
-    pot: ContentPot
     reputations: Reputations | None
     has_tags: bool
+
+    @cached_property
+    def pot(self) -> ContentPot:
+        """The pot as it is now; refused where it can't be computed, so that only replies and rows that show payouts fail."""
+        return content_pot(self.state)
 
     def reputation(self, account: str) -> int:
         """An account's reputation, 0 where no plugin knows it."""
@@ -164,7 +169,7 @@ class Shared(Struct):
 
 def shared(state: State) -> Shared:
     """Return what the discussions of a reply are computed with, at the current head."""
-    return Shared(state, content_pot(state), known_reputations(state), TAGS.is_on(state))
+    return Shared(state, known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:

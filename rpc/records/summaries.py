@@ -10,7 +10,7 @@ from rpc.records.discussions import pending_payout
 from rpc.service.show import Json, Show
 from rpc.service.shown import At
 from state.effects.comments import payout_time
-from state.effects.voting import content_pot
+from state.effects.voting import payable_pot
 from state.plugins.social.plugin import COMMUNITIES
 from state.protocol.codec.kinds import AccountName, Bool, Int32, Text, Time, UInt32
 from state.protocol.constants import TIME_MAX
@@ -57,7 +57,7 @@ class PostSummaryRecord(Struct):
 
 def summaries(state: State, show: Show, comments: Iterable[Comment]) -> list[Json]:
     """Return posts and replies in the form of the reply."""
-    pot = content_pot(state)
+    pot = payable_pot(state)
     kept = COMMUNITIES.of(state) if COMMUNITIES.is_on(state) else None
     views = []
     for row in comments:

@@ -18,7 +18,7 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import Refused, require
-from state.protocol.values.asset import Asset, convert
+from state.protocol.values.asset import SBD, Asset, convert
 from state.protocol.values.integers import HALF64, WORD64, WORD128
 from state.tables import State
 from state.tables.accounts import Account
@@ -241,6 +241,9 @@ class ContentPot(NamedTuple):
     constant: int
 
 
+NO_POT = ContentPot(Asset(0, SBD), 0, QUADRATIC, 0)
+
+
 def content_pot(state: State) -> ContentPot:
     """Return the pot as it is now. Before hardfork 17 it was one fund for all rewards, in the global properties."""
     if state.hardfork >= 17:
@@ -251,6 +254,18 @@ def content_pot(state: State) -> ContentPot:
         balance, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
     price = state.feed.current_median_history
     return ContentPot(Asset(balance) if price.is_null else convert(Asset(balance), price), claims, curve, constant)
+
+
+def payable_pot(state: State) -> ContentPot:
+    """Return the pot for what shows payouts and is never refused: an empty one while it can't be computed, or its balance is negative.
+
+    The rules let the fund's balance become negative, and a negative amount has no worth at a price.
+    """
+    try:
+        pot = content_pot(state)
+    except Refused:
+        return NO_POT
+    return NO_POT if pot.worth.amount < 0 else pot
 
 
 def sign(value: int) -> int:

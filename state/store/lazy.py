@@ -18,7 +18,7 @@ from typing import Any
 from sortedcontainers import SortedList
 
 from state.store.keys import Entry
-from state.store.slices import SLICE, Reads
+from state.store.slices import SLICE, Reads, take_some
 
 LET_GO_MIN = 2000  # Changes; to let an order go for fewer would give back little memory.
 REBUILD_SHARE = 8  # All are sorted anew when more than one entry in so many has changed: measured in bench/store.py.
@@ -56,12 +56,14 @@ class LazyOrder:
         """
         if self.changed:
             self._reads.require_slice(len(self.changed), self.settle_some)
-            if not self._entries:
-                self._sort_first()
-            elif len(self.changed) * REBUILD_SHARE > len(self._entries):
-                self._sort_anew()
-            else:
-                self._move(len(self.changed))
+            try:
+                if not self._entries:
+                    self._sort_first()
+                elif len(self.changed) * REBUILD_SHARE > len(self._entries):
+                    self._sort_anew()
+            except Exception:
+                pass  # One after the other it is seen which has no entry, and only that is left out.
+            self._move(len(self.changed))
         return self._order
 
     def settle_some(self) -> bool:
@@ -106,24 +108,23 @@ class LazyOrder:
             assert thing in self.changed or self._entry_of(thing) == entry, f"a change of {thing} was missed"
 
     def _move(self, count: int) -> None:
-        """Take in so many changes, one after the other. When one raises, those before it are done, and the others are still noted."""
-        order, entries, changed = self._order, self._entries, self.changed
-        for _ in range(count):
-            # By `pop`, since a walk would pass the places of all that are gone already.
-            thing = changed.pop()
-            try:
-                new, old = self._entry_of(thing), entries.get(thing)
-                if new != old:
-                    # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
-                    if old is not None:
-                        order.remove(old)
-                        del entries[thing]
-                    if new is not None:
-                        order.add(new)
-                        entries[thing] = new
-            except BaseException:
-                changed.add(thing)
-                raise
+        """Take in so many changes, one after the other; what has no entry that can be computed and compared is left out (`take_some`)."""
+        take_some(self.changed, count, self._move_one)
+
+    def _move_one(self, thing: int) -> None:
+        order, entries = self._order, self._entries
+        old, new = entries.pop(thing, None), None
+        try:
+            new = self._entry_of(thing)
+        finally:
+            if old is not None and new == old:
+                entries[thing] = old
+            elif old is not None:
+                # The old one goes first: after an undo another row may have the same id, and rows can't be compared.
+                order.remove(old)
+        if new is not None and new != old:
+            order.add(new)
+            entries[thing] = new
 
     def _sort_first(self) -> None:
         """Fill an order that is empty. When it raises, it is empty still."""

@@ -37,7 +37,7 @@ class Noted:
         self.unread = 0
 
     def take(self, most: int, work: Callable[[int], object]) -> None:
-        """Do some work for at most so many rows, which are no longer noted then; one whose work raises stays noted."""
+        """Do some work for at most so many rows, which are no longer noted then (`take_some`)."""
         if not self.ids:
             begin, self.unread = self.unread, min(self.unread + most, self._next_id())
             self.ids.update(range(begin, self.unread))

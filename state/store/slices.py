@@ -9,6 +9,8 @@ that of a read at once.
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
+from state.protocol.errors import ChainError
+
 # So many things are sorted or worked out in a slice; a read that finds no more than these to do does them at once.
 SLICE = 500
 
@@ -56,12 +58,26 @@ class Reads:
 
 
 def take_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
-    """Take so many things out of a set, and do some work for each; one whose work raises stays in it."""
+    """Take so many things out of a set, and do some work for each.
+
+    One whose work raises is given up until it is added again, lest it block the others for ever. Refusals say no more: what the rules
+    can't compute is missing. The first other error is a fault of ours, and raised once all are taken.
+    """
+    fault: Exception | None = None
     for _ in range(min(most, len(things))):
         # By `pop`, since a walk would pass the places of all that are gone already, in each slice anew.
         thing = things.pop()
         try:
             work(thing)
+        except ChainError:
+            continue
+        except Unsettled:
+            things.add(thing)
+            raise
+        except Exception as error:
+            fault = fault or error
         except BaseException:
             things.add(thing)
             raise
+    if fault is not None:
+        raise fault

@@ -22,7 +22,7 @@ from node.driving.driver import Driver
 from node.specs import load_spec
 from rpc.explorer.series import Series
 from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
+from rpc.service.envelope import Service, scrubbed
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -90,7 +90,7 @@ class Player:
                 return f"refused: {error.message(self.chain.state.spec.spell)}"
             if self.standing() != before:
                 return "refused, but not without a change"
-            text, wanted = error.message(self.chain.state.spec.spell), run.tail(event["error"])
+            text, wanted = scrubbed(error.message(self.chain.state.spec.spell)), run.tail(event["error"])
             if wanted not in text:
                 return f"text: wanted {wanted!r}, is {text!r}"
             return None if kind_of(event["error"]) == (error.CODE, error.NAME) else f"kind: {kind_of(event['error'])}, is {error.NAME}"

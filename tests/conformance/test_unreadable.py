@@ -23,7 +23,7 @@ CALL_FAILED = -32003
 # What nothing but reading raises, unless an operation holds JSON that somebody reads later.
 ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
 HOLDS_JSON = "custom_json_operation"
-REFUSALS_RECORDED = 126
+REFUSALS_RECORDED = 176
 CONDENSER_REFUSALS_RECORDED = 8
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from state.effects.comments import payout_time
 from state.effects.curves import curve_value
-from state.effects.voting import content_pot
+from state.effects.voting import payable_pot
 from state.plugins.follow.lists import has_relation, known_reputations
 from state.plugins.follow.rows import BLOG, IGNORE
 from state.plugins.reputation import reputation_of
@@ -62,7 +62,7 @@ class Facts:
 
     def worth(self, state: State) -> Worth:
         """Return the worth of earnings by the reward fund and the price feed of now; without a price the fund counts as SBD."""
-        worth, claims, curve, constant = content_pot(state)
+        worth, claims, curve, constant = payable_pot(state)
 
         def pending(earning: int) -> int:
             return curve_value(curve, earning, constant) * worth.amount // claims if claims and earning else 0

@@ -6,6 +6,7 @@ import pytest
 
 from rpc.api import pages
 from rpc.api.pages import LISTS, MONEY, PASSED_OVER
+from state.effects.voting import post_fund
 from state.operations.transfers import Transfer
 from state.protocol.operation import OPERATIONS
 from state.protocol.values.asset import COIN, Asset
@@ -168,3 +169,15 @@ def test_without_plugins_pages_are_emptier() -> None:
     for section in ("feed", "transfers", "recent-replies"):
         assert state_of(site, f"/@alice/{section}")["error"] == ""
     assert state_of(site, "/@bob/comments")["accounts"]["bob"]["comments"] == ["bob/re-one"]
+
+
+@pytest.mark.parametrize("path", ["/@alice", "/@alice/comments", "/@alice/recent-replies", "/life/@alice/one"])
+def test_what_cannot_be_computed_is_told(site: Site, path: str) -> None:
+    site.state.reward_funds.modify(post_fund(site.state), reward_balance=-1)
+    follow(site, "alice", "bob", "blog")
+    post(site, "alice", "one")
+    post(site, "alice", "re", parent=("alice", "one"))
+    page = site.call("condenser_api.get_state", path)
+    assert "result.hi == 0" in page["error"]
+    assert page["witness_schedule"]
+    assert site.call("condenser_api.get_state", "/trending")["error"] == ""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from state.protocol.errors import Refused
 from state.store import LazyOrder
 from state.store.keys import Entry
 from state.store.lazy import REBUILD_SHARE
@@ -22,6 +23,8 @@ class Scored:
 
     def entry_of(self, thing: int) -> Entry | None:
         self.asked.append(thing)
+        if isinstance(self.scores.get(thing), Exception):
+            raise self.scores[thing]
         return (-self.scores[thing], thing) if thing in self.scores else None
 
     def give(self, thing: int, score: Any) -> None:
@@ -77,17 +80,23 @@ def test_what_came_and_went_between_two_reads_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
-def test_an_entry_that_cannot_be_compared_loses_nothing(changes: int) -> None:
+@pytest.mark.parametrize("had_one", [True, False], ids=["moves", "first"])
+@pytest.mark.parametrize("wrong", ["text", ZeroDivisionError(), Refused("")], ids=["compared", "fault", "refusal"])
+def test_what_has_no_entry_is_left_out_and_holds_up_no_other(wrong: object, had_one: bool, changes: int) -> None:
     scored = Scored(MANY)
-    scored.best()
-    for thing in range(changes):
-        scored.give(thing, float("inf") if thing else 50)
-    scored.scores[0] = "text"
-    with pytest.raises(TypeError):
+    if had_one:
         scored.best()
-    assert 0 in scored.order.changed
-    scored.order.check()
-    scored.scores[0] = 50
+    for thing in range(changes):
+        scored.give(thing, 100)
+    scored.give(0, wrong)
+    if not isinstance(wrong, Refused):
+        # A fault of ours is told once; a refusal says that the rules can't compute it.
+        with pytest.raises((TypeError, ZeroDivisionError)):
+            scored.best()
+    found = scored.best()
+    assert found[: changes - 1] == [*range(1, changes)]
+    assert sorted(found) == [*range(1, MANY)]
+    scored.give(0, 50)
     assert scored.best()[:changes] == [*range(1, changes), 0]
     scored.order.check()
 

@@ -65,8 +65,9 @@ def test_all_are_noted_and_those_that_are_known_still() -> None:
     assert not reader.noted
 
 
-def test_a_row_whose_work_raises_stays_noted() -> None:
-    reader = Reader(1)
+def test_a_row_whose_work_raises_holds_up_no_other() -> None:
+    reader = Reader(3)
     with pytest.raises(ZeroDivisionError):
-        reader.noted.take(1, lambda row: 1 // row)
-    assert reader.noted.ids == {0}
+        reader.noted.take(3, lambda row: reader.read.append(1 // row))
+    assert reader.read == [1, 0]
+    assert not reader.noted

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from state.protocol.errors import require
 from state.store import Journal, Ordered, Row, Table
 from state.store import slices as slices_module
 from state.store.deferred import Deferrable, Deferred
@@ -95,19 +96,30 @@ def test_a_walk_ends_when_its_order_was_settled_in_slices() -> None:
         next(walk)
 
 
-def test_what_raises_stays_to_be_done() -> None:
-    things, done = {1, 2, 3}, set[int]()
+def test_what_raises_is_given_up_and_the_others_are_done() -> None:
+    things, done = {1, 2, 3, 4}, set[int]()
 
     def work(thing: int) -> None:
         if thing == 3:
             raise ValueError("three")
+        require(thing != 2, "two")
         done.add(thing)
 
     with pytest.raises(ValueError, match="three"):
-        take_some(things, 3, work)
-    assert things == {1, 2, 3} - done
-    take_some(things, 0, work)
-    assert 3 in things
+        take_some(things, 4, work)
+    assert (things, done) == (set(), {1, 4})
+
+
+@pytest.mark.parametrize("error", [Unsettled(bool), KeyboardInterrupt()])
+def test_what_is_only_interrupted_stays_to_be_done(error: BaseException) -> None:
+    things = {1}
+
+    def work(thing: int) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        take_some(things, 1, work)
+    assert things == {1}
 
 
 class Holder(Deferrable):

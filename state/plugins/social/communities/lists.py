@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.effects.voting import content_pot
+from state.effects.voting import payable_pot
 from state.plugins.social.communities.payloads import ADMIN, GUEST, MOD
 from state.plugins.social.index import Social
 from state.plugins.social.posts.view import EVERYTHING, Ranked
@@ -80,7 +80,7 @@ def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
     """Return what figures are counted from: with price and fund all payouts change."""
     # Reading the view brings its version up to date.
     kept.view.ranked(kept.facts)
-    return kept.view.version, content_pot(state)
+    return kept.view.version, payable_pot(state)
 
 
 def count_some(state: State, kept: Social) -> bool:

@@ -7,11 +7,13 @@ import pytest
 
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS
+from state.effects.voting import post_fund
+from state.protocol.values.asset import NULL_PRICE
 from tests.helpers.api import Site
 from tests.helpers.called import watched
 from tests.helpers.chains import move_to
 from tests.helpers.scenario import World, scenario
-from tests.helpers.social import post, social_site, vote
+from tests.helpers.social import PLUGINS, post, social_site, vote
 
 COMMUNITY = "coin-123456"
 FIRST = 1_606_780_800
@@ -109,3 +111,24 @@ def test_other_communities_and_orders_are_refused() -> None:
     cases = (({"community": "nobody"}, "no community nobody"), ({"community": COMMUNITY, "sort": "best"}, "no order best"))
     for params, text in cases:
         assert text in ask(world, **params)["error"]["message"]
+
+
+@pytest.mark.parametrize("has_price", [True, False])
+def test_a_fund_below_zero_pays_nothing_and_refuses_nobody(has_price: bool) -> None:
+    site = social_site((*PLUGINS, "communities"))
+    fund = post_fund(site.state)
+    site.state.reward_funds.modify(fund, reward_balance=-1)
+    if not has_price:
+        site.state.feed_histories.modify(site.state.feed, current_median_history=NULL_PRICE)
+    for author in ("alice", "bob"):
+        post(site, author, "p", "art")
+        vote(site, "carol", author, "p")
+    found = site.call("explorer_api.list_posts", order="trending", tag="art", limit=9)["posts"]
+    assert [row["author"] for row in found] == ["alice", "bob"]
+    assert [row["payout"]["amount"] for row in found] == ["0", "0"]
+    for sort in ("trending", "created", "payout"):
+        ranked = site.call("bridge.get_ranked_posts", sort=sort, tag="", limit=9)
+        assert [row["pending_payout_value"] for row in ranked] == ["0.000 SBD"] * len(ranked)
+        assert sort == "payout" or len(ranked) == 2
+    assert site.call("bridge.get_account_posts", sort="payout", account="alice", limit=9)
+    assert site.call("bridge.get_payout_stats", limit=9)["total"] == 0
