@@ -24,7 +24,7 @@ CALL_FAILED = -32003
 ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
 HOLDS_JSON = "custom_json_operation"
 REFUSALS_RECORDED = 176
-CONDENSER_REFUSALS_RECORDED = 8
+CONDENSER_REFUSALS_RECORDED = 10
 
 
 def broadcasts(case: str) -> Iterator[dict[str, Any]]:
@@ -74,8 +74,8 @@ def test_recorded_refusals_of_the_condenser() -> None:
     refused = 0
     for query in queries:
         if query["method"] == "condenser_api.broadcast_transaction":
-            error, recorded = read(query["params"][0], legacy=True), query["error"]
-            assert (error is not None) or recorded["code"] != CALL_FAILED, query
+            error, recorded = read(query["params"][0], legacy=True), query.get("error")
+            assert (error is not None) or recorded is None or recorded["code"] != CALL_FAILED, query
             if error is not None:
                 refused += 1
                 assert error.message(SPEC.spell) == recorded["message"]

@@ -19,7 +19,7 @@ WIRE = Wire(load_spec("steem-testnet"))
 STATIC = {
     "steem_operations.cpp", "steem_operations.hpp", "smt_operations.cpp", "sps_operations.cpp", "sps_operations.hpp", "base.hpp",
     "validation.hpp", "authority.cpp", "asset.cpp", "asset.hpp", "asset_symbol.hpp", "datastream.cpp", "json.cpp", "sstream.cpp",
-    "string.cpp", "legacy_asset.hpp", "time.cpp", "hex.cpp", "variant.cpp", "static_variant.hpp", "exception.cpp",
+    "string.cpp", "legacy_asset.hpp", "time.cpp", "hex.cpp", "types.cpp", "variant.cpp", "static_variant.hpp", "exception.cpp",
 }  # fmt: skip
 # A file or function, and the operation whose evaluator (or, for custom_json, interpreter) uses it.
 IN_EVALUATOR = {
