@@ -1,7 +1,6 @@
 """Lists of posts and replies: under a tag, in blogs and feeds, by author and by parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Annotated, TypeVar
@@ -25,6 +24,7 @@ from state.protocol.constants import TIME_MAX
 from state.protocol.errors import ChainError, require
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
+from state.protocol.work import TooMuchWork
 from state.tables import State
 from state.tables.content import Comment
 
@@ -130,8 +130,12 @@ def computed(make: Callable[[Thing], DiscussionView], things: Iterable[Thing], l
     """
     views: list[DiscussionView] = []
     for thing in islice(things, SCANNED_PER_FOUND * limit):
-        with suppress(ChainError):
+        try:
             views.append(make(thing))
+        except TooMuchWork:
+            raise
+        except ChainError:
+            continue
         if len(views) == limit:
             break
     return views

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from state.protocol.errors import ChainError
+from state.protocol.work import TooMuchWork
 
 # So many things are sorted or worked out in a slice; a read that finds no more than these to do does them at once.
 SLICE = 500
@@ -69,11 +70,11 @@ def take_some(things: set[Value], most: int, work: Callable[[Value], object]) ->
         thing = things.pop()
         try:
             work(thing)
-        except ChainError:
-            continue
-        except Unsettled:
+        except (Unsettled, TooMuchWork):
             things.add(thing)
             raise
+        except ChainError:
+            continue
         except Exception as error:
             fault = fault or error
         except BaseException:

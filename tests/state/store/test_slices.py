@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from state.protocol.errors import require
+from state.protocol.work import TooMuchWork
 from state.store import Journal, Ordered, Row, Table
 from state.store import slices as slices_module
 from state.store.deferred import Deferrable, Deferred
@@ -110,7 +111,7 @@ def test_what_raises_is_given_up_and_the_others_are_done() -> None:
     assert (things, done) == (set(), {1, 4})
 
 
-@pytest.mark.parametrize("error", [Unsettled(bool), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [Unsettled(bool), KeyboardInterrupt(), TooMuchWork("a call", 1, {})])
 def test_what_is_only_interrupted_stays_to_be_done(error: BaseException) -> None:
     things = {1}
 
