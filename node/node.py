@@ -40,7 +40,7 @@ from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import VERSION
 from node.watch.counters import Counters
-from node.watch.health import Following, Parts, Readers, health
+from node.watch.health import Following, Parts, Readers, health, not_following
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
@@ -422,6 +422,7 @@ def new_following(site: Site, processor: Processor, folder: DataFolder | None) -
         begin_anew=site.driver.reset,
         failed=fail,
         is_trusting=settings.is_trusting,
+        clock=site.clock,
         workers=settings.workers,
     )
 
@@ -454,7 +455,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts)
-    push = Hub(site.chain, site.clock, site.additions)
+    push = Hub(site.chain, site.clock, site.additions, is_stale=lambda: bool(not_following(parts)))
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
     service = new_service(

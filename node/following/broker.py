@@ -68,7 +68,7 @@ class BrokerSource:
         if about.get("genesis") != genesis_fingerprint(self._spec):
             what = f"{self._url} has blocks of the chain {about['name']} from another genesis than this node's {self._spec.name}"
             raise WrongChain(f"{what}; start this node with the same --chain, --witnesses and --accounts")
-        return Head(int(given["head"]))
+        return Head(int(given["head"]), is_stale=True)
 
     async def _answer(self, *words: str) -> dict[str, Any]:
         async with aclosing(self._lines(*words)) as batches:

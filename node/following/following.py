@@ -1,10 +1,12 @@
 """The task that keeps a node where another node is: it takes events from a source, applies them, and begins again when that fails."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 
 import trio
 
+from node.clock import Clock
 from node.failures import NodeError
 from node.following.events import Event, NewBlock
 from node.following.follower import Follower, OtherBranch, TooFarBack
@@ -22,6 +24,8 @@ BATCHES_MAX = 16
 # A replica that is so far behind, or hears nothing for so long, isn't one that clients should be sent to.
 BEHIND_BLOCKS_MAX = 50
 SILENCE_SECONDS_MAX = 15
+# A head of this age is right only where the followed node has said within the silence that it has no newer one.
+HEAD_SECONDS_MAX = 60
 
 _log = Log("following")
 
@@ -32,14 +36,16 @@ class Following:
     `problem` is why nothing comes, "" while all is well. `failed` is called with an error that no second attempt can mend.
     """
 
-    def __init__(self, url: str, source: Source, follower: Follower, processor: Processor, failed: Callable[[NodeError], None]) -> None:
+    def __init__(
+        self, url: str, source: Source, follower: Follower, processor: Processor, failed: Callable[[NodeError], None], clock: Clock
+    ) -> None:
         self.url, self.head, self.problem = url, 0, "it has not answered yet"
         self.attempts = 0
         # Since when it hasn't been followed, None while it is; and whether a block was refused, which time doesn't mend.
         self._failing_since: float | None = trio.current_time()
         self._is_refused = False
-        self._source, self._follower, self._processor, self._failed = source, follower, processor, failed
-        self._heard = trio.current_time()
+        self._source, self._follower, self._processor, self._failed, self._clock = source, follower, processor, failed, clock
+        self._heard, self._confirmed = trio.current_time(), -math.inf
         self._news = trio.Event()
 
     @property
@@ -52,6 +58,11 @@ class Following:
         """How long ago the other node was heard of."""
         return trio.current_time() - self._heard
 
+    @property
+    def seconds_unconfirmed(self) -> float:
+        """How long ago the other node itself said where its head is; infinite where it never did."""
+        return trio.current_time() - self._confirmed
+
     def trouble(self) -> str:
         """Return why this node isn't where the other one is; empty as long as it is."""
         if self._failing_since is not None:
@@ -60,6 +71,12 @@ class Following:
                 return f"{self.url} isn't followed: {self.problem}"
         if self.blocks_behind > BEHIND_BLOCKS_MAX:
             return f"{self.blocks_behind} blocks behind {self.url}"
+        age = self._clock() // 1000 - self._follower.chain.state.props.time
+        if age > HEAD_SECONDS_MAX:
+            if self.blocks_behind:
+                return f"the head is {age} s old, and {self.blocks_behind} blocks behind {self.url}"
+            if self.seconds_unconfirmed > SILENCE_SECONDS_MAX:
+                return f"the head is {age} s old, and nobody knows of {self.url} whether that is its head still"
         return ""
 
     async def reached(self, number: int) -> None:
@@ -138,7 +155,9 @@ class Following:
         events: list[Event] = []
         for said in batch:
             if isinstance(said, Head):
-                self.head = said.number
+                # Who is stale may still have been heard of with an older head than the one that was heard of before.
+                self.head = max(self.head, said.number) if said.is_stale else said.number
+                self._confirmed = self._confirmed if said.is_stale else self._heard
             else:
                 self.head = max(self.head, said.number) if isinstance(said, NewBlock) else said.first - 1
                 events.append(said)

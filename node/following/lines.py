@@ -31,9 +31,10 @@ class BadLine(NodeError):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """A sign of life: where the other node's head is."""
+    """A sign of life: where the other node's head is. Who `is_stale` says it without knowing what has come since."""
 
     number: int
+    is_stale: bool = False
 
 
 class _Packed(msgspec.Struct):
@@ -47,6 +48,7 @@ class _Packed(msgspec.Struct):
     chain: Greeting | None = None
     undone: Gone | None = None
     head: Number | None = None
+    stale: bool = False
     error: str | None = None
 
 
@@ -67,7 +69,7 @@ def read_packed(line: bytes) -> Event | Greeting | Head:
     if given.undone is not None:
         return Undone(given.undone.first, given.undone.last)
     if given.head is not None:
-        return Head(given.head)
+        return Head(given.head, given.stale)
     if given.error is not None:
         raise StreamEnded(f"the followed node has ended the stream: {given.error[:SHOWN_MAX]}")
     raise BadLine(line, "it says nothing")

@@ -137,6 +137,8 @@ class NodeSource:
                     raise Behind(f"the head of {self.url} is block {number}")
                 if number == following - 1 and last and head_id != last:
                     raise Behind(f"the head of {self.url} is another block {number}")
+                if following > number:
+                    yield [Head(number)]
                 while following <= number:
                     count = min(most, number + 1 - following)
                     batch: list[Event | Head] = [Head(number)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from node.clock import Clock
 from node.failures import NodeError
 from node.following.follower import Follower
 from node.following.following import Following
@@ -33,12 +34,13 @@ def new_following(
     begin_anew: Callable[[], None],
     failed: Callable[[NodeError], None],
     is_trusting: bool,
+    clock: Clock,
     workers: int = 0,
 ) -> Following:
     """Return the task that keeps a chain where the one of a node, or of a broker, is."""
     spec, wire = chain.state.spec, chain.state.wire
     follower = Follower(chain, additions, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting, workers=workers)
-    return Following(url, open_source(url, spec, wire), follower, processor, failed)
+    return Following(url, open_source(url, spec, wire), follower, processor, failed, clock)
 
 
 def new_passing(followed: str, reached: Callable[[int], Awaitable[None]], processor: Processor, wire: Wire, broadcast_to: str) -> Passing:

@@ -46,6 +46,10 @@ class Following(Protocol):
         """How long ago the other node was heard of."""
 
     @property
+    def seconds_unconfirmed(self) -> float:
+        """How long ago the other node itself said where its head is; infinite where it never did."""
+
+    @property
     def problem(self) -> str:
         """Why nothing comes now; empty while all is well."""
 
@@ -207,6 +211,7 @@ def following_members(parts: Parts) -> dict[str, Any]:
         "head_block_number": following.head,
         "blocks_behind": following.blocks_behind,
         "seconds_since_heard": round(following.seconds_silent, 3),
+        "seconds_unconfirmed": round(following.seconds_unconfirmed, 3),
         "problem": following.problem,
     }
     return {"following": shown}

@@ -106,6 +106,8 @@ def following_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_followed_head_block_number", "Number of the followed node's head", following.head)
     yield gauge("coind_followed_blocks_behind", "Blocks that the followed node is ahead", following.blocks_behind)
     yield gauge("coind_followed_silent_seconds", "How long ago the followed node was heard of", following.seconds_silent)
+    unconfirmed = following.seconds_unconfirmed
+    yield gauge("coind_followed_unconfirmed_seconds", "How long ago the followed node itself said where its head is", unconfirmed)
     yield counter("coind_followed_attempts", "How often the following has begun", following.attempts)
 
 

@@ -47,10 +47,19 @@ _log = Log("push")
 
 
 class Hub:
-    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970. Without `additions` there are no packed streams."""
+    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970. Without `additions` there are no packed streams.
 
-    def __init__(self, chain: Chain, clock: Callable[[], int], additions: Additions | None = None) -> None:
-        self._chain, self._clock = chain, clock
+    `is_stale` says whether the chain may have gone on elsewhere without this node.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        clock: Callable[[], int],
+        additions: Additions | None = None,
+        is_stale: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._chain, self._clock, self._is_stale = chain, clock, is_stale
         self._wire = chain.state.wire
         self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
         self._subscriptions: dict[Kind, dict[Subscription, None]] = {kind: {} for kind in Kind}
@@ -141,7 +150,7 @@ class Hub:
 
     def sign_of_life(self) -> bytes:
         """Return a line for packed streams that says where the head is."""
-        return sign_of_life(self._last())
+        return sign_of_life(self._last(), is_stale=self._is_stale())
 
     async def news(self) -> None:
         """Wait until the head has moved, or the node ends."""

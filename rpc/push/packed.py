@@ -60,11 +60,12 @@ class Gone(Struct):
 
 
 class Line(Struct, omit_defaults=True):
-    """A line that is no block; what it says is the one member that is there."""
+    """A line that is no block; what it says is the one member that is there. A head is `stale` where nobody knows what came after it."""
 
     chain: Greeting | None = None
     undone: Gone | None = None
     head: int | None = None
+    stale: bool = False
     error: str | None = None
 
 
@@ -116,9 +117,9 @@ def greeting_line(given: Greeting) -> bytes:
     return encoded(Line(chain=given)) + b"\n"
 
 
-def sign_of_life(head: int) -> bytes:
+def sign_of_life(head: int, *, is_stale: bool) -> bytes:
     """Return the line that says where the chain stands while there is nothing else to say."""
-    return encoded(Line(head=head)) + b"\n"
+    return encoded(Line(head=head, stale=is_stale)) + b"\n"
 
 
 def packed_line(wire: Wire, block: SignedBlock, edits: Iterable[Edit], accepted: tuple[int, ...]) -> bytes:

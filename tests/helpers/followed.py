@@ -35,6 +35,7 @@ class Replica:
             begin_anew=self.site.driver.reset,
             failed=self.failures.append,
             is_trusting=False,
+            clock=self.site.clock,
         )
 
     @property
