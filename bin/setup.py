@@ -31,8 +31,8 @@ MADE_FOR = NOTES / "made-for"
 # here is an extra, which `bin/coind install` adds to what the node needs.
 INCLUDES = {
     "run": ("run",),
-    "test": ("run", "data", "test"),
-    "fuzz": ("run", "data", "test", "fuzz"),
+    "test": ("run", "data", "nats", "test"),
+    "fuzz": ("run", "data", "nats", "test", "fuzz"),
 }
 
 # Settings of the caller that would send packages elsewhere.
