@@ -6,8 +6,13 @@ It must not know what is timed.
 import time
 from collections.abc import Callable
 
+from rpc.log import Log
+
 # Milliseconds since 1970.
 Clock = Callable[[], int]
+LEAP_MS_MIN = 1000  # smaller steps of the machine's clock are taken for time that passes
+
+_log = Log("clock")
 
 
 def system_clock() -> int:
@@ -15,42 +20,75 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-class ChainClock:
-    """The time of a chain in milliseconds since 1970: another clock's, `lead_ms` later (earlier if that is negative).
+def steady_clock() -> int:
+    """Return a time in milliseconds that nobody can set, and that goes on while the machine sleeps."""
+    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
-    Whoever makes a block has the clock `reach` the block's time. From then on it never shows less, even when the other clock is set
-    back: a chain whose own head lies ahead goes on from there. Only `set_back` takes it back, to the moment of an earlier chain.
+
+class ChainClock:
+    """The time of a chain in milliseconds since 1970: the machine's, later by `ahead_ms` (earlier if that is negative).
+
+    Whoever makes a block has the clock `reach` the block's time. From then on it never shows less, even when the machine's clock is set
+    back: it goes on, `behind_ms` later than the machine's. When that is put right, so much of its leap has been shown already, and only
+    what goes beyond is a leap of the chain. `lead_ms` is what the chain has been moved ahead on purpose, and stays. Only `set_back` takes
+    the clock back, to the time of an earlier chain. `steady` tells leaps of the machine's clock from time that passes.
     """
 
-    def __init__(self, base: Clock = system_clock, start_ms: int | None = None) -> None:
-        self._base = base
+    def __init__(self, base: Clock = system_clock, start_ms: int | None = None, steady: Clock = steady_clock) -> None:
+        self._base, self._steady = base, steady
         self._start_ms = start_ms
-        self._reached_ms = self.lead_ms = 0
+        self._difference_ms: int | None = None  # between the two, when they were last compared
+        self._reached_ms = self.lead_ms = self.behind_ms = 0
         self.start()
 
     def __call__(self) -> int:
         """Return the time."""
-        behind = self._reached_ms - self._base() - self.lead_ms
-        if behind > 0:
-            self.lead_ms += behind
-        return self._base() + self.lead_ms
+        now, before = self._base(), self.behind_ms
+        difference = now - self._steady()
+        leap = 0 if self._difference_ms is None else difference - self._difference_ms
+        if self._difference_ms is None or abs(leap) >= LEAP_MS_MIN:
+            self._difference_ms = difference
+            self.behind_ms = max(0, before - max(0, leap))
+        self.behind_ms += max(0, self._reached_ms - now - self.ahead_ms)
+        if abs(self.behind_ms - before) >= LEAP_MS_MIN:
+            self._tell(leap)
+        return now + self.ahead_ms
+
+    def _tell(self, leap: int) -> None:
+        values = {"leap_seconds": leap // 1000, "chain_ahead_seconds": self.ahead_ms // 1000}
+        if leap <= -LEAP_MS_MIN:
+            _log.warning("the machine's clock was set back; the chain's time goes on", **values)
+        elif leap >= LEAP_MS_MIN:
+            _log.warning("the machine's clock was put right", **values)
+        else:
+            _log.info("the head is ahead of the machine's clock; the chain's time goes on from there", **values)
+
+    @property
+    def ahead_ms(self) -> int:
+        """How far the chain's time is ahead of the machine's."""
+        return self.lead_ms + self.behind_ms
 
     def machine(self) -> int:
-        """Return the time of the other clock."""
+        """Return the time of the machine."""
         return self._base()
 
     def reach(self, time_ms: int) -> None:
-        """Make it at least so late, now and from now on."""
+        """Make it at least so late, now and from now on, by a leap of the chain."""
+        self.lead_ms += max(0, time_ms - self())
+        self._reached_ms = max(self._reached_ms, time_ms)
+
+    def go_on_from(self, time_ms: int) -> None:
+        """Make it at least so late, now and from now on: where it isn't, the machine's clock is taken for one that was set back."""
         self._reached_ms = max(self._reached_ms, time_ms)
         self()
 
     def start(self) -> None:
-        """Show the other clock's time again, or the one that was given as the start."""
+        """Show the machine's time again, or the one that was given as the start."""
         self.set_back(0 if self._start_ms is None else self._start_ms - self._base())
 
-    def set_back(self, lead_ms: int) -> None:
-        """Let it run so far ahead of the other clock, whatever it has reached before."""
-        self.lead_ms, self._reached_ms = lead_ms, 0
+    def set_back(self, lead_ms: int, behind_ms: int = 0) -> None:
+        """Let it run so far ahead of the machine's, whatever it has reached before."""
+        self.lead_ms, self.behind_ms, self._reached_ms = lead_ms, behind_ms, 0
 
 
 class Patience:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from node.address import Address
 from node.ahead import keep_ahead
 from node.banner import Announcer
-from node.clock import ChainClock, Clock, Patience, system_clock
+from node.clock import ChainClock, Clock, Patience, steady_clock, system_clock
 from node.descriptors import room_for_connections
 from node.driving.driver import Driver
 from node.driving.modes import BlockMode, Leap
@@ -98,6 +98,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
     clock: Clock = system_clock
+    steady: Clock = steady_clock  # by which leaps of the clock are told from time that passes
     sync: SyncPolicy = SyncPolicy()
     readers: int = 0  # processes more that answer reads
     workers: int = 0  # processes that recover keys ahead where blocks are checked
@@ -119,7 +120,7 @@ class Site:
         spec = with_accounts(with_witnesses(settings.spec, settings.witnesses), settings.accounts)
         self.settings = settings = replace(settings, spec=spec)
         require_time(settings)
-        self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000)
+        self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000, settings.steady)
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
@@ -397,7 +398,7 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
     if settings.time is not None and head_time > settings.time:
         _log.warning("--time is before the head, from which the chain goes on", time=date_text(settings.time), head=date_text(head_time))
     if settings.spec.is_test:
-        site.clock.reach(site.chain.state.head_time * 1000)
+        site.clock.go_on_from(site.chain.state.head_time * 1000)
 
 
 def new_following(site: Site, processor: Processor, folder: DataFolder | None) -> Following:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from node.clock import ChainClock
 from node.driving.modes import BlockMode, Leap, block_mode
@@ -85,7 +86,7 @@ class Driver:
     def seconds_ahead(self) -> int:
         """How far the chain's time runs ahead of the machine's; negative when it is behind."""
         self.clock()
-        return self.clock.lead_ms // 1000
+        return self.clock.ahead_ms // 1000
 
     @property
     def block_mode(self) -> str:
@@ -230,7 +231,7 @@ class Driver:
         moment = self.moments.find(moment_id)
         self._return_to(moment.checkpoint, moment.edits_size)
         self.moments.drop_after(moment_id)
-        self._settle(moment.settled)
+        self._settle(moment.settled, self.clock.behind_ms)
 
     def reset(self) -> None:
         """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
@@ -259,7 +260,9 @@ class Driver:
     def dump(self, path: str) -> int:
         """Write the chain with what drives it into a file; returns the size of the file. Raises Refused."""
         with refusing("the chain can be written"):
-            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self._settled()))
+            # Elsewhere nothing is known of this machine's clock.
+            settled = replace(self._settled(), lead_ms=self.clock.ahead_ms)
+            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(settled))
 
     def load(self, path: str) -> None:
         """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
@@ -287,9 +290,9 @@ class Driver:
             is_everyone_impersonated=impersonated.is_everyone,
         )
 
-    def _settle(self, settled: Settled) -> None:
-        """Drive the chain as it was driven at another moment."""
-        self.clock.set_back(settled.lead_ms)
+    def _settle(self, settled: Settled, behind_ms: int = 0) -> None:
+        """Drive the chain as it was driven at another moment; the machine's clock is now so far behind one that it has shown."""
+        self.clock.set_back(settled.lead_ms, behind_ms)
         self.next_block_time = settled.next_block_time
         # Not by `chain.impersonate`: an account may be missing, since the block that created it was undone.
         self.chain.state.impersonated.set(settled.impersonated, settled.is_everyone_impersonated)

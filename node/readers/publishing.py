@@ -142,7 +142,7 @@ class Publisher:
     def _driven_now(self) -> Driven:
         impersonated, clock = self._chain.state.impersonated, self._driver.clock
         clock()
-        return Driven(clock.lead_ms, tuple(sorted(impersonated.accounts)), impersonated.is_everyone)
+        return Driven(clock.ahead_ms, tuple(sorted(impersonated.accounts)), impersonated.is_everyone)
 
     # -------------------------------------------------------------- everything
 

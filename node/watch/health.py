@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from node.clock import Clock
+from node.clock import ChainClock
 from node.driving.producer import Producer
 from node.processor import Processor
 from node.storage.blocklog import BlockLog
@@ -115,7 +115,7 @@ class Parts(Struct, kw_only=True):
     """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
 
     chain: Chain
-    clock: Clock
+    clock: ChainClock
     counters: Counters
     processor: Processor
     ending: Callable[[], str]
@@ -167,6 +167,8 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
             "head_block_id": props.head_block_id.hex(),
             "head_block_time": time_text(props.time),
             "head_block_age_seconds": parts.clock() // 1000 - props.time,
+            "clock_ahead_seconds": parts.clock.ahead_ms // 1000,
+            "clock_set_back_seconds": parts.clock.behind_ms // 1000,
             "last_irreversible_block_num": props.last_irreversible_block_num,
             "pending_transactions": len(chain.pending),
             "producing": not because,

@@ -1,52 +1,121 @@
 """The clock of a chain: it follows another one, runs ahead when it is made to, and never goes back behind what it has reached."""
 
+import pytest
+
 from node.clock import ChainClock
+from tests.helpers.logs import capture_logs
+
+HOUR = 3_600_000
 
 
-class Hand:
-    """A clock that is set by hand."""
+class Machine:
+    """A machine whose clock is set by hand."""
 
     def __init__(self) -> None:
-        self.now = 1_000_000
+        self.now, self.passed = 100 * HOUR, 0
 
-    def __call__(self) -> int:
+    def clock(self) -> int:
         return self.now
+
+    def steady(self) -> int:
+        return self.passed
+
+    def wait(self, milliseconds: int) -> None:
+        self.now += milliseconds
+        self.passed += milliseconds
+
+
+def clock_of(machine: Machine, start_ms: int | None = None) -> ChainClock:
+    """A chain's clock on a machine."""
+    return ChainClock(machine.clock, start_ms, machine.steady)
 
 
 def test_it_follows_the_other_clock() -> None:
-    hand = Hand()
-    clock = ChainClock(hand)
-    hand.now += 5
-    assert (clock(), clock.lead_ms, clock.machine()) == (hand.now, 0, hand.now)
+    machine = Machine()
+    clock = clock_of(machine)
+    machine.wait(5)
+    assert (clock(), clock.lead_ms, clock.machine()) == (machine.now, 0, machine.now)
 
 
 def test_what_it_has_reached_stays_when_the_other_clock_is_set_back() -> None:
-    hand = Hand()
-    clock = ChainClock(hand)
-    clock.reach(1_500_000)
-    assert clock.lead_ms == 500_000
-    hand.now += 10
-    assert clock() == 1_500_010
-    hand.now -= 600_000
-    assert clock() == 1_500_000
-    hand.now += 10
-    assert clock() == 1_500_010
-    clock.reach(1_400_000)
-    assert clock() == 1_500_010
+    machine = Machine()
+    clock, start = clock_of(machine), machine.now
+    clock.reach(start + HOUR)
+    assert clock.lead_ms == HOUR
+    machine.wait(10)
+    assert clock() == start + HOUR + 10
+    machine.now -= 2 * HOUR
+    assert clock() == start + HOUR
+    machine.wait(10)
+    assert clock() == start + HOUR + 10
+    clock.reach(start)
+    assert clock() == start + HOUR + 10
+
+
+@pytest.mark.parametrize("beyond", [0, 60_000])
+def test_a_clock_that_is_put_right_moves_the_chain_ahead_only_by_what_goes_beyond(beyond: int) -> None:
+    machine = Machine()
+    clock, start = clock_of(machine), machine.now
+    clock.reach(start + HOUR)  # on purpose
+    with capture_logs() as lines:
+        machine.now -= 5 * HOUR
+        for _ in range(3):
+            machine.wait(2999)
+            clock.reach(clock())  # a block
+        assert clock() == start + HOUR + 3 * 2999 - 2999  # the first one found out
+        assert (clock.behind_ms, clock.ahead_ms) == (5 * HOUR - 2999, 6 * HOUR - 2999)
+        machine.now += 5 * HOUR + beyond
+        machine.wait(2999)
+        assert clock() == start + HOUR + 4 * 2999 + beyond
+    assert (clock.behind_ms, clock.ahead_ms) == (0, HOUR)
+    assert [line["log_level"] for line in lines] == ["warning", "warning"]
+
+
+def test_a_clock_that_stays_back_catches_up_with_nothing() -> None:
+    machine = Machine()
+    clock, start = clock_of(machine), machine.now
+    clock.reach(start)
+    machine.now -= 5 * HOUR
+    assert clock() == start
+    for passed in range(1, 13):
+        machine.wait(HOUR)
+        assert clock() == start + passed * HOUR
+
+
+def test_a_start_before_the_time_of_the_head_is_put_right_as_well() -> None:
+    machine = Machine()
+    clock, right = clock_of(machine), machine.now + 5 * HOUR
+    clock.go_on_from(right)
+    assert (clock(), clock.lead_ms) == (right, 0)
+    machine.now = right
+    assert (clock(), clock.ahead_ms) == (right, 0)
+
+
+def test_readings_that_are_a_millisecond_apart_are_no_leaps() -> None:
+    machine = Machine()
+    clock, start = clock_of(machine), machine.now
+    clock.reach(start)
+    machine.now -= HOUR
+    for _ in range(3):
+        machine.now += 1
+        clock()
+        machine.now -= 1
+        assert clock() == start
+    assert clock.behind_ms == HOUR
 
 
 def test_only_by_hand_it_goes_back() -> None:
-    hand = Hand()
-    clock = ChainClock(hand)
-    clock.reach(2_000_000)
+    machine = Machine()
+    clock = clock_of(machine)
+    clock.reach(machine.now + HOUR)
     clock.set_back(7)
-    assert clock() == 1_000_007
+    assert clock() == machine.now + 7
 
 
 def test_it_can_start_at_another_time() -> None:
-    hand = Hand()
-    clock = ChainClock(hand, 400_000)
-    hand.now += 30
+    machine = Machine()
+    clock = clock_of(machine, 400_000)
+    machine.wait(30)
     clock.reach(9_000_000)
     assert clock() == 9_000_000
     clock.start()

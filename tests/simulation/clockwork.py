@@ -35,6 +35,10 @@ class Clockwork:
         """Return the wall clock's time, in milliseconds since 1970."""
         return self._start + self._leapt + round(self.mock.current_time() * 1000)
 
+    def steady(self) -> int:
+        """Return a time in milliseconds that doesn't leap."""
+        return round(self.mock.current_time() * 1000)
+
     def stopwatch(self) -> float:
         """Return a monotonic time in seconds; each look takes as long as the world is slow."""
         self._looked += self.seconds_per_look

@@ -106,7 +106,7 @@ async def pause(world: World) -> None:
 async def leap(world: World) -> None:
     """Set the machine's clock forward, or back by a little. The chain's clock never goes back behind the blocks that it has made."""
     async with clients(world):
-        seconds = world.draw.choice((-30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
+        seconds = world.draw.choice((-3600, -30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
         world.disturb(2 * COIN_BLOCK_INTERVAL)
         world.clockwork.leap(seconds * 1000 + world.draw.randrange(1000))
         await trio.sleep(world.draw.uniform(10, 20))

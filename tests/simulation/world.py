@@ -49,7 +49,9 @@ POLICIES = (SyncPolicy(0), SyncPolicy(0), SyncPolicy(0.5), SyncPolicy(10), SyncP
 TROUBLE = ("warning", "error", "critical", "exception")
 SWITCHED = "switched to another branch"
 # What the node says when it can't make a block: true while the world holds it up.
-HELD_UP = ("slot missed", "not producing")
+HELD_UP = (
+    "slot missed", "not producing", "the machine's clock was set back; the chain's time goes on", "the machine's clock was put right"
+)  # fmt: skip
 
 End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 
@@ -233,6 +235,7 @@ class World:
             is_producing=True,
             data=FOLDER,
             clock=self.clockwork.milliseconds,
+            steady=self.clockwork.steady,
             stopwatch=self.clockwork.stopwatch,
             snapshot_every=self._snapshot_every,
             check_invariants=self._checks_every,
