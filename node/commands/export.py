@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from node.commands.numbers import block_range, count
-from node.commands.parameters import Chain, Flag
-from node.commands.shared import DEFAULT_CHAIN, say
+from node.commands.parameters import ChainOfBlocks, Flag
+from node.commands.shared import say
 from node.ending import run_to_end
 from node.extras import load_extra
 from node.failures import NodeError
 from node.recovering.pool import default_workers
-from node.specs import load_spec
 from state.chain.skip import TRUSTED, Skip
 
 CHUNK_BLOCKS = "100k"
@@ -26,7 +25,7 @@ def export_command(
     /,
     *,
     to: Annotated[Path, Parameter(help="The folder of the export; what is there of it already is skipped.")],
-    chain: Chain = DEFAULT_CHAIN,
+    chain: ChainOfBlocks = None,
     blocks: Annotated[str, Parameter(help="Only these blocks, as 1M:2M, which ends before block 2,000,000.")] = ":",
     only: Annotated[str | None, Parameter(help="Only these kinds of operations, as transfer,vote; blocks: the blocks themselves.")] = None,
     tables: Annotated[str, Parameter(help="Rows of these tables at the end; as comments@100k, every 100,000 blocks too.")] = "",
@@ -43,12 +42,12 @@ def export_command(
     Example: bin/coind export block_log --chain steem-testnet --to steem --tables accounts
     """
     load_extra("pyarrow", "data", what="an export")
+    from node.commands.chains import spec_of_blocks
     from node.data.export.running import Export, Wanted, export
 
-    spec = load_spec(chain)
     first, last = block_range(blocks, "--blocks")
     wanted = Wanted(
-        spec=spec,
+        spec=spec_of_blocks(source, chain),
         source=source,
         to=to,
         first=first,

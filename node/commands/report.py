@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from node.commands.parameters import Chain
-from node.commands.shared import DEFAULT_CHAIN, say
+from node.commands.parameters import ChainOfBlocks
+from node.commands.shared import say
 from node.extras import load_extra
 from node.recovering.pool import default_workers
 from node.specs import load_spec
@@ -20,7 +20,7 @@ def report_command(
     /,
     *,
     to: Annotated[Path, Parameter(help="The file to write, as report.html.")],
-    chain: Chain = DEFAULT_CHAIN,
+    chain: ChainOfBlocks = None,
     at: Annotated[int | None, Parameter(help="Report up to this block; by default the last.", validator=validators.Number(gte=1))] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
 ) -> int:
@@ -30,9 +30,14 @@ def report_command(
     """
     for library in ("pyarrow", "duckdb"):
         load_extra(library, "data", what="a report")
-    from node.data.report.making import report
+    from node.commands.chains import spec_of_blocks
+    from node.data.report.making import is_export, report
 
-    status = report(source, load_spec(chain), to, at=at, skip=TRUSTED if verify == "none" else Skip.NOTHING, workers=default_workers())
+    if is_export(source):
+        spec = None if chain is None else load_spec(chain)
+    else:
+        spec = spec_of_blocks(source, chain)
+    status = report(source, spec, to, at=at, skip=TRUSTED if verify == "none" else Skip.NOTHING, workers=default_workers())
     if not status:
         say(f"{to} is written: {to.stat().st_size:,} bytes")
     return status

@@ -51,7 +51,10 @@ GROUPS = (THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS)
 class Common:
     """The options that `run` and `replay` share."""
 
-    chain: Annotated[str, Option("A chain spec: a name, or a TOML file.", group=THE_CHAIN)] = DEFAULT_CHAIN
+    chain: Annotated[
+        str | None,
+        Option(f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, of a replay that of its blocks.", group=THE_CHAIN),
+    ] = None
     cors: Annotated[
         tuple[str, ...],
         Option("Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
@@ -203,7 +206,7 @@ def named(option: str) -> Iterator[None]:
 def spec_of(common: Common) -> ChainSpec:
     """Return the spec of a chain. Raises NodeError, which names the option where the chain itself is wrong, and else the file."""
     try:
-        return load_spec(common.chain)
+        return load_spec(common.chain or DEFAULT_CHAIN)
     except SpecError as error:
         raise error if error.key else NodeError(f"--chain: {error}") from None
 
@@ -298,18 +301,19 @@ def replay_command(
     common: Common | None = None,
 ) -> int:
     """Apply a file of blocks."""
+    from node.commands.chains import spec_of_blocks
     from node.parallel.command import verify_in_parallel
     from node.replaying.options import read_checkpoints, read_point, require_together
     from node.replaying.whole import Replay, replay_file
 
     common = common or Common()
     common.begin()
-    spec = spec_of(common)
+    spec = spec_of_blocks(file, common.chain)
     alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve}
     require_together(alone, parallel, snapshots)
     if parallel is not None:
         assert snapshots is not None
-        return verify_in_parallel(file, common.chain, snapshots, parallel, is_trusted=verify == "none")
+        return verify_in_parallel(file, common.chain or spec.name, snapshots, parallel, is_trusted=verify == "none")
     settings = common.settings(
         spec,
         None if serve is None else read_address(serve, "--serve"),

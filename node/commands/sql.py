@@ -1,5 +1,6 @@
 """`coind sql`: questions in SQL to an export."""
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +19,9 @@ MEMORY = "50%"
 
 def sql_command(
     folder: Annotated[Path, Parameter(help="The folder of an export in Parquet.")],
-    query: Annotated[str | None, Parameter(help="A question in SQL; without it, a prompt asks for them.")] = None,
+    query: Annotated[
+        str | None, Parameter(help="A question in SQL; without it, a prompt asks for them.", allow_leading_hyphen=True)
+    ] = None,
     /,
     *,
     file: Annotated[Path | None, Parameter(help="Read the question from a file, as those of docs/questions.")] = None,
@@ -42,6 +45,8 @@ def sql_command(
 
     if csv and json:
         raise NodeError("--csv and --json are two forms of one answer; give one of them")
+    if query is not None and re.fullmatch(r"-\S*", query):
+        raise NodeError(f"there is no option {query}; see bin/coind sql --help")
     if query is not None and file is not None:
         raise NodeError("a question is given by --file and once more in the command line; give one of them")
     form: Form = "csv" if csv else "json" if json else "table"

@@ -12,18 +12,19 @@ from node.storage.sources import open_source
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
 
 FIRST_BLOCKS = 100  # where a refusal may mean that the blocks are of another chain
 
 
 def chains_of(path: Path, number: int, but: str) -> list[str]:
     """Return the names of the known chains, but for one, that take the blocks of a source from the first one up to a number."""
-    return [name for name in spec_names() if name != but and takes(name, path, number)]
+    return [name for name in spec_names() if name != but and takes(load_spec(name), path, number)]
 
 
-def takes(name: str, path: Path, number: int) -> bool:
+def takes(spec: ChainSpec, path: Path, number: int) -> bool:
     """Return whether a chain at genesis takes the blocks of a source up to a number."""
-    chain = Chain(new_state(load_spec(name)))
+    chain = Chain(new_state(spec))
     try:
         source = open_source(path, chain.state.wire)
         try:

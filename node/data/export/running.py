@@ -299,7 +299,10 @@ class Export:
                     if block.number == begin:
                         chain.state.listeners.watch_operations(self.collector.hear)
                     self.collector.begin(block)
-                    self._apply(block, self.wanted.skip, partial(ahead.push, chain))
+                if self.needs_state or block.number == 1:
+                    # The signature of block 1 shows whose chain it is.
+                    skip = self.wanted.skip & ~Skip.WITNESS_SIGNATURE if block.number == 1 else self.wanted.skip
+                    self._apply(block, skip, partial(ahead.push, chain))
                 yield block, is_last
         except FileError as error:
             raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None

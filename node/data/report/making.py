@@ -26,8 +26,11 @@ MOMENTS_EVERY = 10_000  # blocks, where it isn't known how many there are
 CHUNK_BLOCKS = 100_000
 
 
-def report(source: Path, spec: ChainSpec, to: Path, *, at: int | None, skip: int = Skip.NOTHING, workers: int = 0) -> int:
-    """Write a report of an export, or of a file or folder of blocks, into a file; returns the status of the process. Raises NodeError."""
+def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, skip: int = Skip.NOTHING, workers: int = 0) -> int:
+    """Write a report of an export, or of a file or folder of blocks, into a file; returns the status of the process. Raises NodeError.
+
+    `spec` is that of the chain; None is for an export, which names its own.
+    """
     with exported(source, spec, to, at, skip, workers) as (folder, status):
         if status:
             return status
@@ -56,11 +59,15 @@ def report(source: Path, spec: ChainSpec, to: Path, *, at: int | None, skip: int
 
 
 @contextmanager
-def exported(source: Path, spec: ChainSpec, to: Path, at: int | None, skip: int, workers: int) -> Iterator[tuple[Path, int]]:
+def exported(source: Path, spec: ChainSpec | None, to: Path, at: int | None, skip: int, workers: int) -> Iterator[tuple[Path, int]]:
     """Give the folder of an export, and the status of making it; one that was made for this is gone after the context."""
-    if (source / NAME).exists():
+    if is_export(source):
+        found = read_manifest(source).chain
+        if spec is not None and spec.chain_id.hex() != found.chain_id:
+            raise NodeError(f"--chain {spec.name}: {source} is of the chain {found.name}")
         yield source, 0
         return
+    assert spec is not None, "only exports name their chain"
     last = last_of(source, spec) if at is None else at
     moments = max(1, last // MOMENTS) if last else MOMENTS_EVERY
     with tempfile.TemporaryDirectory(prefix=f".{to.name}-", dir=folder_of(to)) as folder:
@@ -80,6 +87,11 @@ def exported(source: Path, spec: ChainSpec, to: Path, at: int | None, skip: int,
             # What an export has frozen isn't looked at by the collector, and DuckDB tells at the end of what it left.
             gc.unfreeze()
         yield Path(folder), status
+
+
+def is_export(source: Path) -> bool:
+    """Return whether what is at a path is an export."""
+    return (source / NAME).exists()
 
 
 def last_of(source: Path, spec: ChainSpec) -> int:

@@ -136,7 +136,7 @@ def test_both_commands_have_the_shared_options(started: Started) -> None:
 
 def test_workers(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "default_workers", lambda: 2)
-    for command in (("run",), ("replay", "file")):
+    for command in (("run",), ("replay", "file", "--chain", "dev")):
         found = [started(*command, *words).workers for words in ((), ("--workers", "0"), ("--workers", "64"))]
         assert found == [2, 0, 64]
         for text, bound in (("65", "<= 64"), ("-1", ">= 0")):

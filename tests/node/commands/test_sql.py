@@ -30,6 +30,11 @@ def test_an_answer_in_each_form(folder: Path, capsys: pytest.CaptureFixture[str]
     assert json.loads(coind(capsys, "sql", str(folder), "FROM pow", "--json").out) == []
 
 
+def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert coind(capsys, "sql", str(folder), "-- c\nSELECT 1 AS one", "--csv").lines == ["one", "1"]
+    assert coind(capsys, "sql", "--json", str(folder), "-- c\nEXPLAIN SELECT 1").status == 0
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -37,6 +42,7 @@ def test_an_answer_in_each_form(folder: Path, capsys: pytest.CaptureFixture[str]
         (("SELECT 1", "--file", "x.sql"), "a question is given by --file and once more"),
         (("--file", "none.sql"), "--file none.sql can't be read: No such file"),
         (("SELEC",), "Parser Error"),
+        (("--jsonn",), "--jsonn"),
         (("COPY vote TO 'x'",), "COPY isn't done here"),
     ],
 )

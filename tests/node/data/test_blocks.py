@@ -95,7 +95,7 @@ def test_it_is_imported_first_and_reads_a_pipe() -> None:
 @pytest.mark.parametrize(
     ("path", "chain", "kind", "text"),
     [
-        ("/nowhere/log", None, UnreadableBlocks, "/nowhere/log: no such file or folder"),
+        ("/nowhere/log", None, UnreadableBlocks, "/nowhere/log: No such file or folder"),
         ("/nowhere/log", "dev", UnreadableBlocks, "/nowhere/log: No such file or directory"),
         (ROOT / "pyproject.toml", None, UnreadableBlocks, "neither a block log nor JSON lines"),
         (LOG, "moon", UnknownChain, "moon: no such chain, .*steem-testnet"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.data import BeyondEnd, CallRefused, ChainAt, DataError, RefusedBlock, WrongMoment, chain_at
+from node.data import BeyondEnd, CallRefused, ChainAt, DataError, RefusedBlock, UnknownChain, WrongMoment, chain_at
 from node.data.chains import is_asking
 from node.snapshots.folder import folder_of, save
 from node.specs import load_spec
@@ -222,7 +222,7 @@ def test_the_end_is_known_of_packed_files_too(tmp_path: Path) -> None:
 
 
 def test_the_right_chain_is_named() -> None:
-    with pytest.raises(RefusedBlock, match=r"block 1: .*; the blocks are of the chain steem-testnet or testnet, not of dev"):
+    with pytest.raises(UnknownChain, match=r"the blocks are of the chain steem-testnet, not of dev"):
         chain_at(LOG, 5, "dev")
 
 

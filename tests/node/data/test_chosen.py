@@ -1,0 +1,62 @@
+"""The chain of blocks: what folders and first blocks say of it, and chains that contradict them."""
+
+from pathlib import Path
+
+import pytest
+
+from node.data.chosen import chosen_chain
+from node.data.errors import UnknownChain
+from node.specs import load_spec
+from node.storage.blocklog import LOG_NAME
+from node.storage.datafolder import DataFolder
+from tests.helpers.commands import coind
+from tests.helpers.nodes import DEV, case_log, dev_chain, make_block
+
+LOG = case_log("rewards")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder of the chain dev, whose blocks have no transaction that tells it from dev-tests."""
+    chain = dev_chain()
+    data = DataFolder(tmp_path / "data", DEV, chain.state.wire)
+    data.log.switch((), [make_block(chain) for _ in range(3)])
+    data.close()
+    return data.path
+
+
+@pytest.mark.parametrize("name", ["dev", "dev-tests", "steem-mainnet"])
+def test_a_chain_that_the_first_blocks_contradict_is_refused(name: str) -> None:
+    assert chosen_chain(LOG, None).name == chosen_chain(LOG, "steem-testnet").name == "steem-testnet"
+    for given in (name, load_spec(name)):
+        with pytest.raises(UnknownChain):
+            chosen_chain(LOG, given)
+
+
+def test_a_data_folder_says_its_chain(folder: Path, tmp_path: Path) -> None:
+    for path in (folder, folder / LOG_NAME):
+        assert chosen_chain(path, None).name == "dev"
+        with pytest.raises(UnknownChain):
+            chosen_chain(path, "dev-tests")
+    alone = tmp_path / "alone"
+    alone.write_bytes((folder / LOG_NAME).read_bytes())
+    assert chosen_chain(alone, "dev-tests").name == "dev-tests"
+    with pytest.raises(UnknownChain):
+        chosen_chain(alone, None)
+
+
+def test_commands_find_the_chain_and_refuse_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("node.commands.running.configure_logs", lambda *_, **__: None)
+    commands = (
+        ("export", str(LOG), "--to", "export", "--verify", "none", "--only", "blocks"),
+        ("report", "export", "--to", "report.html"),
+        ("report", str(LOG), "--at", "9", "--to", "report.html", "--verify", "none"),
+        ("replay", str(LOG), "--until", "9", "--workers", "0"),
+    )
+    for words in commands:
+        assert coind(capsys, *words, "--chain", "dev-tests").status == 1
+        assert coind(capsys, *words).status == 0
+
