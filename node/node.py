@@ -335,6 +335,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         log=log,
         loop=loop,
     )
+    processor.before_accepting.append(site.driver.require_lasting)
     processor.on_accepted.append(site.driver.make_instantly)
     if folder is not None:
         attach_edits(site, processor, folder)

@@ -97,6 +97,7 @@ class Processor:
         # Called with each transaction and block of a client, and its refusal.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
         # Called in the job of a transaction that was accepted, before its sender is answered.
+        self.before_accepting: list[Callable[[SignedTransaction], None]] = []
         self.on_accepted: list[Callable[[], None]] = []
         # Called after each job, before its caller is answered.
         self.on_done: list[Callable[[], None]] = []
@@ -153,6 +154,8 @@ class Processor:
             # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
             # the node for long.
             require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
+            for check in self.before_accepting:
+                check(trx)
             self._foreseen.push(trx)
             waiter = self._waiters.get(trx.id)
             if waiter is not None:

@@ -84,7 +84,7 @@ def is_pipe(path: Path) -> bool:
 
 
 def deciding_block(path: Path, spec: ChainSpec) -> int:
-    """Return the number of the first block with a transaction, of the last of FIRST_BLOCKS without; 0 where they don't begin with block 1."""
+    """Return the number of the first block with a transaction, of the last of FIRST_BLOCKS without; 0 where block 1 isn't there."""
     number = 0
     try:
         source = open_source(path, Wire(spec))

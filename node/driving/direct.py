@@ -28,6 +28,7 @@ class DirectProcessor:
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Take a transaction into the pending state, and make a block of it if the driver's mode says so. Raises PushFailed."""
         try:
+            self._driver.require_lasting(trx)
             self._chain.push_transaction(trx)
         except ChainError as error:
             raise PushFailed(error, trx) from error

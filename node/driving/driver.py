@@ -26,9 +26,9 @@ from state.chain.debug import GENERATED_TIME_MAX, require_bounded
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
 from state.protocol.constants import COIN_BLOCK_INTERVAL
-from state.protocol.errors import ChainError, Refused, require
+from state.protocol.errors import ChainError, Refused, TransactionExpired, require
 from state.protocol.keys.keys import public_key
-from state.protocol.transaction import SignedBlock
+from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.text import time_text
 from state.store.rows import at_once
 
@@ -121,6 +121,14 @@ class Driver:
         for _ in range(count):
             self.make_block()
             yield
+
+    def require_lasting(self, trx: SignedTransaction) -> None:
+        """Refuse a transaction that would have expired in the block that the mode promises whoever sends it."""
+        first, head_time = slot_time(self.chain.state, 1), self.chain.state.head_time
+        if self.mode.is_instant and head_time < trx.expiration < first:
+            text = "the transaction expires at ${expiration}, before the next block, which is of ${next}"
+            values = {"now": head_time, "expiration": time_text(trx.expiration), "next": time_text(first)}
+            raise TransactionExpired(text, condition="next_block_time <= trx.expiration", **values)
 
     def make_instantly(self) -> None:
         """Make a block of a transaction that was accepted, if the mode says so. It stays pending when that fails, as the log says."""

@@ -29,7 +29,11 @@ def wrong_time(case: Case) -> Explanation:
         "seconds_ahead_max": COIN_MAX_TIME_UNTIL_EXPIRATION,
         "node_time": time_text(case.now),
     }
-    if too_far:
+    next_block_time = case.error.values.get("next")
+    if next_block_time is not None:
+        why = f"The transaction expires at {time_text(given)}; the next block is of {next_block_time}, and can't hold it."
+        to_do = "Let it last longer: clients set some minutes, counted from the head block's time."
+    elif too_far:
         latest = time_text(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
         why = f"The transaction expires at {time_text(given)}, {span(given - now)} after the head block's time {time_text(now)}; at most "
         why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} are allowed."

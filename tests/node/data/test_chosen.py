@@ -59,4 +59,3 @@ def test_commands_find_the_chain_and_refuse_another(
     for words in commands:
         assert coind(capsys, *words, "--chain", "dev-tests").status == 1
         assert coind(capsys, *words).status == 0
-

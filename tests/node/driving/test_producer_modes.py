@@ -6,7 +6,8 @@ from trio.testing import MockClock
 
 from node.driving.producer import Outcome
 from rpc.service.refusal import PushFailed
-from state.protocol.errors import Refused
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.errors import Refused, TransactionExpired
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.nodes import START, make_block, transfer
 from tests.node.driving.test_producer import Yard
@@ -17,6 +18,7 @@ class Driven(Yard):
 
     def __init__(self, clock: MockClock, mode: str) -> None:
         super().__init__(clock)
+        self.processor.before_accepting.append(self.driver.require_lasting)
         self.processor.on_accepted.append(self.driver.make_instantly)
         self.driver.make_first_blocks()
         self.driver.set_block_mode(mode)
@@ -68,6 +70,24 @@ async def test_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None
     with pytest.raises(PushFailed):
         await yard.processor.push_transaction(trx)
     assert yard.chain.state.props.head_block_number == 27
+
+
+@pytest.mark.parametrize("mode", ["instant", "mixed:60"])
+async def test_what_would_have_expired_in_the_promised_block_is_refused(
+    nursery: trio.Nursery, autojump_clock: MockClock, mode: str
+) -> None:
+    yard = Driven(autojump_clock, mode)
+    yard.start(nursery)
+    await yard.processor.push_transaction(transfer(yard.chain))
+    head, seconds = yard.chain.head, COIN_BLOCK_INTERVAL
+    with pytest.raises(PushFailed) as refused:
+        await yard.processor.push_transaction(transfer(yard.chain, "late", seconds - 1))
+    assert isinstance(refused.value.error, TransactionExpired)
+    assert (yard.chain.head, yard.chain.pending) == (head, [])
+    await yard.processor.push_transaction(transfer(yard.chain, "in time", seconds))
+    assert yard.chain.pending == []
+    yard.driver.set_block_mode("manual")
+    await yard.processor.push_transaction(transfer(yard.chain, "late", seconds - 1))
 
 
 async def test_at_once_and_every_so_often(nursery: trio.Nursery, autojump_clock: MockClock) -> None:

@@ -42,7 +42,9 @@ def node() -> Parts:
     processor.on_pushed.append(counters.pushed)
     producer = Producer(processor, Driver(chain, ChainClock(clock), [SECRET]), is_stale_allowed=True)
     guests = Guests(Bounds(connections=4, requests=3, sockets=2))
-    return Parts(chain=chain, clock=clock, counters=counters, processor=processor, guests=guests, ending=lambda: "", producer=producer)
+    return Parts(
+        chain=chain, clock=ChainClock(clock), counters=counters, processor=processor, guests=guests, ending=lambda: "", producer=producer
+    )
 
 
 def samples(page: Metrics) -> Iterator[Any]:
