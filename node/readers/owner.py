@@ -23,7 +23,7 @@ from node.readers.publishing import Publisher
 from rpc.log import Log
 from rpc.service.caller import Caller
 from rpc.service.envelope import Service
-from rpc.service.transport.asgi import PageReply
+from rpc.service.transport.asgi import Kept, PageReply
 from state.protocol.errors import ChainError
 
 COMMAND = (sys.executable, "-P", "-m", "node.readers.reader")
@@ -83,7 +83,7 @@ class Readers:
 
     def serve(self, service: Service, pages: Pages) -> None:
         """Answer by a service, and show these pages, from now on."""
-        self._service, self._pages = service, pages
+        self._service, self._pages = service, {path: Kept(page) for path, page in pages.items()}
 
     def refuse(self, said: bytes) -> None:
         """Tell the subscribers of all readers of a refusal."""

@@ -32,6 +32,7 @@ from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Take
 from rpc.service.transport.rights import Access
+from rpc.service.turns import Turns
 
 REPORT_SECONDS = 1
 TAKEN_AT_ONCE_MAX = 64
@@ -61,10 +62,13 @@ async def read(line: socket.socket, doors: socket.socket) -> None:
         async for start in messages:
             assert isinstance(start, Start)
             configure_logs("warning", is_json=start.is_json)
-            mind = Mind(link, doors, pickle.loads(start.settings), nursery)
+            settings = pickle.loads(start.settings)
+            mind = Mind(link, doors, settings, nursery)
             link.send(Ready())
+            # So much can have come at once that clients would wait for long.
+            turns = Turns(settings.stopwatch)
             async for message in messages:
-                mind.hear(message)
+                await turns.take(partial(mind.hear, message))
         nursery.cancel_scope.cancel()
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import URLError
@@ -15,6 +16,7 @@ import pytest
 import trio
 
 from tests.helpers.push import websocket
+from tests.helpers.ways import Way, http1, result, socket
 from tests.whole.test_command import Running, node
 
 WAIT_SECONDS_MAX = 20
@@ -183,6 +185,47 @@ def test_a_branch_that_is_broadcast_block_by_block_is_switched_to_everywhere(run
         client.call("condenser_api.broadcast_block", [signed])
     assert three.call("condenser_api.get_block", [common + 2])["block_id"] == longer[1]["block_id"] != left
     same(clients)
+
+
+async def test_while_the_owner_is_slow_readers_answer_what_they_can(running: Running, clients: list[Client]) -> None:
+    port = int(running.url.rpartition(":")[2])
+    operation = ["transfer", {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": "slow"}]
+    async with AsyncExitStack() as stack:
+        ways: list[Way] = []
+        most = handed(running) + 1
+        # One that was silent for a moment is handed nothing; and the questions for it are handed on themselves.
+        while handed(running) < most + 2:
+            ways += [await stack.enter_async_context(open_(port)) for open_ in (http1, socket)]
+            most += 1
+        read: list[Way] = []
+        sent: list[Way] = []
+
+        async def ask(way: Way) -> None:
+            await result(way, "condenser_api.get_accounts", [["bob"]])
+            read.append(way)
+            await result(way, "dev_api.broadcast_operations", {"operations": [operation]})
+            sent.append(way)
+
+        with trio.fail_after(WAIT_SECONDS_MAX):
+            for way in ways:
+                await result(way, "condenser_api.get_accounts", [["bob"]])
+            running.process.send_signal(signal.SIGSTOP)
+            try:
+                async with trio.open_nursery() as nursery:
+                    for way in ways:
+                        nursery.start_soon(ask, way)
+                    while not read:
+                        await trio.sleep(0.005)
+                    assert not sent
+                    running.process.send_signal(signal.SIGCONT)
+            finally:
+                running.process.send_signal(signal.SIGCONT)
+        assert len(read) == len(sent) == len(ways)
+
+
+def handed(running: Running) -> int:
+    """How many connections readers were handed."""
+    return sum(reader["connections_handed_on"] for reader in health(running))
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -12,14 +12,8 @@ import trio
 from node.following import passing
 from node.following.sources import WrongChain
 from tests.helpers.followed import reply, until
+from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, sends_a_batch, waits
 from tests.helpers.ways import WAYS, Here, Open, Socket, Way, call, http1, node_here, result, socket
-
-ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
-
-
-def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
-    """A request of JSON-RPC."""
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 @asynccontextmanager
@@ -47,71 +41,9 @@ async def test_what_users_do(readers: int) -> None:
             await broadcasts(owner, way)
             await waits(owner, way)
             await sends_a_batch(owner, way)
+            assert "error" in await call(way, "dev_api.mine")
         for listening in subscribed:
             assert (await listening.notice())["kind"] == "blocks"
-
-
-async def broadcasts(owner: Here, way: Way) -> None:
-    """A transaction is passed on, and what the owner says comes back, with its reason."""
-    trx_id, trx = owner.transfer()
-    assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
-    await owner.pending(trx_id)
-    error = (await call(way, f"network_broadcast_api.{ASYNC}", {"trx": trx_of(owner, trx_id), "max_block_age": 100}))["error"]
-    assert (error["code"], error["data"]["explain"]["rule"]) == (-32000, "duplicate_transaction")
-    assert "error" in await call(way, "dev_api.mine")
-
-
-def trx_of(owner: Here, trx_id: str) -> Any:
-    """A transaction that waits, in the other form."""
-    [trx] = [trx for trx in owner.chain.pending if trx.id.hex() == trx_id]
-    return owner.chain.state.wire.transaction_to_json(trx)
-
-
-async def waits(owner: Here, way: Way) -> None:
-    """Who has waited for a block reads what it wrote."""
-    before = await balance(way)
-    already = len(owner.chain.pending)
-    trx_id, trx = owner.transfer()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(mine, owner, trx_id)
-        found = await result(way, "call", ["condenser_api", SYNC, [trx]])
-    head = owner.chain.state.props.head_block_number
-    assert found == {"id": trx_id, "block_num": head, "trx_num": already, "expired": False}
-    assert await balance(way) == before + 1 + already
-    block = await result(way, "condenser_api.get_block", [head])
-    assert block["transaction_ids"][already] == trx_id
-
-
-async def mine(owner: Here, trx_id: str) -> None:
-    """Make a block once a transaction waits for it."""
-    await owner.pending(trx_id)
-    async with http1(owner.port) as way:
-        await result(way, "dev_api.mine", {})
-
-
-async def balance(way: Way) -> int:
-    """What bob has, in thousandths."""
-    [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
-    return int(bob["balance"].split()[0].replace(".", ""))
-
-
-async def sends_a_batch(owner: Here, way: Way) -> None:
-    """The members of a batch are answered in order, those that wait too."""
-    (_, first), (two, second) = owner.transfer(), owner.transfer()
-    before = await balance(way)
-    batch = [
-        request(f"condenser_api.{ASYNC}", [first], 1),
-        request(f"condenser_api.{ASYNC}", [first], 2),
-        request(f"condenser_api.{SYNC}", [second], 3),
-        request("condenser_api.get_accounts", [["bob"]], 4),
-    ]
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(mine, owner, two)
-        answers = await way.post(batch)
-    assert [answer["id"] for answer in answers] == [1, 2, 3, 4]
-    assert [list(answer)[1] for answer in answers] == ["result", "error", "result", "result"]
-    assert answers[2]["result"]["id"] == two
-    assert int(answers[3]["result"][0]["balance"].split()[0].replace(".", "")) == before + 2 == await balance(way)
 
 
 # ------------------------------------------------------------------ owners that are away, slow or strange

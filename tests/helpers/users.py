@@ -1,0 +1,79 @@
+"""What users of a chain do over a connection, whichever process it leads to: `owner` is the node that makes the blocks."""
+
+from typing import Any
+
+import trio
+
+from tests.helpers.ways import Here, Way, call, http1, result
+
+ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
+
+
+def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
+    """A request of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+async def broadcasts(owner: Here, way: Way) -> None:
+    """A transaction is passed on, and what the owner says comes back, with its reason."""
+    trx_id, trx = owner.transfer()
+    assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
+    await owner.pending(trx_id)
+    error = (await call(way, f"network_broadcast_api.{ASYNC}", {"trx": trx_of(owner, trx_id), "max_block_age": 100}))["error"]
+    assert (error["code"], error["data"]["explain"]["rule"]) == (-32000, "duplicate_transaction")
+
+
+def trx_of(owner: Here, trx_id: str) -> Any:
+    """A transaction that waits, in the other form."""
+    [trx] = [trx for trx in owner.chain.pending if trx.id.hex() == trx_id]
+    return owner.chain.state.wire.transaction_to_json(trx)
+
+
+async def waits(owner: Here, way: Way) -> None:
+    """Who has waited for a block reads what it wrote."""
+    already = len(owner.chain.pending)
+    trx_id, trx = owner.transfer()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(mine, owner, trx_id)
+        found = await result(way, "call", ["condenser_api", SYNC, [trx]])
+    head = owner.chain.state.props.head_block_number
+    assert found == {"id": trx_id, "block_num": head, "trx_num": already, "expired": False}
+    assert await balance(way) == owner.chain.state.account("bob").balance
+    block = await result(way, "condenser_api.get_block", [head])
+    assert block["transaction_ids"][already] == trx_id
+
+
+async def mine(owner: Here, trx_id: str) -> None:
+    """Make a block once a transaction waits for it."""
+    await owner.pending(trx_id)
+    async with http1(owner.port) as way:
+        await result(way, "dev_api.mine", {})
+
+
+async def balance(way: Way) -> int:
+    """What bob has, in thousandths."""
+    [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
+    return thousandths(bob["balance"])
+
+
+def thousandths(amount: str) -> int:
+    """An amount as a number."""
+    return int(amount.split()[0].replace(".", ""))
+
+
+async def sends_a_batch(owner: Here, way: Way) -> None:
+    """The members of a batch are answered in order, those that wait too."""
+    (_, first), (two, second) = owner.transfer(), owner.transfer()
+    batch = [
+        request(f"condenser_api.{ASYNC}", [first], 1),
+        request(f"condenser_api.{ASYNC}", [first], 2),
+        request(f"condenser_api.{SYNC}", [second], 3),
+        request("condenser_api.get_accounts", [["bob"]], 4),
+    ]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(mine, owner, two)
+        answers = await way.post(batch)
+    assert [answer["id"] for answer in answers] == [1, 2, 3, 4]
+    assert [list(answer)[1] for answer in answers] == ["result", "error", "result", "result"]
+    assert answers[2]["result"]["id"] == two
+    assert thousandths(answers[3]["result"][0]["balance"]) == await balance(way) == owner.chain.state.account("bob").balance
