@@ -23,6 +23,7 @@ PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 BATCHES_MAX = 16
 # A replica that is so far behind, or hears nothing for so long, isn't one that clients should be sent to.
 BEHIND_BLOCKS_MAX = 50
+PROBLEM_LENGTH_MAX = 1000  # as it is logged and shown
 SILENCE_SECONDS_MAX = 15
 # A head of this age is right only where the followed node has said within the silence that it has no newer one.
 HEAD_SECONDS_MAX = 60
@@ -108,6 +109,7 @@ class Following:
                 problem = str(error)
             except NodeError as error:
                 problem = str(error)
+            problem = problem[:PROBLEM_LENGTH_MAX]
             if problem and problem != self.problem:
                 _log.warning("the followed node can't be followed now, it is tried again", url=self.url, reason=problem)
             if problem and self._failing_since is None:

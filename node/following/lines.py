@@ -15,6 +15,8 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import Wire
 
 SHOWN_MAX = 200
+# In a packed line, those of edits by hand above all: a block has a hundred thousand of them at most.
+COMMAS_MAX = 500_000
 # What JSON of another form makes reading it raise.
 STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
 
@@ -57,6 +59,8 @@ _DECODE = msgspec.json.Decoder(_Packed).decode
 
 def read_packed(line: bytes) -> Event | Greeting | Head:
     """Return what a line of the packed form says. Raises BadLine and StreamEnded."""
+    if line.count(b",") > COMMAS_MAX:
+        raise BadLine(line, "it holds too much")
     try:
         given = _DECODE(line)
         if given.block is not None:

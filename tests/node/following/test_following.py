@@ -9,6 +9,7 @@ import trio
 
 from node.following import parsing, sources
 from node.following.follower import Gap
+from node.following.following import PROBLEM_LENGTH_MAX
 from node.following.passing import Passing
 from node.specs import load_spec, with_witnesses
 from rpc.api.debug_node import debug_set_hardfork
@@ -176,6 +177,15 @@ async def test_whatever_a_node_sends_is_said_and_changes_nothing(sent: bytes, sa
         await until(lambda: said in replica.following.problem)
         assert replica.head == 0
         assert replica.following.trouble()
+
+
+async def test_what_is_said_of_a_node_is_short() -> None:
+    def answer(line: str, body: bytes) -> bytes:
+        return reply(b"", "404 Not Found") if line.startswith("GET") else reply(b'{"error": {"message": "%s"}}' % (b"x" * 100_000))
+
+    async with answering(answer) as url, replica_of(url) as replica:
+        await until(lambda: "xxx" in replica.following.problem)
+        assert len(replica.following.problem) <= PROBLEM_LENGTH_MAX
 
 
 async def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from node.failures import NodeError
 from node.following import parsing
 from node.following.events import NewBlock
-from node.following.lines import read_json, read_packed
+from node.following.lines import COMMAS_MAX, read_json, read_packed
 from node.following.parsing import LINE_SIZE_MAX, WHOLE_SIZE_MAX, Cutter, TooLarge, json_in_steps
 from rpc.service.turns import Turns
 from state.protocol.transaction import Wire
@@ -65,6 +65,7 @@ NO_LINES = [
     b'{"head":' + b"9" * 30 + b"}",
     b'{"block":-1,"id":"","packed":""}',
     b'{"undone":{"first":-1,"last":1}}',
+    b'{"block":1,"id":"","packed":"","accepted":[1' + b",1" * COMMAS_MAX + b"]}",
     b'{"chain":{"name":"' + b"x" * 201 + b'"}}',
     b"[" * 300_000,
     b"[" * 2000,
