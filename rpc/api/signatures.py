@@ -16,6 +16,7 @@ from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.keys.signing import Limits, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
+from state.protocol.work import KEY_UNITS, TooMuchWork
 from state.tables import State
 
 RULE_HARDFORK = 20
@@ -33,7 +34,7 @@ def get_transaction_hex(state: State, trx: SignedTransaction) -> str:
 @method("condenser_api.verify_authority")
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
     """Return true if exactly the needed keys have signed a transaction; anything else is refused."""
-    verify(Needed.by(trx.operations), state.wire.signers(trx, canonical_rule(state)), authority_lookups(state))
+    verify(Needed.by(trx.operations), signers(state, trx, canonical_rule(state)), authority_lookups(state))
     return True
 
 
@@ -43,7 +44,7 @@ def verify_account_authority(state: State, account: AccountName, signers: list[P
     """Return true if these keys suffice for the active authority of an account; anything else is refused."""
     require(state.accounts.by_name.get(account) is not None, "no such account", condition="account != nullptr")
     lookups = authority_lookups(state)
-    keys = SignState(signers, lookups.active)
+    keys = SignState(signers, lookups.active, spend=lookups.spend)
     if not (keys.by_name(account) or keys.by_authority(lookups.owner(account))):
         raise MissingActiveAuthority("Missing Active Authority ${id}", id=account)
     return True
@@ -63,11 +64,14 @@ def verify_signatures(
 
     As in the reference, owner authorities are looked up where active ones are needed, and the other way round.
     """
+    state.work.spend(KEY_UNITS * len(signatures), "signatures")
     keys = distinct(recover(signature, hash_, Canonical.fc_canonical) for signature in signatures)
     needed = Needed(set(required_posting), set(required_active), set(required_owner), required_other)
     given = authority_lookups(state)
     try:
-        verify(needed, keys, Lookups(active=given.owner, owner=given.active, posting=given.posting))
+        verify(needed, keys, Lookups(given.owner, given.active, given.posting, given.spend))
+    except TooMuchWork:
+        raise
     except ChainError:
         return False
     return True
@@ -77,7 +81,7 @@ def verify_signatures(
 @method("condenser_api.get_required_signatures")
 def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
     """Return the available keys that a transaction still has to be signed with."""
-    signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
+    signed = distinct(signers(state, trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
 
@@ -86,12 +90,18 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
     """Return all keys of the authorities that are looked at for a transaction."""
-    signed = distinct(state.wire.signers(trx, Canonical.fc_canonical))
+    signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
-    lookups = Lookups(noting(given.active, met), noting(given.owner, met), noting(given.posting, met))
+    lookups = Lookups(noting(given.active, met), noting(given.owner, met), noting(given.posting, met), given.spend)
     required_signatures(Needed.by(trx.operations), signed, (), lookups, narrow_limits(state))
     return shown_keys(state, met)
+
+
+def signers(state: State, trx: SignedTransaction, rule: Canonical) -> tuple[bytes, ...]:
+    """Return the keys that signed a transaction, in the order of the signatures."""
+    state.work.spend(KEY_UNITS * len(trx.signatures), "signatures")
+    return state.wire.signers(trx, rule)
 
 
 def narrow_limits(state: State) -> Limits:

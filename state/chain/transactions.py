@@ -59,6 +59,7 @@ def authority_lookups(state: State) -> Lookups:
         active=lambda name: authority(name).active,
         owner=lambda name: authority(name).owner,
         posting=lambda name: authority(name).posting,
+        spend=state.work.spend,
     )
 
 

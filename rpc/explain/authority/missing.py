@@ -1,5 +1,7 @@
 """Why an authority is missing, or a signature too much: the facts, and the cause as far as trying finds it."""
 
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -12,16 +14,18 @@ from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.errors import (
     ChainError,
     DuplicateSignature,
-    IrrelevantSignature,
     MissingActiveAuthority,
     MissingOtherAuthority,
     MissingOwnerAuthority,
 )
+from state.protocol.keys.fewest import suffice
 from state.protocol.keys.signatures import Canonical, recover
-from state.protocol.keys.signing import verify
+from state.protocol.keys.signing import LIMITS
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
+from state.protocol.work import TooMuchWork
 
+SEARCH_UNITS_MAX = 1000  # of work, for signatures that can be left out
 SIGNATURES_MAX = 20  # that are looked at; more are refused for other reasons
 BYTES_FOR_A_TRY = 500  # packing and hashing so many bytes once more takes less than a key recovery
 RULES: dict[type[ChainError], str] = {
@@ -98,7 +102,7 @@ def facts_of(case: Case, trx: SignedTransaction) -> tuple[Holders, list[Signer],
     holders = Holders(case, trx)
     signers = signers_of(case, trx, holders)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
-    return holders, signers, list(needed)[:REQUIRED_MAX]
+    return holders, signers, list(islice(needed, REQUIRED_MAX))
 
 
 def signers_of(case: Case, trx: SignedTransaction, holders: Holders) -> list[Signer]:
@@ -126,16 +130,11 @@ def members_of(places: list[Place]) -> list[dict[str, str]]:
 def not_needed(case: Case, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
     """Return the keys without which the others are still enough; `members` are those of the authorities themselves, which stay first."""
     lookups, kept = authority_lookups(case.state), list(signers)
-    for signer in sorted(signers, key=lambda one: case.key_text(one.key) in members):
-        others = [one for one in kept if one is not signer]
-        try:
-            verify(needed, [one.key for one in others], lookups)
-        except IrrelevantSignature:
-            kept = others
-        except ChainError:
-            continue
-        else:
-            kept = others
+    with suppress(TooMuchWork), case.state.work.limited(SEARCH_UNITS_MAX, "an explanation"):
+        for signer in sorted(signers, key=lambda one: case.key_text(one.key) in members):
+            others = [one for one in kept if one is not signer]
+            if suffice(needed, {one.key for one in others}, lookups, LIMITS):
+                kept = others
     return [one for one in signers if one not in kept] or signers[-1:]
 
 

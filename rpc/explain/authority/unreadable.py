@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rpc.explain.case import Case, Explanation
+from rpc.explain.general import any_refusal
 from state.chain.transactions import canonical_rule
 from state.protocol.errors import ChainError
 from state.protocol.keys.signatures import CANONICAL_CONDITION, HEADER_MAX, HEADER_MIN, RECOVER_CONDITION, recover
@@ -13,7 +14,10 @@ NO_KEY = "unable to reconstruct public key from signature"
 def bad_signature(case: Case) -> Explanation:
     """Explain the first signature that no key can have made."""
     assert case.trx is not None
-    index, signature = first_bad(case)
+    found = first_bad(case)
+    if found is None:
+        return any_refusal(case)
+    index, signature = found
     values = {"signature_index": index, "signature": signature.hex()}
     if case.error.text == NO_KEY:
         why = f"signatures[{index}] begins with the byte {signature[0]}; a signature has 65 bytes, and the first one is {HEADER_MIN} to "
@@ -26,16 +30,18 @@ def bad_signature(case: Case) -> Explanation:
     return case.explained("signature_not_recoverable", why, "Compare it with what the signer made; it was damaged on the way.", **values)
 
 
-def first_bad(case: Case) -> tuple[int, bytes]:
-    """Return the first bad signature with its index."""
+def first_bad(case: Case) -> tuple[int, bytes] | None:
+    """Return the first bad signature with its index; None when the budget is spent before it is found."""
     assert case.trx is not None
     rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.trx)
     for index, signature in enumerate(case.trx.signatures):
+        if not case.budget.take():
+            break
         try:
             recover(signature, digest, rule)
         except ChainError:
             return index, signature
-    return 0, bytes(65)
+    return None
 
 
 BY_TEXT: dict[str, Callable[[Case], Explanation]] = {NO_KEY: bad_signature}

@@ -9,6 +9,7 @@ from state.protocol.errors import ChainError, IrrelevantSignature
 from state.protocol.keys.authority import Authority
 from state.protocol.keys.signing import LIMITS, Limits, Lookup, Lookups, SignState, required_signatures, verify
 from state.protocol.operation import Needed
+from state.protocol.work import TooMuchWork
 
 
 def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
@@ -36,6 +37,8 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
         verify(needed, keys, lookups, limits)
     except IrrelevantSignature:
         return True
+    except TooMuchWork:
+        raise
     except ChainError:
         return False
     return True
@@ -47,7 +50,7 @@ def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[byt
 
     active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))
     # Nobody has signed, so that the walk goes on to the end.
-    state = SignState((), posting if needed.posting else active, limits)
+    state = SignState((), posting if needed.posting else active, limits, (), lookups.spend)
     for name in sorted(needed.posting | needed.active):
         state.by_name(name)
         for higher in (active, owner) if needed.posting else (owner,):

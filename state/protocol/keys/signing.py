@@ -20,14 +20,24 @@ from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed
 
 Lookup = Callable[[str], Authority]
+Spend = Callable[[int, str], None]
+"""Counts units of work of a kind before they are done, and may raise (`state.protocol.work`)."""
+
+MEMBERS_OF_UNIT = 40  # keys and accounts of authorities that are looked at
+MEMBERS_OF_AUTHORITY = 4  # to find an authority takes as long as to look at so many
+
+
+def spend_nothing(units: int, kind: str) -> None:
+    """Count no work."""
 
 
 class Lookups(Struct, frozen=True):
-    """How to find an account's authority of each role; unknown accounts raise UnknownKey."""
+    """How to find an account's authority of each role, and how to count the work; unknown accounts raise UnknownKey."""
 
     active: Lookup
     owner: Lookup
     posting: Lookup
+    spend: Spend = spend_nothing
 
 
 class Limits(Struct, frozen=True):
@@ -45,13 +55,21 @@ NO_LIMITS = Limits(members=0, accounts=0)
 class SignState:
     """The keys at hand, which of them have been used, and the accounts that have been approved so far."""
 
-    def __init__(self, keys: Iterable[bytes], nested: Lookup, limits: Limits = LIMITS, available: Iterable[bytes] = ()) -> None:
+    def __init__(
+        self,
+        keys: Iterable[bytes],
+        nested: Lookup,
+        limits: Limits = LIMITS,
+        available: Iterable[bytes] = (),
+        spend: Spend = spend_nothing,
+    ) -> None:
         self.used = dict.fromkeys(keys, False)
         self.available = frozenset(available)
         self.nested = nested
         self.limits = limits
         self.approved = {COIN_TEMP_ACCOUNT}
         self._counter = 0
+        self._spend, self._looked_at = spend, 0
 
     def signed(self, key: bytes) -> bool:
         """Whether a key has signed, or could; it is used from then on."""
@@ -75,6 +93,11 @@ class SignState:
     def _evaluate(self, authority: Authority, depth: int) -> bool:
         total = members = 0
         threshold, limits = authority.weight_threshold, self.limits
+        given = len(authority.key_auths) + len(authority.account_auths)
+        self._looked_at += MEMBERS_OF_AUTHORITY + min(given, limits.members or given)
+        if self._looked_at >= MEMBERS_OF_UNIT:
+            self._spend(self._looked_at // MEMBERS_OF_UNIT, "members of authorities")
+            self._looked_at %= MEMBERS_OF_UNIT
         for key, weight in authority.key_auths:
             if self.signed(key):
                 total += weight
@@ -141,13 +164,13 @@ def verify(
         return
     if needed.posting:
         require_only_posting(needed)
-        state = SignState(keys, lookups.posting, limits)
+        state = SignState(keys, lookups.posting, limits, (), lookups.spend)
         state.approved |= approved
         for name in sorted(needed.posting):
             if not (state.by_name(name) or state.by_authority(lookups.active(name)) or state.by_authority(lookups.owner(name))):
                 raise MissingPostingAuthority("Missing Posting Authority ${id}", id=name)
     else:
-        state = SignState(keys, lookups.active, limits)
+        state = SignState(keys, lookups.active, limits, (), lookups.spend)
         state.approved |= approved
         for authority in needed.other:
             if not state.by_authority(authority):
@@ -182,12 +205,14 @@ def required_signatures(
     """Those of the available keys that would have to sign, without trying higher roles; what stays missing isn't reported."""
     available = frozenset(available)
     if needed.posting:
-        require_only_posting(needed)
-        state = SignState(signed, lookups.posting, limits, available)
+        # Authorities that operations name themselves may be there, unlike in `verify`, and aren't looked at.
+        require(not needed.owner, condition="!required_owner.size()")
+        require(not needed.active, condition="!required_active.size()")
+        state = SignState(signed, lookups.posting, limits, available, lookups.spend)
         for name in sorted(needed.posting):
             state.by_name(name)
     else:
-        state = SignState(signed, lookups.active, limits, available)
+        state = SignState(signed, lookups.active, limits, available, lookups.spend)
         for authority in needed.other:
             state.by_authority(authority)
         for name in sorted(needed.owner):

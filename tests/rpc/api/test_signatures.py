@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from state.operations.authorities import RecoverAccount
+from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.protocol.keys.authority import Authority
 from state.protocol.keys.keys import public_key, public_key_text
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
+from state.protocol.work import TooMuchWork
 from tests.helpers.api import Site, secret
 
 ZERO_HASH = "00" * 32
@@ -145,3 +148,32 @@ def test_potential_signatures(site: Site) -> None:
     assert potential("alice") == [text("alice")]
     assert potential("joint") == [text("alice")]
     assert potential("open") == []
+
+
+@pytest.mark.parametrize("method", ["get_required_signatures", "get_potential_signatures"])
+def test_posting_beside_an_authority_that_an_operation_names(site: Site, method: str) -> None:
+    """The reference looks at posting alone."""
+    authority = site.state.authority("bob").owner
+    recovery = RecoverAccount(account_to_recover="bob", new_owner_authority=authority, recent_owner_authority=authority)
+    post = Comment(parent_permlink="life", author="alice", permlink="p", title="", body="b")
+    trx = site.transaction(post, recovery, signers=())
+    keys = [text("alice"), text("bob")]
+    more = ([keys], {"available_keys": keys}) if method == "get_required_signatures" else ([], {})
+    assert ask(site, method, trx, *more[0], **more[1]) == ([text("alice")], {"keys": [text("alice")]})
+
+
+def test_work_is_limited(site: Site) -> None:
+    """What many signatures, or many authorities, cost is counted before it is done."""
+    walked = {"weight_threshold": 0, "account_auths": [["joint", 1], ["alice", 1]], "key_auths": []}
+    signature = sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()
+    many = site.wire.transaction_to_json(spend(site, "alice", *["bob"] * 20))
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("verify_signatures", {"hash": ZERO_HASH, "required_other": [walked] * 200}),
+        ("verify_signatures", {"hash": ZERO_HASH, "signatures": [signature] * 20}),
+        ("verify_authority", {"trx": many}),
+        ("get_required_signatures", {"trx": many, "available_keys": []}),
+        ("get_potential_signatures", {"trx": many}),
+    ]
+    for method, named in asked:
+        with pytest.raises(TooMuchWork), site.state.work.limited(50, "a call"):
+            site.refused(f"database_api.{method}", **named)

@@ -7,7 +7,7 @@ import pytest
 from state.protocol.errors import ChainError, UnknownKey
 from state.protocol.keys.authority import Authority
 from state.protocol.keys.fewest import fewest_keys
-from state.protocol.keys.signing import Lookups, verify
+from state.protocol.keys.signing import Lookup, Lookups, verify
 from state.protocol.operation import Needed
 
 KEYS = [bytes([2, number]).ljust(33, b"\0") for number in range(8)]
@@ -18,12 +18,15 @@ Roles = dict[str, dict[str, Authority]]
 def lookups(accounts: Roles) -> Lookups:
     """The authorities of accounts by name and role."""
 
-    def of(role: str, name: str) -> Authority:
-        if name not in accounts:
-            raise UnknownKey
-        return accounts[name][role]
+    def of(role: str) -> Lookup:
+        def find(name: str) -> Authority:
+            if name not in accounts:
+                raise UnknownKey
+            return accounts[name][role]
 
-    return Lookups(**{role: lambda name, role=role: of(role, name) for role in ("active", "owner", "posting")})
+        return find
+
+    return Lookups(of("active"), of("owner"), of("posting"))
 
 
 def random_authority(chance: random.Random) -> Authority:

@@ -17,23 +17,32 @@ from state.protocol.errors import (
     MissingOtherAuthority,
     MissingOwnerAuthority,
     MissingPostingAuthority,
+    Refused,
     UnknownKey,
 )
 from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.keys.fewest import fewest_keys
 from state.protocol.keys.keys import public_key_from_text, public_key_text
 from state.protocol.keys.signing import (
     LIMITS,
+    MEMBERS_OF_AUTHORITY,
+    MEMBERS_OF_UNIT,
     Limits,
+    Lookup,
     Lookups,
     SignState,
+    Spend,
     one_key_is_enough,
     required_signatures,
+    spend_nothing,
     verify,
 )
 from state.protocol.operation import Needed
+from state.protocol.work import TooMuchWork, Work
 from tests.helpers.wire import ANY, VECTOR_CODECS, vectors
 
 PREFIX = "STM"
+KEY = b"\2" + bytes(32)
 OK = "OK"
 
 
@@ -109,14 +118,61 @@ def test_the_same_key_twice(example: Any) -> None:
         verify(needed_by(given), [*keys, keys[0]], lookups_of(given), limits_of(given))
 
 
+def everywhere(lookup: Lookup, spend: Spend = spend_nothing) -> Lookups:
+    return Lookups(lookup, lookup, lookup, spend)
+
+
+def test_members_that_are_looked_at_are_counted() -> None:
+    spent: list[int] = []
+    accounts = Authority(2, tuple((f"a{i}", 1) for i in range(30)))
+    keys = Authority(1, (), tuple((bytes([2]) + i.to_bytes(32, "big"), 1) for i in range(60)))
+    lookups = everywhere(lambda name: keys, lambda units, kind: spent.append(units))
+    for _ in range(2):
+        with pytest.raises(MissingOtherAuthority):
+            verify(Needed(set(), set(), set(), [accounts]), (), lookups)
+    members = (MEMBERS_OF_AUTHORITY + 30) + 30 * (MEMBERS_OF_AUTHORITY + LIMITS.members)
+    assert sum(spent) == 2 * (members // MEMBERS_OF_UNIT)
+
+
+def test_a_limit_of_work_ends_the_search() -> None:
+    looked_up: list[str] = []
+    everybody = Authority(1000, tuple((f"a{i}", 1) for i in range(40)))
+    work = Work()
+
+    def find(name: str) -> Authority:
+        looked_up.append(name)
+        return everybody
+
+    lookups = everywhere(find, work.spend)
+    with pytest.raises(TooMuchWork), work.limited(5, "a call"):
+        verify(Needed(set(), {"a0"}, set(), []), (), lookups)
+    assert len(looked_up) <= 6
+    with pytest.raises(TooMuchWork), work.limited(5, "a call"):
+        fewest_keys(Needed(set(), {"a0"}, set(), []), (), lookups)
+
+
+@pytest.mark.parametrize("role", ["owner", "active", "other"])
+def test_what_may_stand_beside_posting_where_keys_are_chosen(role: str) -> None:
+    needed = Needed({"alice"}, set(), set(), [])
+    if role == "other":
+        needed.other.append(key_authority(bytes(33)))
+        assert required_signatures(needed, (), [KEY], everywhere(lambda name: key_authority(KEY))) == {KEY}
+    else:
+        getattr(needed, role).add("bob")
+        with pytest.raises(Refused, match=f"!required_{role}.size"):
+            required_signatures(needed, (), [KEY], everywhere(lambda name: key_authority(KEY)))
+    with pytest.raises(Refused, match=f"required_{role}.size\\(\\) == 0"):
+        verify(needed, (), everywhere(lambda name: Authority()))
+
+
 def test_a_threshold_of_zero_is_always_satisfied() -> None:
-    nobody = Lookups(*[lambda name: Authority()] * 3)
+    nobody = everywhere(lambda name: Authority())
     verify(Needed(set(), {"alice"}, set(), []), (), nobody)
     verify(Needed(set(), set(), set(), [Authority()]), (), nobody)
 
 
 def test_the_temporary_account_needs_no_key() -> None:
-    missing = Lookups(*[lambda name: key_authority(bytes(33))] * 3)
+    missing = everywhere(lambda name: key_authority(bytes(33)))
     verify(Needed({"temp"}, set(), set(), []), (), missing)
     with pytest.raises(MissingOtherAuthority, match="missing required other authority:Missing Authority"):
         verify(Needed(set(), set(), set(), [key_authority(bytes(33))]), (), missing)
@@ -126,7 +182,7 @@ def test_the_last_member_within_the_limit_counts() -> None:
     """The 40th member is still looked at, the 41st isn't (wire-format.md §6.1)."""
     keys = tuple(bytes([2]) + n.to_bytes(32, "big") for n in range(41))
     wide = Authority(1, (), tuple((key, 1) for key in keys))
-    lookups = Lookups(*[lambda name: wide] * 3)
+    lookups = everywhere(lambda name: wide)
     needed = Needed(set(), {"alice"}, set(), [])
     verify(needed, [keys[39]], lookups)
     with pytest.raises(AuthorityError):
