@@ -18,10 +18,13 @@ from rpc.service.switches import Switch, names_of
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import to_array
+from state.protocol.work import TooMuchWork
 
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
+# In the arguments of a call of a client without local rights, and how many are converted with a unit of work.
+VALUES_MAX, VALUES_OF_UNIT = 20_000, 4
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Takes the params, and who calls.
@@ -183,13 +186,31 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
     made: list[Call] = []
+    work = context.get("work")
 
     def call(params: Any, caller: Caller) -> Any:
+        if caller.why_not_local:
+            require_few_values(params)
         if not made:
-            made.append(_bind(method, wire, {"show": Show(wire, method.form), **context}))
+            made.append(_bind(method, wire, {"show": Show(wire, method.form, work), **context}))
         return made[0](params, caller)
 
     return call
+
+
+def require_few_values(params: Any) -> None:
+    """Refuse arguments with so many values that converting them would take long: that isn't interrupted."""
+    count, lists = 0, [params]
+    while lists:
+        value = lists.pop()
+        if type(value) is dict:
+            value = value.values()
+        elif type(value) is not list:
+            continue
+        count += len(value)
+        if count > VALUES_MAX:
+            raise TooMuchWork("the arguments of a call", VALUES_MAX // VALUES_OF_UNIT, {"values": count // VALUES_OF_UNIT})
+        lists += value
 
 
 def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:

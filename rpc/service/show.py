@@ -19,8 +19,10 @@ from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, as_it_is
 from state.protocol.codec.straight import Member, extra_members, object_dumper
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
+from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
+FIELDS_OF_UNIT = 8  # fields of a record that are shown with a unit of work
 
 Json = dict[str, Any]
 
@@ -32,10 +34,11 @@ class Of(Struct, frozen=True):
 
 
 class Show:
-    """Writes values as records, in one form; a method gets it as `show`."""
+    """Writes values as records, in one form; a method gets it as `show`. Each record that a method shows is counted as `work`."""
 
-    def __init__(self, wire: Wire, form: Form) -> None:
+    def __init__(self, wire: Wire, form: Form, work: Work | None = None) -> None:
         self.wire = wire
+        self._work = work or Work()
         self._codecs = record_codecs(wire.spec)
         self.legacy = form is LEGACY
         self._dumpers: dict[Any, Dump] = {}
@@ -48,8 +51,21 @@ class Show:
         """The function that writes values by a record."""
         dump = self._dumpers.get(record)
         if dump is None:
-            dump = self._dumpers[record] = self._codecs.dumper(record, self.legacy) or as_it_is
+            dump = self._codecs.dumper(record, self.legacy) or as_it_is
+            if isinstance(record, type):
+                dump = self._counted(record, dump)
+            self._dumpers[record] = dump
         return dump
+
+    def _counted(self, record: type, dump: Dump) -> Dump:
+        """Return a function that counts the work of what it shows."""
+        spend, units, kind = self._work.spend, 1 + len(shown_fields(record, self.legacy)) // FIELDS_OF_UNIT, record.__name__
+
+        def dump_counted(value: Any) -> Any:
+            spend(units, kind)
+            return dump(value)
+
+        return dump_counted
 
     def each(self, record: Any, values: Iterable[Any]) -> list[Any]:
         """The JSON forms of values, in their order."""

@@ -14,6 +14,7 @@ from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values import text
 from state.tables import State
 
+JSON_BYTES_OF_UNIT = 50  # that an interpreter reads with a unit of work
 NOBODY = "at least one account must be specified"
 
 
@@ -60,6 +61,7 @@ class CustomJson(Operation, frozen=True):
         size, limit = text.size(self.json), "o.json.length() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
         require_short(state, size, "Operation JSON must be less than ${bytes} bytes.", limit)
         require_members(state, len(self.required_auths) + len(self.required_posting_auths), "num_auths")
+        state.work.spend(size // JSON_BYTES_OF_UNIT, "JSON")
         interpret(state, self)
 
 

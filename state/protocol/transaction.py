@@ -68,7 +68,6 @@ class SignedTransaction(Struct, eq=False, gc=False):
 
     After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes) and the packed size of
     all; and, when they are first asked for, the merkle leaf (`leaf_of`) and the keys that signed, which may be recovered ahead.
-    `units` is the work that it took when it was last applied while it waits for a block.
     """
 
     ref_block_num: UInt16 = 0
@@ -82,6 +81,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     size: int = 0
     leaf: bytes = b""
     signers: tuple[bytes, ...] | None = None
+    # The work that it took when it was last applied as a waiting transaction.
     units: int = 0
 
 

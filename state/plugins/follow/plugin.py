@@ -16,6 +16,8 @@ from state.store.parts import ListsPart, Part, TablePart, tables
 from state.tables import State
 
 CUSTOM_ID = "follow"
+# Of the feed of a follower: a post is a place more, a reblog also a row.
+POSTS_OF_UNIT, REBLOG_UNITS = 4, 3
 
 
 def install(state: State) -> FollowIndex:
@@ -116,7 +118,7 @@ def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
     else:
         kept.authors.modify(guest, count=guest.count + 1)
     followers = blog_followers(kept, operation.account)
-    state.work.spend(len(followers) * 3 // 2, "feeds of followers")
+    state.work.spend(len(followers) * REBLOG_UNITS, "feeds of followers")
     for follower in followers:
         kept.feeds.reblog(follower, comment.id, operation.account, now)
 
@@ -135,7 +137,7 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
         return
     known = kept.blogs.find(operation.author, comment.id) is not None
     followers = blog_followers(kept, operation.author)
-    state.work.spend(len(followers) // 4, "feeds of followers")
+    state.work.spend(len(followers) // POSTS_OF_UNIT, "feeds of followers")
     for follower in followers:
         if not known or not kept.feeds.holds(follower, comment.id):
             kept.feeds.add(follower, comment.id)

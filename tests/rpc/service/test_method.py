@@ -5,12 +5,18 @@ from typing import Any
 
 import pytest
 
-from rpc.service.arguments import UInt32
+from node.specs import load_spec
+from rpc.records.vesting import DelegationRecord
+from rpc.service.arguments import APPBASE, UInt32
 from rpc.service.caller import Caller
 from rpc.service.describe.openrpc import document
 from rpc.service.describe.signature import signature
 from rpc.service.envelope import Service
-from rpc.service.method import Method, method
+from rpc.service.method import VALUES_MAX, Method, bind, method
+from rpc.service.show import Show
+from state.chain.genesis import new_state
+from state.protocol.work import TooMuchWork
+from state.tables.accounts import VestingDelegation
 from tests.helpers.fakes import fake_wire
 
 
@@ -85,3 +91,31 @@ def test_a_method_is_declared_once_and_says_what_it_does() -> None:
         @method("a_api.silent", registry=registry)
         def silent(state: None) -> None:
             pass
+
+
+def test_the_arguments_of_clients_without_local_rights_have_a_bounded_number_of_values() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("test_api.count", registry=registry)
+    def count(_state: object, names: Any) -> int:
+        """Return the number of names."""
+        return len(names)
+
+    call = bind(registry["test_api.count"], fake_wire(), {"state": None})
+    far = Caller("192.0.2.1", "it is far away")
+    assert call({"names": ["a"] * VALUES_MAX}, Caller()) == VALUES_MAX
+    assert call({"names": ["a"] * (VALUES_MAX - 1)}, far) == VALUES_MAX - 1
+    for names in (["a"] * VALUES_MAX, [["a"] * 100] * (VALUES_MAX // 100)):
+        with pytest.raises(TooMuchWork):
+            call({"names": names}, far)
+
+
+def test_the_records_that_a_method_shows_are_counted() -> None:
+    state = new_state(load_spec("dev"))
+    show = Show(state.wire, APPBASE, state.work)
+    before = state.work.spent
+    show.each(DelegationRecord, state.vesting_delegations)
+    assert state.work.spent == before
+    row = VestingDelegation(delegator="alice", delegatee="bob")
+    show.each(DelegationRecord, [row] * 10)
+    assert state.work.spent == before + 10

@@ -11,7 +11,7 @@ from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting
 from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote
 from state.plugins.follow.operations import FollowOperation, ReblogOperation
-from state.plugins.follow.plugin import FOLLOW, apply_follow, apply_reblog
+from state.plugins.follow.plugin import FOLLOW, REBLOG_UNITS, apply_follow, apply_reblog
 from state.protocol.operation import Operation
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.work import UNITS_MAX, TooMuchWork
@@ -108,4 +108,4 @@ def test_posts_cost_by_the_number_of_followers() -> None:
         apply_reblog(state, kept, ReblogOperation("star", post.author, post.permlink))
         spent.append(state.work.spent - before)
         state.journal.undo(mark)
-    assert spent == [0, 60]
+    assert spent == [0, 40 * REBLOG_UNITS]
