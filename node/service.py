@@ -11,7 +11,7 @@ from rpc.explorer.series import Series
 from rpc.processor import Processor
 from rpc.service.envelope import Elsewhere, Observe, Service, unobserved
 from rpc.service.method import METHODS
-from rpc.service.turns import Stopwatch
+from rpc.service.turns import Gate, Stopwatch
 from state.chain.chain import Chain
 from state.protocol.transaction import SignedTransaction
 
@@ -28,11 +28,12 @@ def new_service(
     stopwatch: Stopwatch = perf_counter,
     foresee: Callable[[list[SignedTransaction]], None] | None = None,
     elsewhere: Elsewhere | None = None,
+    gate: Gate | None = None,
 ) -> Service:
     """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `elsewhere` answers
-    what needs the owner of the chain, if that is another process.
+    what needs the owner of the chain, if that is another process. Nothing is read while the `gate` is shut.
     """
     return Service(
         METHODS.values(),
@@ -45,6 +46,7 @@ def new_service(
         reads=chain.state.journal.reads,
         foresee=foresee,
         elsewhere=elsewhere,
+        gate=gate,
         state=chain.state,
         chain=chain,
         processor=processor,

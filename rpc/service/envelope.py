@@ -44,7 +44,7 @@ from rpc.service.refusal import (
     plain_error,
 )
 from rpc.service.switches import hint
-from rpc.service.turns import Stopwatch, Turns
+from rpc.service.turns import Gate, Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
@@ -105,6 +105,7 @@ class Service:
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` is that of the
     state, through which calls are made in slices. With `elsewhere` another process owns the chain, and answers what needs that.
+    While the `gate` is shut nothing is read.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class Service:
         reads: Reads | None = None,
         foresee: Callable[[list[SignedTransaction]], None] | None = None,
         elsewhere: Elsewhere | None = None,
+        gate: Gate | None = None,
         **context: Any,
     ) -> None:
         methods = list(methods)
@@ -129,7 +131,8 @@ class Service:
         self._reads = reads or Reads()
         self._elsewhere = elsewhere
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
-        self._turns, self._stopwatch = Turns(stopwatch), stopwatch
+        self._turns, self._stopwatch = Turns(stopwatch, gate), stopwatch
+        self._gate = self._turns.gate
         self._large = {is_local: trio.Semaphore(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -196,6 +199,8 @@ class Service:
         A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
         """
         if len(body) <= WHOLE_SIZE_MAX:
+            if self._gate.is_shut and (found := await self._gate.answer(body, caller)):
+                return found
             return await self._turns.take(partial(self.answer, body, caller, True))
         steps = read_in_slices(body, caller.is_local)
 
@@ -313,6 +318,11 @@ class Service:
         found = [bound for one in request if (bound := self._called(one, caller)) is not None]
         return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
 
+    def only_reads(self, request: Any, caller: Caller) -> bool:
+        """Whether a request, which is no batch, changes nothing, and speaks neither of the process nor of the session."""
+        bound = self._called(request, caller)
+        return bound is None or not (bound.waits or bound.needs_session or bound.needs_owner or bound.method.of_process)
+
     def _called(self, request: Any, caller: Caller) -> Bound | None:
         """Return the method that a request calls, None when there is none."""
         name = request.get("method") if type(request) is dict else None
@@ -388,10 +398,12 @@ class Service:
 
     async def _wait(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
+        await self._gate.opened()
         start = self._stopwatch()
         try:
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
+            await self._gate.opened()
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:

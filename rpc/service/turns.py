@@ -1,8 +1,10 @@
-"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run. It knows nothing of replies."""
+"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run, made while the chain is at rest. It knows
+nothing of replies.
+"""
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -16,14 +18,65 @@ Value = TypeVar("Value")
 Stopwatch = Callable[[], float]
 
 
+class Gate:
+    """Whether the chain is at rest: it is shut while a job that changes the chain is interrupted. Whoever reads the chain in a task of its
+    own waits until it is open.
+
+    `stand_in` is another process that answers reads meanwhile, from the chain as it was before the job; None where there is none. It is
+    called with a request as the service gets it, and returns b"" for one that it can't answer.
+    """
+
+    def __init__(self) -> None:
+        self.is_shut = self.is_alone = False
+        self.stand_in: Callable[..., Awaitable[bytes]] | None = None
+        self._news = trio.Event()
+
+    def shut(self) -> None:
+        """Let nobody read."""
+        self.is_shut = True
+
+    def open(self) -> None:
+        """Let everybody read."""
+        self.is_shut, self.stand_in = False, None
+        self._tell()
+
+    def leave_alone(self) -> None:
+        """Let the one reader read that there is, in a copy of the process that has no loop, and never let others in."""
+        self.is_shut, self.is_alone = False, True
+
+    def place(self, stand_in: Callable[..., Awaitable[bytes]] | None) -> None:
+        """Have reads answered by another process, or by none, until the gate is open."""
+        self.stand_in = stand_in
+        self._tell()
+
+    async def opened(self) -> None:
+        """Wait until the chain is at rest; no checkpoint where it is."""
+        while self.is_shut:
+            await self._news.wait()
+
+    async def answer(self, *request: Any) -> bytes:
+        """Return the answer of the other process; b"" when the gate is open and there was none."""
+        while self.is_shut and self.stand_in is None:
+            await self._news.wait()
+        reply = b"" if self.stand_in is None else await self.stand_in(*request)
+        if not reply:
+            await self.opened()
+        return reply
+
+    def _tell(self) -> None:
+        news, self._news = self._news, trio.Event()
+        news.set()
+
+
 class Turns:
-    """Runs replies one at a time, in the order in which they are ready.
+    """Runs replies one at a time, in the order in which they are ready, while the gate is open.
 
     When replies have run for SLICE_SECONDS altogether, everything else that is ready has its turn. So a new block waits only for the reply
     that is being made, however many connections ask for however much.
     """
 
-    def __init__(self, stopwatch: Stopwatch = perf_counter) -> None:
+    def __init__(self, stopwatch: Stopwatch = perf_counter, gate: Gate | None = None) -> None:
+        self.gate = gate or Gate()
         self._stopwatch = stopwatch
         self._lock = trio.Lock()
         self._seconds = 0.0
@@ -31,14 +84,15 @@ class Turns:
     @property
     def is_free(self) -> bool:
         """Whether the next reply waits for nobody."""
-        return not self._lock.locked()
+        return not (self._lock.locked() or self.gate.is_shut)
 
     async def take(self, work: Callable[[], Value]) -> Value:
         """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in."""
-        is_held = self._lock.locked()
+        is_held = self._lock.locked() or self.gate.is_shut
         if is_held:
             await self._lock.acquire()
         try:
+            await self.gate.opened()
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
@@ -46,7 +100,7 @@ class Turns:
                 if not is_held:
                     self._lock.acquire_nowait()
                     is_held = True
-                await _let_others_in()
+                await let_others_in()
         finally:
             if is_held:
                 self._lock.release()
@@ -70,7 +124,7 @@ class Turns:
     async def count(self, seconds: float) -> None:
         """Count what has run like a reply without being asked for its turn; a checkpoint when it is time to let others in."""
         if self._is_used_up(seconds):
-            await _let_others_in()
+            await let_others_in()
 
     def _is_used_up(self, seconds: float) -> bool:
         """Count seconds, and return whether it is time to let others in; then another slice begins."""
@@ -78,10 +132,10 @@ class Turns:
         if self._seconds <= SLICE_SECONDS:
             return False
         self._seconds = 0.0
-        return True
+        return not self.gate.is_alone
 
 
-async def _let_others_in() -> None:
+async def let_others_in() -> None:
     """Let all others have a turn."""
     for _ in range(PASSES):
         await trio.lowlevel.checkpoint()

@@ -4,9 +4,10 @@ import time
 
 import pytest
 import trio
+import trio.testing
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from rpc.service.turns import SLICE_SECONDS, Turns
+from rpc.service.turns import SLICE_SECONDS, Gate, Turns
 
 LONG_SECONDS = 1.0
 TASKS = 5
@@ -118,3 +119,57 @@ async def test_what_raises_ends_its_turn() -> None:
         with pytest.raises(ZeroDivisionError):
             await turns.take(lambda: 1 // 0)
     assert await turns.take(lambda: 7) == 7
+
+
+async def test_nothing_is_read_while_the_gate_is_shut(nursery: trio.Nursery) -> None:
+    turns, seen = Turns(), list[int]()
+
+    async def ask(number: int) -> None:
+        await turns.take(lambda: seen.append(number))
+
+    turns.gate.shut()
+    assert not turns.is_free
+    for number in range(TASKS):
+        nursery.start_soon(ask, number)
+    await wait_all_tasks_blocked()
+    assert seen == []
+    turns.gate.open()
+    await wait_all_tasks_blocked()
+    assert sorted(seen) == list(range(TASKS))
+    assert turns.is_free
+
+
+async def test_a_reply_that_is_cancelled_at_the_gate_leaves_its_turn_to_others() -> None:
+    turns = Turns()
+    turns.gate.shut()
+    with trio.move_on_after(0):
+        await turns.take(int)
+    turns.gate.open()
+    with trio.testing.assert_no_checkpoints():
+        assert await turns.take(lambda: 1) == 1
+
+
+async def test_another_process_answers_while_the_gate_is_shut(nursery: trio.Nursery) -> None:
+    gate, seen = Gate(), list[bytes]()
+
+    async def stand_in(body: bytes) -> bytes:
+        return body.upper() if body.isalpha() else b""
+
+    async def ask(body: bytes) -> None:
+        seen.append(await gate.answer(body))
+
+    gate.shut()
+    nursery.start_soon(ask, b"read")
+    nursery.start_soon(ask, b"1 write")
+    await wait_all_tasks_blocked()
+    assert seen == []
+    gate.place(stand_in)
+    await wait_all_tasks_blocked()
+    assert seen == [b"READ"]
+    gate.place(None)
+    nursery.start_soon(ask, b"late")
+    await wait_all_tasks_blocked()
+    assert seen == [b"READ"]
+    gate.open()
+    await wait_all_tasks_blocked()
+    assert seen == [b"READ", b"", b""]
