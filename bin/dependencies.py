@@ -59,6 +59,7 @@ NODE = (
     Library("cyclopts", "Apache-2.0", "The command line: options, help and completion from the functions' signatures."),
     Library("zstandard", "BSD-3-Clause", "Compressed snapshots, block files and replies."),
     Library("prometheus-client", "Apache-2.0 AND BSD-2-Clause", "`/metrics`; the first scrape loads it."),
+    Library("greenlet", "MIT AND PSF-2.0", "A stack of its own for each long job, which is left in the middle and entered again."),
     Library("aiofiles", "Apache-2.0", by=("quart",)),
     Library("attrs", "MIT", by=("cyclopts", "jsonschema", "outcome", "referencing", "trio")),
     Library("blinker", "MIT", by=("flask", "quart")),

@@ -12,6 +12,7 @@ import trio
 
 from node.watch.metrics import tables
 from rpc.log import Log
+from rpc.service.turns import NEVER_SHUT, Gate
 from state.plugins.registry import PLUGINS
 from state.store import Table
 from state.tables import State
@@ -28,7 +29,7 @@ Value = TypeVar("Value")
 _log = Log("ahead")
 
 
-async def keep_ahead(state: State) -> None:
+async def keep_ahead(state: State, gate: Gate = NEVER_SHUT) -> None:
     """Read ahead now and then, and whenever the state has been put back to an earlier one, until cancelled or until a read fails."""
     is_back = trio.Event()
 
@@ -40,7 +41,7 @@ async def keep_ahead(state: State) -> None:
         while True:
             is_back = trio.Event()
             begun = trio.current_time()
-            await read_ahead(state)
+            await read_ahead(state, gate)
             pause = PAUSE_TIMES * (trio.current_time() - begun)
             with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
                 await is_back.wait()
@@ -51,17 +52,17 @@ async def keep_ahead(state: State) -> None:
         state.on_put_back.remove(note)
 
 
-async def read_ahead(state: State) -> None:
+async def read_ahead(state: State, gate: Gate = NEVER_SHUT) -> None:
     """Make the reads that the plugins of a state declare, and sort what is sorted when it is read, in slices between other tasks."""
     for plugin in PLUGINS.values():
         if plugin.is_on(state):
-            for read in await in_slices(state, partial(plugin.ahead, state, plugin.of(state))):
-                await in_slices(state, read)
+            for read in await in_slices(state, gate, partial(plugin.ahead, state, plugin.of(state))):
+                await in_slices(state, gate, read)
     # As a list, since attributes may come and go in between.
     for _, _, table in list(tables(state)):
         if isinstance(table, Table):
-            for read in await in_slices(state, partial(reads_of, table)):
-                await in_slices(state, read)
+            for read in await in_slices(state, gate, partial(reads_of, table)):
+                await in_slices(state, gate, read)
 
 
 def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
@@ -69,11 +70,12 @@ def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
     return [order.first for order in table.lazy_orders] if len(table) <= ROWS_MAX else []
 
 
-async def in_slices(state: State, read: Callable[[], Value]) -> Value:
+async def in_slices(state: State, gate: Gate, read: Callable[[], Value]) -> Value:
     """Return what is read; other tasks have their turn in between."""
     steps = state.journal.reads.in_slices(read)
     while True:
         await trio.sleep(0)
+        await gate.opened()
         try:
             next(steps)
         except StopIteration as end:

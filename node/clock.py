@@ -103,6 +103,11 @@ class Patience:
         """Begin again with the next question."""
         self._start = None
 
+    def extend(self, seconds: float) -> None:
+        """Let it take so much longer: others were at work."""
+        if self._start is not None:
+            self._start += round(seconds * 1000)
+
     def is_over(self) -> bool:
         """Return whether the time is up."""
         now = self._clock()

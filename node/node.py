@@ -49,11 +49,12 @@ from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor
 from rpc.push.additions import Additions
 from rpc.push.hub import Hub
+from rpc.service.standing_in import answer_read
 from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Listener, OpenDoors
 from rpc.service.transport.rights import Access
-from rpc.service.turns import Stopwatch
+from rpc.service.turns import Gate, Stopwatch
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.genesis import new_state
@@ -135,6 +136,8 @@ class Site:
             is_producing=settings.is_producing,
             disk=settings.disk,
         )
+        # Shut while a job of the processor is interrupted.
+        self.gate = Gate()
         self.stop = trio.Event()
         self.is_interrupted = False
         self.failure: NodeError | None = None
@@ -203,7 +206,7 @@ async def run_site(site: Site) -> int:
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     found = 0 if folder is None else len(folder.log)
     site.driver.edit_log = None if folder is None else folder.edits
-    saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every)
+    saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every, site.gate)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site, nursery.cancel_scope)
@@ -212,7 +215,7 @@ async def run_site(site: Site) -> int:
                 if saver is not None:
                     nursery.start_soon(saver.run)
                 if loaded is not None:
-                    nursery.start_soon(complete, loaded)
+                    nursery.start_soon(complete, loaded, site.gate)
                 await serve_chain(site, folder)
             nursery.cancel_scope.cancel()
         # Saving rewinds the chain to its last irreversible block.
@@ -320,6 +323,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
         in_thread=timed,
         workers=settings.workers,
         stopwatch=settings.stopwatch,
+        gate=site.gate,
     )
     # Before the counters: nobody needs a line of the log for each of the first blocks.
     start_at_present(site, processor, folder)
@@ -358,7 +362,7 @@ async def serve_chain(site: Site, folder: DataFolder | None = None) -> None:
             nursery.start_soon(parts.producer.run)
         if parts.following is not None:
             nursery.start_soon(parts.following.run)
-        nursery.start_soon(keep_ahead, site.chain.state)
+        nursery.start_soon(keep_ahead, site.chain.state, site.gate)
         if parts.readers is not None:
             nursery.start_soon(parts.readers.run)
             await parts.readers.ready()
@@ -470,7 +474,11 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         observe=parts.counters.observe,
         stopwatch=settings.stopwatch,
         foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
+        gate=site.gate,
     )
+    # On a simulated disk there are no other processes.
+    if isinstance(settings.disk, SystemDisk):
+        parts.processor.answer_read = partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     doors: OpenDoors = partial(Listener, hosts=where.hosts)
     if parts.readers is not None:

@@ -1,7 +1,8 @@
 """The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
 
 Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
-an await, and after a slice of jobs others get their turn. Queries read the chain directly; what they see is always between two jobs.
+an await, and after a slice of jobs others get their turn. A job that takes longer than a slice is interrupted, and the gate is shut until
+it is done: queries read the chain directly, and what they see is always between two jobs.
 It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
@@ -10,15 +11,17 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 from msgspec import Struct
 
 from node.clock import ChainClock, Patience
 from node.failures import FileError
+from node.preemption import SLICE_SECONDS, Preemption
 from node.recovering.ahead import Ahead
 from node.recovering.foreseen import Foreseen
+from node.snapshots.child import ChildFailed
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
@@ -26,7 +29,7 @@ from rpc.log import Log
 from rpc.processor import Inclusion, Result
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
-from rpc.service.turns import Stopwatch
+from rpc.service.turns import Gate, Stopwatch
 from state.chain.chain import Chain
 from state.chain.moves import Move
 from state.chain.skip import Skip
@@ -34,10 +37,13 @@ from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
+if TYPE_CHECKING:
+    from node.standin import StandIn
+
 QUEUE_SIZE_MAX = 8192  # jobs
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
-SLICE_SECONDS = 0.01  # how long jobs are done one after another, before others have their turn
+STAND_IN_SECONDS = 0.05  # how long a job has been interrupted before another process answers reads
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
@@ -50,7 +56,8 @@ _log = Log("processor")
 class _Job(Struct, eq=False):
     """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
 
-    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done.
+    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done. Where it `can_be_left`, an
+    exception in the middle of it leaves the chain as it was.
     """
 
     work: Callable[[], Any]
@@ -58,6 +65,21 @@ class _Job(Struct, eq=False):
     result: Any = None
     error: Exception | None = None
     is_in_steps: bool = False
+    can_be_left: bool = True
+
+
+class Rest(Struct, frozen=True):
+    """Where a chain is at rest."""
+
+    head_block_number: int
+    head_block_id: bytes
+    time: int
+    last_irreversible_block_num: int
+    pending: int
+
+
+class _Left(BaseException):
+    """Makes a job end, in a copy of the process that goes on with the chain before it."""
 
 
 class _Waiter(Struct, eq=False):
@@ -77,6 +99,9 @@ class Processor:
     survives. Syncs are done `in_thread`, while further jobs are done; who waits for a block waits for its sync too. When writing fails,
     the chain in memory is ahead of the file. Then `broken` is set and `failure` says why, every further job is refused, and the node
     has to end; a restart goes on from the file.
+
+    All jobs are done in slices of SLICE_SECONDS, between which the `gate` is shut. Whoever waits for a job goes on once it is open. With
+    `answer_read` copies of this process are made to answer reads during long jobs: it returns the answer to one there.
     """
 
     def __init__(
@@ -90,8 +115,11 @@ class Processor:
         in_thread: InThread = in_thread,
         workers: int = 0,
         stopwatch: Stopwatch = perf_counter,
+        gate: Gate | None = None,
     ) -> None:
         self.chain = chain
+        self.gate = gate or Gate()
+        self.answer_read: Callable[..., bytes] | None = None
         self.broken = trio.Event()
         self.failure = ""
         # Called with each transaction and block of a client, and its refusal.
@@ -112,6 +140,11 @@ class Processor:
         self._undone = 0
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
+        self._preemption = Preemption(chain.state.work, self.gate, self._patience, stopwatch)
+        self._nursery: trio.Nursery
+        self._can_stand_in = False
+        self._stand_in: StandIn | None = None
+        self._rest = self._at_rest()
         chain.on_moved.append(self._moved)
         if log is not None:
             # After a failure the log doesn't follow the chain any more.
@@ -127,12 +160,17 @@ class Processor:
         """The number of calls that wait for their transaction to be in a block."""
         return len(self._waiters)
 
+    @property
+    def rest(self) -> Rest:
+        """Where the chain is, or was before the job that is interrupted."""
+        return self._rest if self.gate.is_shut else self._at_rest()
+
     async def run(self) -> None:
         """Do jobs, and sync, until cancelled."""
         async with trio.open_nursery() as nursery:
             if self._syncer is not None:
                 nursery.start_soon(self._syncer.run)
-            self._is_running = True
+            self._is_running, self._nursery = True, nursery
             try:
                 # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each slice.
                 async for job in self._jobs_out:
@@ -140,7 +178,7 @@ class Processor:
                     while following is not None:
                         if following.is_in_steps:
                             await self._perform_steps(following)
-                        following = self._perform_slice(following)
+                        following = await self._perform_slice(following)
             finally:
                 self._is_running = False
                 self._foreseen.close()
@@ -259,7 +297,7 @@ class Processor:
             finally:
                 self._refuse_lost()
 
-        result: Result = await self._in_turn(done)
+        result: Result = await self._in_turn(done, can_be_left=False)
         await self._synced()
         return result
 
@@ -290,7 +328,7 @@ class Processor:
     async def _push(self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, *, is_synced: bool = False) -> None:
         """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
         try:
-            if self._is_running and not self._undone and self._seconds_at_once < SLICE_SECONDS:
+            if self._is_running and not self._undone and self._seconds_at_once < SLICE_SECONDS and not self.gate.is_shut:
                 await self._do_at_once(work)
             else:
                 job = _Job(work, trio.Event())
@@ -317,19 +355,24 @@ class Processor:
         """
         job = _Job(work)
         start = self._stopwatch()
-        self._perform(job)
+        if not self._start(job):
+            job.done = trio.Event()
+            self._nursery.start_soon(self._preemption.finish, self._interrupted)
+            await self._answer(job)
+            return
         self._seconds_at_once += self._stopwatch() - start
         if self._seconds_at_once >= SLICE_SECONDS:
             try:
                 await trio.lowlevel.checkpoint()
+                await self.gate.opened()
             finally:
                 self._seconds_at_once = 0.0
         if job.error is not None:
             raise job.error
 
-    async def _in_turn(self, work: Callable[[], Any], *, is_in_steps: bool = False) -> Any:
+    async def _in_turn(self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True) -> Any:
         """Do a job of the node itself, which waits for a place in the queue if there is none."""
-        job = _Job(work, trio.Event(), is_in_steps=is_in_steps)
+        job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
         self._undone += 1
         try:
             await self._jobs_in.send(job)
@@ -349,6 +392,7 @@ class Processor:
     async def _answer(self, job: _Job) -> Any:
         assert job.done is not None
         await job.done.wait()
+        await self.gate.opened()
         if job.error is not None:
             raise job.error
         return job.result
@@ -357,9 +401,10 @@ class Processor:
         """Wait until the log is synced, if the policy says so. Raises Refused when that has failed."""
         if self._syncer is not None:
             await self._syncer.synced()
+            await self.gate.opened()
             self._require_log()
 
-    def _perform_slice(self, job: _Job) -> _Job | None:
+    async def _perform_slice(self, job: _Job) -> _Job | None:
         """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
 
         With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
@@ -367,8 +412,11 @@ class Processor:
         # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
+            # A job that was begun at once may not be done yet.
+            await self.gate.opened()
             self._undone -= 1
-            self._perform(job)
+            if not self._start(job):
+                await self._preemption.finish(self._interrupted)
             if self._stopwatch() - start >= SLICE_SECONDS:
                 return None
             try:
@@ -380,6 +428,7 @@ class Processor:
 
     async def _perform_steps(self, job: _Job) -> None:
         """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
+        await self.gate.opened()
         try:
             self._require_log()
             steps = job.work()
@@ -392,6 +441,11 @@ class Processor:
         except Exception as error:  # the caller gets it
             job.work = partial(_raise, error)
 
+    def _start(self, job: _Job) -> bool:
+        """Begin a job; returns whether it is done."""
+        self._rest, self._can_stand_in = self._at_rest(), job.can_be_left
+        return self._preemption.start(partial(self._perform, job))
+
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
         try:
@@ -401,14 +455,56 @@ class Processor:
             self._require_log()
         except Exception as error:  # expected or not, the caller gets it; the processor goes on
             job.error = error
+        self._dismiss()
         for listener in self.on_done:
             listener()
         if job.done is not None:
             job.done.set()
 
+    def _at_rest(self) -> Rest:
+        props = self.chain.state.props
+        head = props.head_block_number, props.head_block_id, props.time
+        return Rest(*head, props.last_irreversible_block_num, len(self.chain.pending))
+
+    # -------------------------------------------------------------- long jobs
+
+    def _interrupted(self, seconds: float) -> None:
+        """Have another process answer reads, if the job takes long and can be left there."""
+        if not self._can_stand_in or seconds < STAND_IN_SECONDS or not self._preemption.can_raise or self.answer_read is None:
+            return
+        self._can_stand_in = False
+        # Imported here, since few jobs take so long.
+        from node.standin import StandIn
+
+        try:
+            self._stand_in = StandIn(self._leave_job, self.answer_read, [] if self._log is None else self._log.descriptors)
+        except (ChildFailed, OSError) as error:
+            _log.warning("reads wait for a long job", reason=str(error))
+            return
+        self._nursery.start_soon(self._stand_in.run)
+        self.gate.place(self._stand_in.ask)
+
+    def _leave_job(self) -> None:
+        """In a copy of this process, which must not write anything: go on without the job that is under way."""
+        self.fail(OSError("this is a copy"))
+        # What waits is applied again.
+        self._patience.renew()
+        self._preemption.throw(_Left())
+        self.gate.leave_alone()
+
+    def _dismiss(self) -> None:
+        """Let no other process answer any more."""
+        self._can_stand_in = False
+        if self._stand_in is not None:
+            self._stand_in.end()
+            self._stand_in = None
+            self.gate.place(None)
+
     # -------------------------------------------------------------- the listener of the chain
 
     def _moved(self, move: Move) -> None:
+        # Whoever is told of the move must not read the chain before it any more.
+        self._dismiss()
         # The time for applying pending transactions again begins after the move, not before.
         self._patience.renew()
         if self._log is not None and not self.failure:

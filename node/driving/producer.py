@@ -87,6 +87,8 @@ class Producer:
         self._missed_why = ""
         self._looked = self._clock.machine()
         self._is_in_trouble = False
+        # What was said when the chain was at rest.
+        self._said, self._next_slot = "", 0
 
     async def run(self) -> None:
         """Produce until cancelled."""
@@ -96,9 +98,11 @@ class Producer:
         self._begin_mode()
         while True:
             self._mode_changed = trio.Event()
+            await self._processor.gate.opened()
             with trio.move_on_after(self.milliseconds_to_wait() / 1000):
                 await self._mode_changed.wait()
                 continue
+            await self._processor.gate.opened()
             # In a mixed mode a block that came meanwhile has put this one off.
             if self._driver.mode.is_by_slots or trio.current_time() >= self._due:
                 self.note(await self.produce())
@@ -146,6 +150,11 @@ class Producer:
 
     def trouble(self) -> str:
         """Return why no block is produced although it should be, as a clause; empty when all is well."""
+        if not self._processor.gate.is_shut:
+            self._said = self._trouble_at_rest()
+        return self._said or self._trouble_with_time()
+
+    def _trouble_at_rest(self) -> str:
         state = self._state
         if not self._driver.mode.is_by_slots:
             return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
@@ -156,10 +165,11 @@ class Producer:
         if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             lead = state.props.time - now
             return f"the head, which is from elsewhere, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
-        if self._missed > SLOTS_MISSED_MAX:
-            return self._missed_why
+        return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
+
+    def _trouble_with_time(self) -> str:
         idle = (self._clock.machine() - self._looked) // 1000
-        if idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
+        if self._driver.mode.is_by_slots and idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             return f"a block is being made for {idle} s already"
         return ""
 
@@ -176,7 +186,9 @@ class Producer:
         return self._seconds_until_slot()
 
     def _seconds_until_slot(self) -> int:
-        return max(0, slot_time(self._state, 1) - self._clock() // 1000)
+        if not self._processor.gate.is_shut:
+            self._next_slot = slot_time(self._state, 1)
+        return max(0, self._next_slot - self._clock() // 1000)
 
     def has_turns(self) -> bool:
         """Return whether a witness of this round signs with a key of this node."""

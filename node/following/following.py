@@ -52,7 +52,7 @@ class Following:
     @property
     def blocks_behind(self) -> int:
         """How many blocks the other node is ahead."""
-        return max(0, self.head - self._follower.next + 1)
+        return max(0, self.head - self._processor.rest.head_block_number)
 
     @property
     def seconds_silent(self) -> float:
@@ -135,6 +135,7 @@ class Following:
                 except NodeError as error:
                     failure = error
 
+        await self._processor.gate.opened()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read)
             try:
@@ -180,6 +181,7 @@ class Following:
     async def _compare(self, error: NodeError) -> str:
         """Go back to the last block that both chains have; returns what prevents that."""
         follower = self._follower
+        await self._processor.gate.opened()
         try:
             if isinstance(error, Behind) and error.is_all:
                 common = 0
@@ -202,6 +204,7 @@ class Following:
         while differs - same > 1:
             middle = max((same + differs) // 2, last + 1 - step)
             step *= 4
+            await self._processor.gate.opened()
             ours = self._follower.chain.block_by_number(middle)
             if ours is not None and await self._source.id_of(middle) == ours.id:
                 same = middle

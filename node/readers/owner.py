@@ -248,8 +248,10 @@ class Readers:
                     reply = await reply
             finally:
                 del reader.calls[call.call]
-            # What it has changed comes before it: so its sender reads what it wrote.
-            self._publisher.flush()
+            # What it has changed comes before it: so its sender reads what it wrote. What was changed before a job that is interrupted was
+            # told before that began.
+            if not self._processor.gate.is_shut:
+                self._publisher.flush()
             link.send(Reply(call.call, reply))
 
 

@@ -152,7 +152,7 @@ class Mind:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._report)
-            nursery.start_soon(keep_ahead, site.chain.state)
+            nursery.start_soon(keep_ahead, site.chain.state, site.gate)
             await nursery.start(answer)
             self._link.send(Loaded(self._replica.number))
             await site.stop.wait()

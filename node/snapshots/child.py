@@ -1,6 +1,6 @@
 """Work in a forked child, which has the whole process's memory as it was at the fork, while the process itself goes on.
 
-The child is for computing and writing a file; it runs no loop and answers nobody. It must not know what it works on.
+The child is for computing and writing; it runs no loop. It must not know what it works on.
 """
 
 import gc
@@ -8,12 +8,14 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import trio
 
 SECONDS_MAX = 900
 POLL_SECONDS = 0.1
+KILL_POLL_SECONDS = 0.005
 NICENESS = 10
 MESSAGE_SIZE_MAX = 4096  # less than a pipe holds, so that the child never waits for its reader
 STANDARD_MAX = 2  # the number of stderr, the last of the standard streams
@@ -26,10 +28,10 @@ class ChildFailed(Exception):
 class Child:
     """A forked child that does one piece of work. Raises ChildFailed when the system gives no child.
 
-    `pause` is the number of seconds for which the fork has stopped this process.
+    `pause` is the number of seconds for which the fork has stopped this process. The child has only the descriptors that it `keeps`.
     """
 
-    def __init__(self, work: Callable[[], object]) -> None:
+    def __init__(self, work: Callable[[], object], *, keeps: Iterable[int] = (), niceness: int = NICENESS) -> None:
         reading, writing = os.pipe()
         begun = time.perf_counter()
         try:
@@ -42,7 +44,7 @@ class Child:
             os.close(writing)
             raise ChildFailed(f"the system gives no second process: {error.strerror}") from None
         if not self.pid:
-            _work_and_exit(work, writing)
+            _work_and_exit(work, writing, keeps, niceness)
         self.pause = time.perf_counter() - begun
         os.close(writing)
         self._reading = reading
@@ -58,6 +60,17 @@ class Child:
                     raise ChildFailed(message or f"the process that saves has ended with {describe(status)}")
                 return
             raise ChildFailed(f"it has not ended within {SECONDS_MAX} seconds")
+        finally:
+            self._end()
+
+    async def kill(self) -> None:
+        """End it, and return when it has ended: to give back much memory takes it a while."""
+        try:
+            if self.pid > 0:
+                os.kill(self.pid, signal.SIGKILL)
+                with trio.CancelScope(shield=True):
+                    while self._status() is None:
+                        await trio.sleep(KILL_POLL_SECONDS)
         finally:
             self._end()
 
@@ -85,7 +98,7 @@ def describe(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
-def _work_and_exit(work: Callable[[], object], writing: int) -> None:
+def _work_and_exit(work: Callable[[], object], writing: int, keeps: Iterable[int], niceness: int) -> None:
     """In the child: do the work and end, without a step of what the parent would do next.
 
     What the parent has open is closed: its lock and its listening sockets must not outlive it, should it be killed.
@@ -95,9 +108,9 @@ def _work_and_exit(work: Callable[[], object], writing: int) -> None:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        os.closerange(STANDARD_MAX + 1, writing)
-        os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
-        os.nice(NICENESS)
+        for before, kept in pairwise(sorted({STANDARD_MAX, writing, *keeps, os.sysconf("SC_OPEN_MAX")})):
+            os.closerange(before + 1, kept)
+        os.nice(niceness)
         # A collection would touch every object, and the system would have to copy all memory for it.
         gc.disable()
         work()

@@ -10,6 +10,7 @@ from node.snapshots.file import SnapshotError
 from node.snapshots.folder import folder_of, remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
 from rpc.log import Log
+from rpc.service.turns import NEVER_SHUT, Gate
 from state.chain.chain import Chain
 from state.chain.moves import Move
 
@@ -26,8 +27,8 @@ class Saver:
     A failure is logged and nothing else: snapshots shorten the start, and a node can do without.
     """
 
-    def __init__(self, chain: Chain, data: Path, disk: Disk, every: int) -> None:
-        self._chain, self._disk, self._every = chain, disk, every
+    def __init__(self, chain: Chain, data: Path, disk: Disk, every: int, gate: Gate = NEVER_SHUT) -> None:
+        self._chain, self._disk, self._every, self._gate = chain, disk, every, gate
         self._folder = folder_of(data)
         self._saved = self._irreversible = 0
         if every:
@@ -38,6 +39,7 @@ class Saver:
         """Save when it is time, in a forked child, until cancelled. On a simulated disk, which a child can't write to, do nothing."""
         while self._every and isinstance(self._disk, SystemDisk):
             await trio.sleep(LOOK_SECONDS)
+            await self._gate.opened()
             number = self._chain.irreversible
             if number // self._every > self._last() // self._every:
                 try:
@@ -64,6 +66,7 @@ class Saver:
         begun = time.perf_counter()
         child = Child(lambda: save(self._chain, self._folder, self._disk))
         await child.wait()
+        await self._gate.opened()
         self._saved = number
         if self._chain.irreversible < number:  # the chain has returned to an earlier moment meanwhile
             self._saved = self._chain.irreversible

@@ -12,6 +12,7 @@ from node.snapshots.folder import Loaded, folder_of, newest_good
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk
 from rpc.log import Log
+from rpc.service.turns import NEVER_SHUT, Gate
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 
@@ -41,7 +42,7 @@ def start_from_snapshot(chain: Chain, folder: DataFolder, disk: Disk) -> Loaded 
     return found
 
 
-async def complete(loaded: Loaded) -> None:
+async def complete(loaded: Loaded, gate: Gate = NEVER_SHUT) -> None:
     """Fill the tables that the start has left for later, a chunk at a time, between other tasks. Raises FileError."""
     begun = time.perf_counter()
     for deferred in loaded.left:
@@ -51,5 +52,6 @@ async def complete(loaded: Loaded) -> None:
             except (ChainError, MsgspecError, ValueError) as error:
                 raise FileError(f"{loaded.path}: can't be read: {error}; remove it, and the node replays its blocks") from None
             await trio.sleep(0)
+            await gate.opened()
     keep_what_is_loaded()
     _log.info("the snapshot is loaded completely", seconds=round(time.perf_counter() - begun, 3))

@@ -93,21 +93,21 @@ class SystemFile:
     """A file of the operating system."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self.descriptor = descriptor
 
     def size(self) -> int:
         """See File."""
-        return os.fstat(self._descriptor).st_size
+        return os.fstat(self.descriptor).st_size
 
     def read(self, size: int, start: int) -> bytes:
         """See File; the system may return only a part at a time, though nearly always it is all."""
-        first = os.pread(self._descriptor, min(size, READ_SIZE), start)
+        first = os.pread(self.descriptor, min(size, READ_SIZE), start)
         if not first or len(first) == size:
             return first
         return first + b"".join(self._parts(size - len(first), start + len(first)))
 
     def _parts(self, size: int, start: int) -> Iterator[bytes]:
-        while size and (part := os.pread(self._descriptor, min(size, READ_SIZE), start)):
+        while size and (part := os.pread(self.descriptor, min(size, READ_SIZE), start)):
             yield part
             start, size = start + len(part), size - len(part)
 
@@ -115,28 +115,28 @@ class SystemFile:
         """See File; the system may write only a part at a time."""
         view = memoryview(data)
         while view:
-            written = os.pwrite(self._descriptor, view, start)
+            written = os.pwrite(self.descriptor, view, start)
             view, start = view[written:], start + written
 
     def truncate(self, size: int) -> None:
         """See File."""
-        os.ftruncate(self._descriptor, size)
+        os.ftruncate(self.descriptor, size)
 
     def sync(self) -> None:
         """See File."""
-        os.fsync(self._descriptor)
+        os.fsync(self.descriptor)
 
     def lock(self) -> bool:
         """See File. The lock ends with the process, however that ends."""
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
 
     def is_at(self, path: Path) -> bool:
         """See File."""
-        ours = os.fstat(self._descriptor)
+        ours = os.fstat(self.descriptor)
         try:
             found = os.stat(path)
         except FileNotFoundError:
@@ -145,9 +145,9 @@ class SystemFile:
 
     def close(self) -> None:
         """See File."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
 
 class SystemDisk:

@@ -153,24 +153,23 @@ def health(parts: Parts) -> PageReply:
 
 def members(parts: Parts, reason: str) -> dict[str, Any]:
     """Return the members of the reply, with the reason of trouble."""
-    chain, producer = parts.chain, parts.producer
-    state, props = chain.state, chain.state.props
+    spec, rest, producer = parts.chain.state.spec, parts.processor.rest, parts.producer
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
     return (
         {
             "status": "error" if reason else "ok",
             "reason": reason,
             "ready": not reason,
-            "chain": state.spec.name,
-            "chain_id": state.spec.chain_id.hex(),
-            "head_block_number": props.head_block_number,
-            "head_block_id": props.head_block_id.hex(),
-            "head_block_time": time_text(props.time),
-            "head_block_age_seconds": parts.clock() // 1000 - props.time,
+            "chain": spec.name,
+            "chain_id": spec.chain_id.hex(),
+            "head_block_number": rest.head_block_number,
+            "head_block_id": rest.head_block_id.hex(),
+            "head_block_time": time_text(rest.time),
+            "head_block_age_seconds": parts.clock() // 1000 - rest.time,
             "clock_ahead_seconds": parts.clock.ahead_ms // 1000,
             "clock_set_back_seconds": parts.clock.behind_ms // 1000,
-            "last_irreversible_block_num": props.last_irreversible_block_num,
-            "pending_transactions": len(chain.pending),
+            "last_irreversible_block_num": rest.last_irreversible_block_num,
+            "pending_transactions": rest.pending,
             "producing": not because,
             "not_producing_because": because,
             "last_slot": None if producer is None else producer.outcome.name.lower(),

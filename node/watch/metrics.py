@@ -90,12 +90,12 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
 
 def chain_families(parts: Parts) -> "Iterator[Metric]":
     """Yield the head, the last irreversible block and the pending transactions."""
-    props = parts.chain.state.props
-    yield gauge("coind_head_block_number", "Number of the head block", props.head_block_number)
-    yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", props.time)
-    yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - props.time)
-    yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", props.last_irreversible_block_num)
-    yield gauge("coind_transactions_pending", "Transactions that wait for a block", len(parts.chain.pending))
+    rest = parts.processor.rest
+    yield gauge("coind_head_block_number", "Number of the head block", rest.head_block_number)
+    yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", rest.time)
+    yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - rest.time)
+    yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", rest.last_irreversible_block_num)
+    yield gauge("coind_transactions_pending", "Transactions that wait for a block", rest.pending)
 
 
 def following_families(parts: Parts) -> "Iterator[Metric]":

@@ -1,4 +1,4 @@
-"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run, made while the chain is at rest. It knows
+"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run, while the chain is at rest. It knows
 nothing of replies.
 """
 
@@ -66,6 +66,9 @@ class Gate:
     def _tell(self) -> None:
         news, self._news = self._news, trio.Event()
         news.set()
+
+
+NEVER_SHUT = Gate()
 
 
 class Turns:

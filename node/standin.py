@@ -1,0 +1,81 @@
+"""A copy of this process that answers reads while a long job is under way here. It leaves the job, which changes nothing then, so that its
+chain is the one before the job. It writes nothing, and ends with this process.
+"""
+
+import socket
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
+from typing import Any
+
+import msgspec
+import trio
+
+from node.readers.link import HEAD, Link, framed
+from node.readers.messages import Call, Reply
+from node.snapshots.child import Child
+
+
+class StandIn:
+    """The copy, from its fork on; `run` has to run. Raises ChildFailed when the system gives no process.
+
+    `leave_job` and `answer` are called there: the first once, the other with each request, for which it returns b"" where it can't answer.
+    The copy has the descriptors that it `keeps`.
+    """
+
+    def __init__(self, leave_job: Callable[[], None], answer: Callable[..., bytes], keeps: Iterable[int]) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            self._child = Child(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(), *keeps), niceness=0)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._link = Link(ours, Reply)
+        self._numbers = count()
+        self._waiting: dict[int, trio.Event] = {}
+        self._replies: dict[int, bytes] = {}
+
+    async def run(self) -> None:
+        """Take its answers, until it has ended or is ended."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._link.run)
+                async for reply in self._link.messages():
+                    if event := self._waiting.get(reply.call):
+                        self._replies[reply.call] = reply.body
+                        event.set()
+                nursery.cancel_scope.cancel()
+        finally:
+            self.end()
+            await self._child.kill()
+
+    async def ask(self, *request: Any) -> bytes:
+        """Return its answer to a request; b"" when it has none, or has ended."""
+        if self._link.lost.is_set():
+            return b""
+        number = next(self._numbers)
+        event = self._waiting[number] = trio.Event()
+        self._link.send(Call(number, *request))
+        try:
+            await event.wait()
+        finally:
+            del self._waiting[number]
+            reply = self._replies.pop(number, b"")
+        return reply
+
+    def end(self) -> None:
+        """End it; whoever waits for an answer gets none."""
+        self._link.close()
+        for event in self._waiting.values():
+            event.set()
+
+
+def serve(line: socket.socket, leave_job: Callable[[], None], answer: Callable[..., bytes]) -> None:
+    """Be the copy, until the line ends."""
+    leave_job()
+    requests, decoder = line.makefile("rb"), msgspec.msgpack.Decoder(Call)
+    while head := requests.read(HEAD.size):
+        call = decoder.decode(requests.read(HEAD.unpack(head)[0]))
+        line.sendall(framed(Reply(call.call, answer(call.body, call.is_local, call.why_not_local, call.in_session))))
