@@ -119,7 +119,7 @@ class Processor:
     ) -> None:
         self.chain = chain
         self.gate = gate or Gate()
-        self.answer_read: Callable[..., bytes] | None = None
+        self.answer_read: Callable[[bytes, Caller], bytes] | None = None
         self.broken = trio.Event()
         self.failure = ""
         # Called with each transaction and block of a client, and its refusal.

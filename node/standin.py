@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
-from typing import Any
 
 import msgspec
 import trio
@@ -14,6 +13,10 @@ import trio
 from node.readers.link import HEAD, Link, framed
 from node.readers.messages import Call, Reply
 from node.snapshots.child import Child
+from rpc.service.caller import Caller
+
+Answer = Callable[[bytes, Caller], bytes]
+IN_SESSION = object()
 
 
 class StandIn:
@@ -23,7 +26,7 @@ class StandIn:
     The copy has the descriptors that it `keeps`.
     """
 
-    def __init__(self, leave_job: Callable[[], None], answer: Callable[..., bytes], keeps: Iterable[int]) -> None:
+    def __init__(self, leave_job: Callable[[], None], answer: Answer, keeps: Iterable[int]) -> None:
         ours, theirs = socket.socketpair()
         try:
             self._child = Child(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(), *keeps), niceness=0)
@@ -51,13 +54,13 @@ class StandIn:
             self.end()
             await self._child.kill()
 
-    async def ask(self, *request: Any) -> bytes:
+    async def ask(self, body: bytes, caller: Caller) -> bytes:
         """Return its answer to a request; b"" when it has none, or has ended."""
         if self._link.lost.is_set():
             return b""
         number = next(self._numbers)
         event = self._waiting[number] = trio.Event()
-        self._link.send(Call(number, *request))
+        self._link.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
         try:
             await event.wait()
         finally:
@@ -72,10 +75,11 @@ class StandIn:
             event.set()
 
 
-def serve(line: socket.socket, leave_job: Callable[[], None], answer: Callable[..., bytes]) -> None:
+def serve(line: socket.socket, leave_job: Callable[[], None], answer: Answer) -> None:
     """Be the copy, until the line ends."""
     leave_job()
     requests, decoder = line.makefile("rb"), msgspec.msgpack.Decoder(Call)
     while head := requests.read(HEAD.size):
         call = decoder.decode(requests.read(HEAD.unpack(head)[0]))
-        line.sendall(framed(Reply(call.call, answer(call.body, call.is_local, call.why_not_local, call.in_session))))
+        caller = Caller(call.address, call.why_not_local, IN_SESSION if call.in_session else None)
+        line.sendall(framed(Reply(call.call, answer(call.body, caller))))

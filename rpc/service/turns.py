@@ -4,9 +4,11 @@ nothing of replies.
 
 from collections.abc import Awaitable, Callable, Generator
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import trio
+
+from rpc.service.caller import Caller
 
 SLICE_SECONDS = 0.01
 
@@ -16,6 +18,8 @@ PASSES = 3
 Value = TypeVar("Value")
 # A monotonic time in seconds.
 Stopwatch = Callable[[], float]
+# Answers a request of a caller.
+StandIn = Callable[[bytes, Caller], Awaitable[bytes]]
 
 
 class Gate:
@@ -28,7 +32,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.is_shut = self.is_alone = False
-        self.stand_in: Callable[..., Awaitable[bytes]] | None = None
+        self.stand_in: StandIn | None = None
         self._news = trio.Event()
 
     def shut(self) -> None:
@@ -44,7 +48,7 @@ class Gate:
         """Let the one reader read that there is, in a copy of the process that has no loop, and never let others in."""
         self.is_shut, self.is_alone = False, True
 
-    def place(self, stand_in: Callable[..., Awaitable[bytes]] | None) -> None:
+    def place(self, stand_in: StandIn | None) -> None:
         """Have reads answered by another process, or by none, until the gate is open."""
         self.stand_in = stand_in
         self._tell()
@@ -54,11 +58,11 @@ class Gate:
         while self.is_shut:
             await self._news.wait()
 
-    async def answer(self, *request: Any) -> bytes:
+    async def answer(self, body: bytes, caller: Caller) -> bytes:
         """Return the answer of the other process; b"" when the gate is open and there was none."""
         while self.is_shut and self.stand_in is None:
             await self._news.wait()
-        reply = b"" if self.stand_in is None else await self.stand_in(*request)
+        reply = b"" if self.stand_in is None else await self.stand_in(body, caller)
         if not reply:
             await self.opened()
         return reply

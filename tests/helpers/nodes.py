@@ -95,3 +95,14 @@ def write_as(path: Path, data: bytes) -> Path:
 def trio_clock() -> int:
     """Milliseconds since 1970 of a world that began at START when trio's clock was 0."""
     return START * 1000 + round(trio.current_time() * 1000)
+
+
+class Watch:
+    """A stopwatch that goes on by some seconds with each look."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.now = seconds, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.seconds
+        return self.now

@@ -21,7 +21,7 @@ from state.chain.debug import BLOCKS_MAX, generate_blocks
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.edits import ByFunction
-from tests.helpers.nodes import DEV, START, dev_chain, json_lines, make_block, transfer, write_as
+from tests.helpers.nodes import DEV, START, Watch, dev_chain, json_lines, make_block, transfer, write_as
 
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
@@ -70,17 +70,6 @@ async def test_others_get_their_turn_after_a_slice_of_jobs(nursery: trio.Nursery
     # trio runs each task once a turn, in any order.
     assert jobs <= max(after - before for before, after in pairwise(seen)) <= 2 * jobs
     assert seen[-1] == 10
-
-
-class Watch:
-    """A stopwatch that goes on by some seconds with each look."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self.now = seconds, 0.0
-
-    def __call__(self) -> float:
-        self.now += self.seconds
-        return self.now
 
 
 async def running(nursery: trio.Nursery, seconds: float) -> tuple[Chain, Processor]:

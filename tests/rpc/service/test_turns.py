@@ -7,6 +7,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.turns import SLICE_SECONDS, Gate, Turns
 
 LONG_SECONDS = 1.0
@@ -152,11 +153,11 @@ async def test_a_reply_that_is_cancelled_at_the_gate_leaves_its_turn_to_others()
 async def test_another_process_answers_while_the_gate_is_shut(nursery: trio.Nursery) -> None:
     gate, seen = Gate(), list[bytes]()
 
-    async def stand_in(body: bytes) -> bytes:
+    async def stand_in(body: bytes, caller: Caller) -> bytes:
         return body.upper() if body.isalpha() else b""
 
     async def ask(body: bytes) -> None:
-        seen.append(await gate.answer(body))
+        seen.append(await gate.answer(body, LOCAL))
 
     gate.shut()
     nursery.start_soon(ask, b"read")

@@ -1,0 +1,182 @@
+"""Long jobs of the processor: what others see meanwhile, what waits, and that the chain and its log are whole whatever happens."""
+
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from node.clock import ChainClock, Patience
+from node.preemption import SLICE_SECONDS
+from node.processor import REAPPLY_MILLISECONDS_MAX, Processor, Rest
+from node.storage.blocklog import BlockLog
+from rpc.service.refusal import PushFailed
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.operations.transfers import Transfer
+from state.protocol.errors import Refused
+from state.protocol.work import PAUSE_UNITS
+from state.tables import State
+from tests.helpers.nodes import DEV, Watch, dev_chain, make_block, transfer
+
+TRANSFERS = 8
+
+
+class Long:
+    """A chain whose transfers take long, its processor, and a block from outside with TRANSFERS of them."""
+
+    def __init__(self, log: BlockLog | None = None) -> None:
+        self.watch = Watch(SLICE_SECONDS)
+        patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(self.watch.now * 1000))
+        self.other, self.chain = dev_chain(), Chain(new_state(DEV), patience.is_over)
+        self.chain.push_block(make_block(self.other))
+        for place in range(TRANSFERS):
+            self.other.push_transaction(transfer(self.other, str(place)))
+        self.block = make_block(self.other)
+        self.chain.state.listeners.on_operation(self._take_long, Transfer)
+        self.processor = Processor(self.chain, clock=ChainClock(lambda: 2**41), stopwatch=self.watch, log=log, patience=patience)
+        self.steps = 0
+
+    def _take_long(self, state: State, _: Transfer) -> None:
+        for _ in range(3):
+            state.work.spend(PAUSE_UNITS + 1, "a long transfer")
+        self.steps += 1
+
+    async def interrupted(self) -> None:
+        """Wait until a job is interrupted."""
+        while not self.processor.gate.is_shut:
+            await trio.lowlevel.checkpoint()
+
+
+def digest(chain: Chain) -> tuple[bytes, list[bytes], int]:
+    """What can be seen of a chain that has not been changed."""
+    return chain.state.props.head_block_id, [trx.id for trx in chain.pending], len(chain.state.journal)
+
+
+async def test_others_run_while_a_block_is_applied_and_what_they_are_shown_is_the_chain_before(nursery: trio.Nursery) -> None:
+    long = Long()
+    before = long.processor.rest
+    nursery.start_soon(long.processor.run)
+    seen: list[Rest] = []
+
+    async def watch() -> None:
+        while long.processor.rest == before:
+            if long.processor.gate.is_shut:
+                assert long.chain.state.props.head_block_number in (1, 2)
+            seen.append(long.processor.rest)
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as pushing:
+        pushing.start_soon(long.processor.push_block, long.block)
+        pushing.start_soon(watch)
+    assert len(seen) > TRANSFERS
+    assert set(seen) == {before}
+    assert long.processor.rest.head_block_number == 2
+    assert long.processor.rest.head_block_id == long.block.id
+
+
+async def test_a_broadcast_waits_for_the_end_of_a_long_job(nursery: trio.Nursery) -> None:
+    long = Long()
+    nursery.start_soon(long.processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    async with trio.open_nursery() as pushing:
+        pushing.start_soon(long.processor.push_block, long.block)
+        await long.interrupted()
+        pushing.start_soon(long.processor.push_transaction, trx := transfer(long.other, "late"))
+        while long.processor.gate.is_shut:
+            assert long.processor.queue_length <= 1
+            await trio.lowlevel.checkpoint()
+    assert long.chain.state.props.head_block_number == 2
+    assert [waiting.id for waiting in long.chain.pending] == [trx.id]
+
+
+async def test_who_waited_for_one_job_goes_on_when_no_other_is_in_the_middle(nursery: trio.Nursery) -> None:
+    """Methods read the chain after their job."""
+    long = Long()
+    nursery.start_soon(long.processor.run)
+
+    async def edit() -> None:
+        await long.processor.in_turn(lambda: None)
+        assert not long.processor.gate.is_shut
+
+    async def push() -> None:
+        await long.processor.push_block(long.block)
+        assert not long.processor.gate.is_shut
+
+    async with trio.open_nursery() as waiting:
+        for work in (edit, edit, push, edit, edit):
+            waiting.start_soon(work)
+
+
+async def test_a_long_block_that_is_refused_changes_nothing(nursery: trio.Nursery) -> None:
+    long = Long()
+    long.chain.push_transaction(transfer(long.chain, "waits"))
+    before = digest(long.chain)
+    long.chain.state.listeners.after_block.append(lambda *_: raise_refused())
+    nursery.start_soon(long.processor.run)
+    with pytest.raises(PushFailed):
+        await long.processor.push_block(long.block)
+    assert digest(long.chain) == before
+    assert not long.processor.gate.is_shut
+
+
+def raise_refused() -> None:
+    """Refuse."""
+    raise Refused("not this one", condition="false")
+
+
+async def test_a_transaction_that_takes_long_is_interrupted_too_and_answered_at_its_end(nursery: trio.Nursery) -> None:
+    long = Long()
+    nursery.start_soon(long.processor.run)
+    await trio.testing.wait_all_tasks_blocked()
+    async with trio.open_nursery() as pushing:
+        pushing.start_soon(long.processor.push_transaction, transfer(long.chain, "one"))
+        await long.interrupted()
+        pushing.start_soon(long.processor.push_transaction, transfer(long.chain, "two"))
+        pushing.start_soon(long.processor.push_block, long.block)
+    assert len(long.chain.pending) == 2
+    assert long.chain.state.props.head_block_number == 2
+
+
+async def test_the_end_of_the_node_in_the_middle_of_a_job_leaves_chain_and_log_alike(tmp_path: Path) -> None:
+    long = Long()
+    log = BlockLog(tmp_path, long.chain.state.wire)
+    long = Long(log)
+    first = long.chain.head
+    assert first is not None
+    log.switch((), (first,))
+    pushed: list[str] = []
+
+    async def push() -> None:
+        await long.processor.push_block(long.block)
+        pushed.append("answered")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(long.processor.run)
+        nursery.start_soon(push)
+        await long.interrupted()
+        nursery.cancel_scope.cancel()
+    assert long.steps == TRANSFERS
+    assert long.chain.state.props.head_block_id == long.block.id
+    assert len(log) == 2
+    assert pushed == []
+    log.close()
+
+
+async def test_pending_transactions_are_applied_again_however_long_others_take_in_between(nursery: trio.Nursery) -> None:
+    """There is a limit of time for it, which is for the work alone."""
+    long = Long()
+    for place in range(4):
+        long.chain.push_transaction(transfer(long.chain, f"waits {place}"))
+    nursery.start_soon(long.processor.run)
+
+    async def lag() -> None:
+        while True:
+            long.watch.now += 10
+            await trio.lowlevel.checkpoint()
+
+    nursery.start_soon(lag)
+    await long.processor.push_block(long.block)
+    applied = long.chain.state.transactions.by_trx_id
+    assert len(long.chain.pending) == 4
+    assert all(applied.get(trx.id) is not None for trx in long.chain.pending)
