@@ -46,7 +46,7 @@ class StandIn:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._link.run)
                 async for reply in self._link.messages():
-                    if event := self._waiting.get(reply.call):
+                    if (event := self._waiting.get(reply.call)) is not None:
                         self._replies[reply.call] = reply.body
                         event.set()
                 nursery.cancel_scope.cancel()

@@ -9,8 +9,8 @@ import pytest
 import trio
 import trio.testing
 
-import node.processor
 from node.clock import ChainClock, Patience
+from node.preemption import SLICE_SECONDS
 from node.processor import TRANSACTION_SIZE_MAX, Processor
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
@@ -53,7 +53,7 @@ async def test_what_is_pushed_is_applied_in_the_order_of_arrival(nursery: trio.N
 async def test_others_get_their_turn_after_a_slice_of_jobs(nursery: trio.Nursery, slices: float, jobs: int) -> None:
     chain = dev_chain()
     make_block(chain)
-    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(slices * node.processor.SLICE_SECONDS))
+    processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(slices * SLICE_SECONDS))
     seen: list[int] = []
 
     async def watch() -> None:
@@ -115,7 +115,7 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
 async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -> None:
     """After a slice of time one caller gives way, and until it goes on all others take their turn in the queue."""
     slices = 4
-    chain, processor = await running(nursery, node.processor.SLICE_SECONDS / slices)
+    chain, processor = await running(nursery, SLICE_SECONDS / slices)
     seen: list[int] = []
 
     async def watch() -> None:

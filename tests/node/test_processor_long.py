@@ -38,7 +38,7 @@ class Long:
         self.steps = 0
 
     def _take_long(self, state: State, _: Transfer) -> None:
-        for _ in range(3):
+        for _pause in range(3):
             state.work.spend(PAUSE_UNITS + 1, "a long transfer")
         self.steps += 1
 
