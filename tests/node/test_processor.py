@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+import node.processor
 from node.clock import ChainClock, Patience
 from node.preemption import SLICE_SECONDS
 from node.processor import TRANSACTION_SIZE_MAX, Processor
