@@ -72,7 +72,7 @@ class Following:
                 return f"{self.url} isn't followed: {self.problem}"
         if self.blocks_behind > BEHIND_BLOCKS_MAX:
             return f"{self.blocks_behind} blocks behind {self.url}"
-        age = self._clock() // 1000 - self._follower.chain.state.props.time
+        age = self._clock() // 1000 - self._processor.rest.time
         if age > HEAD_SECONDS_MAX:
             if self.blocks_behind:
                 return f"the head is {age} s old, and {self.blocks_behind} blocks behind {self.url}"

@@ -99,7 +99,8 @@ class Turns:
         if is_held:
             await self._lock.acquire()
         try:
-            await self.gate.opened()
+            if self.gate.is_shut:
+                await self.gate.opened()
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):

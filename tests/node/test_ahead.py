@@ -9,6 +9,7 @@ import trio.testing
 
 from bench.waits import Node, filled
 from node import ahead
+from rpc.service.turns import Gate
 from state.operations.content import Vote
 from state.plugins.tags.plugin import TAGS
 from state.tables import State
@@ -23,7 +24,7 @@ def node() -> Node:
 async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[State] = []
 
-    async def note(state: State) -> None:
+    async def note(state: State, _: Gate) -> None:
         read.append(state)
 
     monkeypatch.setattr(ahead, "read_ahead", note)
