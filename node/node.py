@@ -475,6 +475,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
         stopwatch=settings.stopwatch,
         foresee=parts.processor.foresee if settings.workers and parts.following is None else None,
         gate=site.gate,
+        allowances=parts.processor.allowances,
     )
     # On a simulated disk there are no other processes.
     if isinstance(settings.disk, SystemDisk):

@@ -27,6 +27,7 @@ from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
 from rpc.log import Log
 from rpc.processor import Inclusion, Result
+from rpc.service.allowance import Allowances, refusal_units
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
 from rpc.service.turns import Gate, Stopwatch
@@ -75,7 +76,8 @@ class Rest(Struct, frozen=True):
     head_block_id: bytes
     time: int
     last_irreversible_block_num: int
-    pending: int
+    pending: int  # transactions
+    pending_size: int  # bytes
 
 
 class _Left(BaseException):
@@ -122,6 +124,7 @@ class Processor:
         self.answer_read: Callable[[bytes, Caller], bytes] | None = None
         self.broken = trio.Event()
         self.failure = ""
+        self.allowances = Allowances(stopwatch)
         # Called with each transaction and block of a client, and its refusal.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
         # Called in the job of a transaction that was accepted, before its sender is answered.
@@ -186,22 +189,35 @@ class Processor:
     # -------------------------------------------------------------- requests
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
-        """Take a transaction into the pending state. Raises PushFailed."""
+        """Take a transaction into the pending state, within the limits for its sender. Raises PushFailed."""
+        units = 0
 
         def push() -> None:
-            # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
-            # the node for long.
-            require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
-            for check in self.before_accepting:
-                check(trx)
-            self._foreseen.push(trx)
+            nonlocal units
+            units_max, work = self.allowances.units_max(caller), self.chain.state.work
+            before = work.spent
+            try:
+                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
+                # the node for long.
+                require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
+                for check in self.before_accepting:
+                    check(trx)
+                self._foreseen.push(trx, units_max)
+            except ChainError as error:
+                units = work.spent - before + refusal_units(trx.size)
+                self.allowances.charge(caller, units, error)
+                raise
             waiter = self._waiters.get(trx.id)
             if waiter is not None:
                 waiter.is_pushed = True
             for listener in self.on_accepted:
                 listener()
 
-        await self._push(push, trx)
+        try:
+            await self._push(push, trx)
+        except PushFailed as failed:
+            failed.units = units
+            raise
 
     def foresee(self, transactions: list[SignedTransaction]) -> None:
         """Have the keys of transactions recovered that are going to be pushed in this order, if there are processes for it."""
@@ -464,7 +480,7 @@ class Processor:
     def _at_rest(self) -> Rest:
         props = self.chain.state.props
         head = props.head_block_number, props.head_block_id, props.time
-        return Rest(*head, props.last_irreversible_block_num, len(self.chain.pending))
+        return Rest(*head, props.last_irreversible_block_num, len(self.chain.pending), self.chain.pending.size)
 
     # -------------------------------------------------------------- long jobs
 

@@ -9,6 +9,7 @@ from node.known_chains import known_chains
 from rpc.explain.explainer import Explainer
 from rpc.explorer.series import Series
 from rpc.processor import Processor
+from rpc.service.allowance import Allowances
 from rpc.service.envelope import Elsewhere, Observe, Service, unobserved
 from rpc.service.method import METHODS
 from rpc.service.turns import Gate, Stopwatch
@@ -29,11 +30,13 @@ def new_service(
     foresee: Callable[[list[SignedTransaction]], None] | None = None,
     elsewhere: Elsewhere | None = None,
     gate: Gate | None = None,
+    allowances: Allowances | None = None,
 ) -> Service:
     """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
 
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `elsewhere` answers
-    what needs the owner of the chain, if that is another process. Nothing is read while the `gate` is shut.
+    what needs the owner of the chain, if that is another process. Nothing is read while the `gate` is shut. `allowances` are how much
+    refused work clients may cause.
     """
     return Service(
         METHODS.values(),
@@ -47,6 +50,8 @@ def new_service(
         foresee=foresee,
         elsewhere=elsewhere,
         gate=gate,
+        work=chain.state.work,
+        allowances=allowances,
         state=chain.state,
         chain=chain,
         processor=processor,

@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec import Struct
 
-from rpc.service.envelope import encoded, scrubbed
+from rpc.service.encoding import encoded, scrubbed
 from rpc.service.show import record_codecs
 from rpc.service.shown import Always, Amount, At, Whole
 from state.operations.content import CommentOptions, CommentPayoutBeneficiaries

@@ -14,6 +14,7 @@ from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.work import LOCAL_UNITS_MAX
 from state.store.rows import at_once
 
 Result = TypeVar("Result")
@@ -29,7 +30,7 @@ class DirectProcessor:
         """Take a transaction into the pending state, and make a block of it if the driver's mode says so. Raises PushFailed."""
         try:
             self._driver.require_lasting(trx)
-            self._chain.push_transaction(trx)
+            self._chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX)
         except ChainError as error:
             raise PushFailed(error, trx) from error
         self._driver.make_instantly()

@@ -12,6 +12,7 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.records import ANSWER_SIZE
 from state.protocol.recovered import keep_signers, signer_records
 from state.protocol.transaction import SignedTransaction
+from state.protocol.work import TooMuchWork
 
 # The first of them recover their own keys: their turn comes before an answer can be there.
 FIRST_LEFT_OUT = 3
@@ -66,23 +67,25 @@ class Foreseen:
                 self._places[trx.id] = _Place(trx, batch, at, end)
                 at = end
 
-    def push(self, trx: SignedTransaction) -> None:
-        """Push a transaction, with its keys if they are there; a refusal counts only without keys that others have recovered."""
+    def push(self, trx: SignedTransaction, units_max: int | None = None) -> None:
+        """Push a transaction that may take so many units of work, with its keys if they are there. A refusal counts only without keys that
+        others have recovered, unless it is for too much work.
+        """
         place = self._places.pop(trx.id, None) if self._places else None
         if place is None or place.transaction is not trx or self._pool is None:
-            self._chain.push_transaction(trx)
+            self._chain.push_transaction(trx, units_max=units_max)
             return
         self._pool.exchange()
         if place.batch.keys is not None:
             keep_signers(trx, place.batch.keys[place.at : place.end])
         is_recovered = trx.signers is not None
         try:
-            self._chain.push_transaction(trx)
-        except ChainError:
-            if not is_recovered:
+            self._chain.push_transaction(trx, units_max=units_max)
+        except ChainError as error:
+            if not is_recovered or isinstance(error, TooMuchWork):
                 raise
             trx.signers = None
-            self._chain.push_transaction(trx)
+            self._chain.push_transaction(trx, units_max=units_max)
             self._pool.drop_all("a valid transaction was refused with its keys")
 
     def close(self) -> None:

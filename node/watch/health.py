@@ -13,10 +13,12 @@ from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
 from node.watch.room import Room
-from rpc.service.envelope import Service, encoded
+from rpc.service.encoding import encoded
+from rpc.service.envelope import Service
 from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
+from state.chain.pending import PENDING_SIZE_MAX
 from state.protocol.values.text import time_text
 
 if TYPE_CHECKING:
@@ -170,6 +172,8 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
             "clock_set_back_seconds": parts.clock.behind_ms // 1000,
             "last_irreversible_block_num": rest.last_irreversible_block_num,
             "pending_transactions": rest.pending,
+            "pending_bytes": rest.pending_size,
+            "pending_bytes_max": PENDING_SIZE_MAX,
             "producing": not because,
             "not_producing_because": because,
             "last_slot": None if producer is None else producer.outcome.name.lower(),

@@ -14,6 +14,7 @@ from node.version import VERSION
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
+from state.chain.pending import PENDING_SIZE_MAX
 from state.plugins.recorded import Recorded
 from state.store import Lists, Row, Table
 from state.store.deferred import Deferrable
@@ -60,6 +61,7 @@ class Metrics:
         yield from reader_families(parts)
         yield from counted(parts.counters)
         yield from queue_families(parts)
+        yield from work_families(parts)
         yield from loop_families(parts)
         yield from table_families(parts.chain.state)
         yield from disk_families(parts)
@@ -96,6 +98,8 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_head_block_age_seconds", "How old the head block is; negative when it is ahead", parts.clock() / 1000 - rest.time)
     yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", rest.last_irreversible_block_num)
     yield gauge("coind_transactions_pending", "Transactions that wait for a block", rest.pending)
+    yield gauge("coind_transactions_pending_bytes", "Memory that they hold, estimated", rest.pending_size)
+    yield gauge("coind_transactions_pending_bytes_max", "How much they may hold", PENDING_SIZE_MAX)
 
 
 def following_families(parts: Parts) -> "Iterator[Metric]":
@@ -168,6 +172,19 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
         yield gauge("coind_guests_held", "What connections hold", labels=("kind",), values=amounts)
         yield gauge("coind_guests_held_max", "How much of it they may hold", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Writes that can be undone", len(parts.chain.state.journal))
+
+
+def work_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield the work that was done, what of it was refused, and who is limited for that."""
+    allowances = parts.processor.allowances
+    yield counter("coind_work_units", "Units of work, of about 10 microseconds each, whatever they were for", parts.chain.state.work.spent)
+    yield counter(
+        "coind_refused_work_units",
+        "Units that were spent on what was refused, by kind of work, `any` where the refusal names none, and the class of the refusal",
+        labels=("kind", "reason"),
+        values=items(allowances.refused.items()),
+    )
+    yield gauge("coind_clients_limited", "Client addresses whose limit is lower now, as what they sent was refused", allowances.limited)
 
 
 def loop_families(parts: Parts) -> "Iterator[Metric]":

@@ -19,7 +19,7 @@ from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
 from rpc.service.arguments import APPBASE
-from rpc.service.envelope import encoded
+from rpc.service.encoding import encoded
 from rpc.service.show import Show
 from state.chain.chain import Chain
 from state.chain.moves import Move

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rpc.push.additions import Additions
-from rpc.service.envelope import encoded
+from rpc.service.encoding import encoded
 from state.chain.chain import Chain
 from state.chain.edits import Edit, write_edit
 from state.protocol.spec import ChainSpec

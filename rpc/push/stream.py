@@ -4,7 +4,7 @@ It knows no HTTP.
 
 from collections.abc import Callable
 
-from rpc.service.envelope import encoded
+from rpc.service.encoding import encoded
 
 # What is read for one piece before others have their turn: so many bytes, or so many blocks.
 PIECE_SIZE = 1 << 16

@@ -3,22 +3,22 @@
 A call runs from reading the state to the encoded reply without a checkpoint, so every reply is a snapshot. Source: rpc-api.md §1.
 """
 
-import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any
 
-import msgspec
 import trio
 from msgspec import Struct
 
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
+from rpc.service.allowance import Allowances, RefusedTooOften, refusal_units
 from rpc.service.arguments import LEGACY, ReadAhead
 from rpc.service.caller import ANYBODY, Caller
 from rpc.service.describe.signature import signature
+from rpc.service.encoding import encoded
 from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.reading import read_in_slices, read_json
@@ -48,6 +48,7 @@ from rpc.service.turns import Gate, Stopwatch, Turns
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
+from state.protocol.work import TooMuchWork, Work
 from state.store.slices import Reads, Unsettled
 
 BATCH_REPLY_SIZE_MAX = 256_000_000
@@ -63,6 +64,7 @@ NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
 NO_SESSION = "this needs a WebSocket"
+ONE_CALL = "a call"
 # The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
 # numbers of the others (`get_api_by_name`).
 NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
@@ -76,9 +78,7 @@ Elsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 # Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
 Observe = Callable[[str, float, Exception | None], None]
 NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_REQUEST = InvalidRequest()
-_encode = msgspec.json.Encoder().encode
 _log = Log("rpc")
 
 
@@ -95,6 +95,7 @@ class Bound(Struct, frozen=True):
     needs_local: bool
     needs_session: bool
     needs_owner: bool
+    needs_caller: bool
     name: str
 
 
@@ -104,8 +105,8 @@ class Service:
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `reads` is that of the
-    state, through which calls are made in slices. With `elsewhere` another process owns the chain, and answers what needs that.
-    While the `gate` is shut nothing is read.
+    state, through which calls are made in slices; `work` counts their work, and `allowances` is how much of it clients may waste.
+    With `elsewhere` another process owns the chain, and answers what needs that. While the `gate` is shut nothing is read.
     """
 
     def __init__(
@@ -123,6 +124,8 @@ class Service:
         foresee: Callable[[list[SignedTransaction]], None] | None = None,
         elsewhere: Elsewhere | None = None,
         gate: Gate | None = None,
+        work: Work | None = None,
+        allowances: Allowances | None = None,
         **context: Any,
     ) -> None:
         methods = list(methods)
@@ -130,6 +133,7 @@ class Service:
         self._observe, self._explainer = observe, explainer
         self._reads = reads or Reads()
         self._elsewhere = elsewhere
+        self._work, self._allowances = work or Work(), allowances or Allowances(stopwatch)
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch, gate), stopwatch
         self._gate = self._turns.gate
@@ -147,13 +151,14 @@ class Service:
                 self._withheld[path] = withheld
             elif enabled:
                 call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
-                served[path] = Bound(method, call, method.waits, needs_local, method.needs_session, method.needs_owner, method.name)
+                needs = method.needs_session, method.needs_owner, method.needs_caller
+                served[path] = Bound(method, call, method.waits, needs_local, *needs, method.name)
             elif method.not_enabled is not None:
                 refused = refuse(method.not_enabled, method.plugins)
-                served[path] = Bound(method, refused, False, needs_local, False, False, method.name)
+                served[path] = Bound(method, refused, False, needs_local, False, False, False, method.name)
             elif not method.loopback_only:
                 self._off[path] = method.plugins
-        self._served = served
+        self._served, self._named = served, {bound.name: bound for bound in served.values()}
         # What a caller can know of: by local rights, and by whether it has a session.
         self._groups = {
             (local, in_session): _groups(
@@ -251,7 +256,7 @@ class Service:
         replies, size = [], 0
         foresight = self._foresight if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
-            if foresight is not None and place % MEMBERS_MAX == 0:
+            if foresight is not None and place % MEMBERS_MAX == 0 and not self._allowances.is_used_up(caller):
                 await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
             # Each is given up after its turn: to free hundreds of thousands at once would take long.
             requests[place] = None
@@ -284,11 +289,11 @@ class Service:
         if type(name) is not str:
             return self._malformed(request_id, INVALID_REQUEST, 'A member "method" does not exist')
         params = request.get("params", {})
-        path: Path
-        if name != "call":
-            # One point more than in any name: nobody waits until a name of millions of points is taken apart.
-            path = tuple(name.split(".", NAME_POINTS_MAX))
-        else:
+        bound = self._named.get(name)
+        if bound is None:
+            if name != "call":
+                # One point more than in any name: nobody waits until a name of millions of points is taken apart.
+                return self._not_found(request_id, tuple(name.split(".", NAME_POINTS_MAX)), caller)
             if "params" not in request:
                 return self._malformed(request_id, NO_PARAMS, 'A member "params" does not exist')
             try:
@@ -298,14 +303,13 @@ class Service:
                 return self._refused(request_id, error, code_of(error, DISPATCH_ERROR))
             if caller.session is not None and path[0] in NUMBERED_GROUPS:
                 path = NUMBERED_GROUPS[path[0]], path[1]
-        bound = self._served.get(path)
-        local, in_session = caller.is_local, caller.session is not None
-        if bound is None:
-            return self._not_found(request_id, path, (local, in_session))
-        if bound.needs_local and not local:
-            return self._hidden(request_id, bound, not_found(path, self._groups[False, in_session]), caller.why_not_local)
-        if bound.needs_session and not in_session:
-            return self._hidden(request_id, bound, not_found(path, self._groups[local, False]), NO_SESSION)
+            bound = self._served.get(path)
+            if bound is None:
+                return self._not_found(request_id, path, caller)
+        if bound.needs_local and caller.why_not_local:
+            return self._hidden(request_id, bound, (False, caller.session is not None), caller.why_not_local)
+        if bound.needs_session and caller.session is None:
+            return self._hidden(request_id, bound, (caller.is_local, False), NO_SESSION)
         if bound.needs_owner and self._elsewhere is not None:
             return self._elsewhere(encoded(request), caller)
         return self._call(bound, (params, caller), request_id, request, in_slices and not bound.needs_session)
@@ -329,7 +333,7 @@ class Service:
         if type(name) is not str:
             return None
         if name != "call":
-            return self._served.get(tuple(name.split(".", NAME_POINTS_MAX)))
+            return self._named.get(name)
         params = request.get("params")
         if type(params) is not list or [type(each) for each in params[:2]] != [str, str]:
             try:
@@ -358,12 +362,17 @@ class Service:
 
     def _made(self, bound: Bound, call: Callable[..., Any], given: tuple[Any, ...], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that doesn't wait."""
+        caller: Caller = given[-1]
         start = self._stopwatch()
         try:
-            reply = _result(request_id, call(*given))
+            units_max = self._allowances.call_units_max(caller)
+            reply = _result(request_id, self._work.run(units_max, ONE_CALL, call, *given))
         except Unsettled:
             raise
         except Exception as error:
+            refusal = getattr(error, "error", error)
+            if isinstance(refusal, TooMuchWork):
+                self._allowances.charge(caller, refusal.units, refusal)
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:
@@ -398,12 +407,18 @@ class Service:
 
     async def _wait(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
+        caller = given[1]
         await self._gate.opened()
         start = self._stopwatch()
         try:
+            if bound.needs_caller:
+                # Before its arguments are read.
+                self._allowances.units_max(caller)
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
             await self._gate.opened()
+            if bound.needs_caller and not isinstance(error, (PushFailed, Answered, RefusedTooOften)):
+                self._allowances.charge(caller, refusal_units(len(encoded(request))), getattr(error, "error", error))
             reply = self._failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)
         else:
@@ -416,6 +431,8 @@ class Service:
         """Return the answer to a call that raised."""
         if isinstance(error, PushFailed):
             said = error_object(error.error, SERVER_ERROR, self.wire, self.clock)
+            if error.units:
+                said["data"].setdefault("units", error.units)
             return self._explained(request_id, said, error.error, request, error.transaction)
         if isinstance(error, Answered):
             return _error(request_id, error.said)
@@ -444,7 +461,7 @@ class Service:
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
         """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
-        if self._explainer is not None:
+        if self._explainer is not None and not isinstance(error, RefusedTooOften):
             given, is_legacy = (unread or self._broadcast(request)) if trx is None else (None, False)
             given = dict(given) if type(given) is ReadAhead else given
             if trx is None and given is not None:
@@ -504,13 +521,15 @@ class Service:
             return self._refused(None, error, PARSE_ERROR)
         raise AssertionError("only objects are objects")
 
-    def _hidden(self, request_id: int | str | None, bound: Bound, error: ChainError, why: str) -> bytes:
+    def _hidden(self, request_id: int | str | None, bound: Bound, rights: Rights, why: str) -> bytes:
         """Return the answer to a caller from whom a method is hidden: it isn't there, and the hint says what it needs."""
+        error = not_found(tuple(bound.name.split(".")), self._groups[rights])
         self._observe(bound.name, 0.0, error)
         return self._refused_with_hint(request_id, error, DISPATCH_ERROR, why)
 
-    def _not_found(self, request_id: int | str | None, path: Path, rights: Rights) -> bytes:
+    def _not_found(self, request_id: int | str | None, path: Path, caller: Caller) -> bytes:
         """Return the answer to an unknown name, with the closest known ones."""
+        rights = caller.is_local, caller.session is not None
         error = not_found(path, self._groups[rights])
         self._observe("", 0.0, error)
         if path in self._off:
@@ -551,25 +570,6 @@ def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
     if group not in groups:
         return Refused("Could not find API ${api}", condition="api_itr != _registered_apis.end()", api=group)
     return Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
-
-
-def encoded(value: Any) -> bytes:
-    """Encode a value as JSON; bytes that were no UTF-8 (surrogates in our texts) become U+FFFD."""
-    try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        return _encode(scrubbed(msgspec.to_builtins(value)))
-
-
-def scrubbed(value: Any) -> Any:
-    """Return a JSON value with U+FFFD in place of each surrogate."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, (list, tuple)):
-        return [scrubbed(item) for item in value]
-    if isinstance(value, dict):
-        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
-    return value
 
 
 def _groups(served: Iterable[Bound]) -> dict[str, set[str]]:

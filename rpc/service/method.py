@@ -6,6 +6,7 @@ Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -226,20 +227,23 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    def values_of(params: Any) -> list[Any]:
+    told = attrgetter(SESSION) if method.needs_session else itself if method.needs_caller else None
+
+    def call(params: Any, caller: Caller) -> Any:
         values = read(params)
         for i, check in checks:
             try:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return values
+        return function(*values) if told is None else function(told(caller), *values)
 
-    if method.needs_session:
-        return lambda params, caller: function(caller.session, *values_of(params))
-    if method.needs_caller:
-        return lambda params, caller: function(caller, *values_of(params))
-    return lambda params, _caller: function(*values_of(params))
+    return call
+
+
+def itself(caller: Caller) -> Caller:
+    """Return the caller, for methods that work on it."""
+    return caller
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:

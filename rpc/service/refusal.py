@@ -6,12 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from rpc.service.allowance import RefusedTooOften
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int
 from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
+from state.protocol.work import TooMuchWork
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -30,12 +32,12 @@ Clock = Callable[[], float]
 class PushFailed(Exception):
     """A refusal of the chain while a transaction or block was pushed: there also assertions are server errors (rpc-api.md §7.1).
 
-    `transaction` is what was refused; None for a block.
+    `transaction` is what was refused, None for a block; `units` the work that its sender is charged with.
     """
 
-    def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
+    def __init__(self, error: ChainError, transaction: SignedTransaction | None = None, units: int = 0) -> None:
         super().__init__(error)
-        self.error, self.transaction = error, transaction
+        self.error, self.transaction, self.units = error, transaction, units
 
 
 class NotServed(Exception):
@@ -123,8 +125,15 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict
     return {
         "code": code,
         "message": error.message(spell),
-        "data": {"code": error.CODE, "name": error.NAME, "message": spell(error.what), "stack": stack},
+        "data": {"code": error.CODE, "name": error.NAME, "message": spell(error.what), "stack": stack} | _of_limits(error),
     }
+
+
+def _of_limits(error: ChainError) -> dict[str, Any]:
+    """What the data of a refusal says about limits of work, for programs."""
+    if isinstance(error, TooMuchWork):
+        return {"units": error.units, "limit": error.limit, "kinds": error.kinds}
+    return {"retry_after_seconds": error.seconds} if isinstance(error, RefusedTooOften) else {}
 
 
 def jsonable(value: object, wire: Wire) -> Any:

@@ -22,7 +22,8 @@ from node.driving.driver import Driver
 from node.specs import load_spec
 from rpc.explorer.series import Series
 from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service, scrubbed
+from rpc.service.encoding import scrubbed
+from rpc.service.envelope import Service
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
 from state.chain.digest import state_digest

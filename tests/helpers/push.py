@@ -34,9 +34,10 @@ class Pushing:
     """A chain with its hub and its service."""
 
     def __init__(self) -> None:
+        self.seconds = 0.0  # what limits of work are measured with
         self.chain: Chain = dev_chain()
         self.hub = Hub(self.chain, trio_clock, Additions(self.chain))
-        self.processor = Processor(self.chain, clock=ChainClock(trio_clock))
+        self.processor = Processor(self.chain, clock=ChainClock(trio_clock), stopwatch=lambda: self.seconds)
         explainer = Explainer(self.chain, trio.current_time)
         explainer.on_refused.append(self.hub.refused)
         self.service = Service(
@@ -49,6 +50,8 @@ class Pushing:
             driver=Driver(self.chain, ChainClock(trio_clock)),
             explainer=explainer,
             series=Series(self.chain),
+            work=self.chain.state.work,
+            allowances=self.processor.allowances,
         )
         self.port = 0
 
@@ -152,11 +155,11 @@ class Client:
 
 
 @asynccontextmanager
-async def websocket(port: int) -> AsyncIterator[Client]:
+async def websocket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[Client]:
     """An open WebSocket."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         client = Client(stream)
-        await stream.send_all(client.protocol.send(Request(host=f"127.0.0.1:{port}", target="/")))
+        await stream.send_all(client.protocol.send(Request(host=f"127.0.0.1:{port}", target="/", extra_headers=list(headers))))
         assert isinstance(await client.receive(), AcceptConnection)
         yield client
 

@@ -291,7 +291,7 @@ async def test_a_bug_ends_nothing_but_its_request(nursery: trio.Nursery, monkeyp
     nursery.start_soon(processor.run)
     trx = transfer(chain)
 
-    def bug(_trx: SignedTransaction) -> None:
+    def bug(_trx: SignedTransaction, units_max: int) -> None:
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:

@@ -17,11 +17,13 @@ from node.service import new_service
 from node.watch.counters import Counters
 from node.watch.health import Parts
 from node.watch.metrics import CONTENT_TYPE, Metrics, row_size, tables
-from rpc.service.caller import LOCAL
+from rpc.service.allowance import ALLOWANCE_UNITS
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.transport.guests import Bounds, Guests
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
+from state.protocol.work import TooMuchWork
 from state.store import Table
 from state.store.deferred import Deferred
 from tests.conftest import ROOT
@@ -101,6 +103,20 @@ def test_blocks_and_transactions_are_counted() -> None:
     assert found["head_block_age_seconds"] == START - parts.chain.state.props.time
     assert found["block_seconds_bucket{le=+Inf}"] == found["block_seconds_count"] == 2
     assert found["block_seconds_sum"] > 0
+
+
+def test_work_is_shown_and_what_of_it_was_refused_and_who_is_limited() -> None:
+    parts = node()
+    page = Metrics(parts)
+    make_block(parts.chain)
+    before = values(page)
+    parts.chain.push_transaction(transfer(parts.chain))
+    parts.processor.allowances.charge(Caller("10.0.0.1", "far"), ALLOWANCE_UNITS, TooMuchWork("a call", 10, {"keys": 11}))
+    found = values(page)
+    assert found["work_units_total"] - before["work_units_total"] == parts.chain.pending[0].units
+    assert found["refused_work_units_total{kind=keys,reason=TooMuchWork}"] == 11
+    assert found["clients_limited"] == 1 > before["clients_limited"]
+    assert found["transactions_pending_bytes_max"] > found["transactions_pending_bytes"] > before["transactions_pending_bytes"] == 0
 
 
 def test_the_producer_is_shown() -> None:

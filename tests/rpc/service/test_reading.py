@@ -28,7 +28,7 @@ async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> Non
     service = serving({})
     paths: list[Any] = []
     known = service._not_found
-    service._not_found = lambda request_id, path, rights: paths.append(path) or known(request_id, path, rights)  # type: ignore[method-assign, func-returns-value]
+    service._not_found = lambda request_id, path, caller: paths.append(path) or known(request_id, path, caller)  # type: ignore[method-assign, func-returns-value]
     reply = await call(service, name, local=False)
     assert reply["error"]["message"] == "Assert Exception:v.size() == 2: method specification invalid. Should be api.method"
     assert [len(path) for path in paths] == [3]

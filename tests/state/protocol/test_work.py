@@ -99,3 +99,23 @@ def test_pauses_come_under_a_limit_too() -> None:
         for _ in range(250):
             work.spend(1, "rows")
     assert pauses == [101, 202]
+
+
+def test_a_function_runs_under_a_limit_as_in_a_context() -> None:
+    work = Work()
+
+    def swallow() -> None:
+        with contextlib.suppress(ChainError):
+            work.spend(11, "rows")
+
+    work.run(10, "a call", work.spend, 10, "rows")
+    for function in (lambda: work.spend(11, "rows"), swallow):
+        with pytest.raises(TooMuchWork) as caught:
+            work.run(10, "a call", function)
+        assert (caught.value.units, caught.value.limit, caught.value.kinds) == (11, 10, {"rows": 11})
+    work.spend(1000, "without a limit")
+    with work.limited(100, "a job"):
+        work.run(10, "a call", work.spend, 10, "rows")
+        with pytest.raises(TooMuchWork):
+            work.spend(100, "more")
+        work.limit_at = work.spent

@@ -1,0 +1,128 @@
+"""How much refused work this node does for a client: units that were spent on what was refused count against the client's address, and are
+forgiven with time (a leaky bucket). Who has used its allowance up is refused at once for a while. It knows no method.
+
+Nothing here concerns callers with local rights: only what they send at once is limited.
+"""
+
+from collections import Counter
+from math import ceil
+
+from msgspec import Struct
+
+from rpc.log import Log
+from rpc.service.caller import Caller
+from rpc.service.turns import Stopwatch
+from state.protocol.errors import Refused
+from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork
+
+ALLOWANCE_UNITS, FORGIVEN_PER_SECOND = 20_000, 1_000
+# Who has less left is refused without work until it has so much again.
+LEFT_UNITS_MIN = 1_000
+# A call that reads may take so much all the same.
+CALL_UNITS_MIN = 100
+# To read a transaction, to say why it is refused and to keep it takes work that nobody counts: so much for each, and more for large ones.
+REFUSAL_UNITS, BYTES_OF_UNIT = 30, 100
+# Addresses of which anything is known, and how many of them are forgotten together when there are more.
+ADDRESSES_MAX, FORGOTTEN = 10_000, 1_000
+# How often an address that goes on is reported.
+REPORT_SECONDS = 60
+# The kind of work where a refusal doesn't say it.
+ANY_KIND = "any"
+
+_log = Log("rpc")
+
+
+class RefusedTooOften(Refused):
+    """A client whose allowance of refused work is used up sends a transaction; `seconds` until it may try again."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = ceil(seconds * 10) / 10
+        text = "So much that this address has sent was refused that nothing of it is looked at now; try again in ${seconds} s"
+        super().__init__(text, condition="allowance >= min", seconds=self.seconds)
+
+
+class _Bucket(Struct, eq=False):
+    """The allowance of an address: when all is forgiven, and when it was last reported as used up."""
+
+    full_at: float
+    reported_at: float = -REPORT_SECONDS
+
+
+class Allowances:
+    """The allowances of all addresses; `refused` counts the units of refused work by kind and reason, of all callers.
+
+    An address whose allowance is used up is logged, and again after REPORT_SECONDS if it goes on.
+    """
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self._stopwatch = stopwatch
+        self._buckets: dict[str, _Bucket] = {}
+
+    @property
+    def limited(self) -> int:
+        """How many addresses have a lower limit than usual now."""
+        now = self._stopwatch()
+        return sum(_left(bucket, now) < UNITS_MAX for bucket in self._buckets.values())
+
+    def is_used_up(self, caller: Caller) -> bool:
+        """Whether the transactions of a caller are refused without work now."""
+        return self._limit(caller) < LEFT_UNITS_MIN
+
+    def units_max(self, caller: Caller) -> int:
+        """Return how many units a transaction of a caller may take now. Raises RefusedTooOften."""
+        left = self._limit(caller)
+        if left < LEFT_UNITS_MIN:
+            raise RefusedTooOften((LEFT_UNITS_MIN - left) / FORGIVEN_PER_SECOND)
+        return left
+
+    def call_units_max(self, caller: Caller) -> int:
+        """Return how many units a call of a caller may take now."""
+        # Nearly every call ends here, so that it costs no second function.
+        if not caller.why_not_local:
+            return LOCAL_UNITS_MAX
+        if caller.address not in self._buckets:
+            return UNITS_MAX
+        left = self._limit(caller)
+        return CALL_UNITS_MIN if left < LEFT_UNITS_MIN else left
+
+    def charge(self, caller: Caller, units: int, error: Exception) -> None:
+        """Count the units that were spent on what was refused with an error."""
+        rest = units
+        # What a refusal names may not have been done yet.
+        for kind, named in error.kinds.items() if isinstance(error, TooMuchWork) else ():
+            self.refused[kind, type(error).__name__] += min(named, rest)
+            rest -= min(named, rest)
+        self.refused[ANY_KIND, type(error).__name__] += rest
+        if caller.is_local:
+            return
+        now = self._stopwatch()
+        bucket = self._buckets.get(caller.address)
+        if bucket is None:
+            if len(self._buckets) >= ADDRESSES_MAX:
+                self._forget()
+            bucket = self._buckets[caller.address] = _Bucket(now)
+        bucket.full_at = min(max(bucket.full_at, now) + units / FORGIVEN_PER_SECOND, now + ALLOWANCE_UNITS / FORGIVEN_PER_SECOND)
+        if _left(bucket, now) < LEFT_UNITS_MIN and now - bucket.reported_at >= REPORT_SECONDS:
+            bucket.reported_at = now
+            _log.warning("a client's allowance of refused work is used up", client=caller.address, reason=type(error).__name__)
+
+    def _limit(self, caller: Caller) -> int:
+        if caller.is_local:
+            return LOCAL_UNITS_MAX
+        bucket = self._buckets.get(caller.address)
+        return UNITS_MAX if bucket is None else min(UNITS_MAX, int(_left(bucket, self._stopwatch())))
+
+    def _forget(self) -> None:
+        """Forget the addresses whose allowance is whole again first."""
+        for address in sorted(self._buckets, key=lambda address: self._buckets[address].full_at)[:FORGOTTEN]:
+            del self._buckets[address]
+
+
+def refusal_units(size: int) -> int:
+    """Return what a refused transaction of so many bytes takes beside the work that the chain has counted."""
+    return REFUSAL_UNITS + size // BYTES_OF_UNIT
+
+
+def _left(bucket: _Bucket, now: float) -> float:
+    return ALLOWANCE_UNITS - max(0.0, bucket.full_at - now) * FORGIVEN_PER_SECOND

@@ -1,0 +1,28 @@
+"""Values as the bytes of JSON."""
+
+import re
+from typing import Any
+
+import msgspec
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_encode = msgspec.json.Encoder().encode
+
+
+def encoded(value: Any) -> bytes:
+    """Encode a value as JSON; bytes that were no UTF-8 (surrogates in our texts) become U+FFFD."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(scrubbed(msgspec.to_builtins(value)))
+
+
+def scrubbed(value: Any) -> Any:
+    """Return a JSON value with U+FFFD in place of each surrogate."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, (list, tuple)):
+        return [scrubbed(item) for item in value]
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+    return value
