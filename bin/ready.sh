@@ -1,5 +1,7 @@
 # Sourced by the launchers, which set `root` and `profile` (run, test or fuzz): sets `python`, a Python that has the pins of pyproject.toml.
 # A usual start only compares two small files: it starts no Python and no pip. bin/setup.py writes what is compared here.
+# Compiled modules are kept also where the machine, as many images and CI services, says not to: without them a start takes twice as long.
+unset PYTHONDONTWRITEBYTECODE
 python=$root/.venv/bin/python
 notes=$root/.venv/lib/coind
 made_for=

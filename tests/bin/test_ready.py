@@ -72,6 +72,14 @@ def test_a_checkout_that_is_ready_starts_at_once(checkout: Path, tmp_path: Path)
     assert (status, output) == (0, f"{checkout}|{tmp_path}|-P|-m|node|run|--data|a b|")
 
 
+def test_compiled_modules_are_kept_whatever_the_machine_says(checkout: Path, tmp_path: Path) -> None:
+    script(checkout / ".venv/bin/python", 'printf "%s" "${PYTHONDONTWRITEBYTECODE-unset}"')
+    launcher = checkout / "bin" / "coind"
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([launcher, "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "unset"
+
+
 def test_a_link_starts_what_it_points_to(checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "first").symlink_to(checkout / "bin/coind")
     (tmp_path / "second").symlink_to("first")
