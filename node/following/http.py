@@ -107,8 +107,10 @@ class Connection:
             await trio.aclose_forcefully(self._stream)
             self._stream = None
 
-    async def request(self, method: str, path: str, body: bytes = b"", seconds_max: float = REPLY_SECONDS_MAX) -> Reply:
-        """Send a request; returns the reply when its head is there."""
+    async def request(
+        self, method: str, path: str, body: bytes = b"", seconds_max: float = REPLY_SECONDS_MAX, forwarded_for: str = ""
+    ) -> Reply:
+        """Send a request, for the client at an address if it isn't our own; returns the reply when its head is there."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
         if self._stream is None or self._http.our_state is not h11.IDLE:
@@ -116,6 +118,7 @@ class Connection:
         assert self._stream is not None
         host = self._parts.netloc.rpartition("@")[2]
         headers = [("host", host), ("content-length", str(len(body))), ("content-type", "application/json")]
+        headers += [("x-forwarded-for", forwarded_for)] if forwarded_for else []
         data = self._http.send(h11.Request(method=method, target=path, headers=headers)) or b""
         data += (self._http.send(h11.Data(data=body)) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
         with trio.fail_after(seconds_max):
@@ -152,12 +155,20 @@ class Connection:
             pieces.append(event.data)
         return h11.Data(data=b"".join(pieces))
 
-    async def call(self, method: str, params: Any, *, seconds_max: float = REPLY_SECONDS_MAX, size_max: int = REPLY_SIZE_MAX) -> Any:
+    async def call(
+        self,
+        method: str,
+        params: Any,
+        *,
+        seconds_max: float = REPLY_SECONDS_MAX,
+        size_max: int = REPLY_SIZE_MAX,
+        forwarded_for: str = "",
+    ) -> Any:
         """Return the result of a call. Raises RefusedCall, NoNode or Unreachable."""
         self._last_id += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}).encode()
         with trio.fail_after(seconds_max):
-            reply = await self.request("POST", self._parts.path or "/", body, seconds_max)
+            reply = await self.request("POST", self._parts.path or "/", body, seconds_max, forwarded_for)
             body = await reply.whole(size_max)
             try:
                 answer = await self._turns.take_steps(json_in_steps(body))

@@ -9,7 +9,9 @@ from node.commands.client import RefusedCall
 from node.failures import NodeError
 from node.following.http import REPLY_SECONDS_MAX, connected
 from node.following.lines import STRANGE
-from rpc.processor import Inclusion, Processor, Result
+from node.processor import Processor
+from rpc.processor import Inclusion, Result
+from rpc.service.allowance import refusal_units
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import Answered
 from rpc.service.turns import Turns
@@ -40,7 +42,7 @@ class Passing:
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
         """Pass a transaction on."""
         async with self._places:
-            await self._call(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1})
+            await self._pass_on(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
 
     async def push_block(self, block: SignedBlock) -> None:
         """Pass a block on."""
@@ -55,7 +57,7 @@ class Passing:
             busy = "${n} calls wait for transactions already"
             raise Refused(busy, condition="waiting < max", n=WAITING_CALLS_MAX) from None
         try:
-            given = await self._call(WAIT, [self._wire.transaction_to_json(trx, legacy=True)], WAIT_SECONDS_MAX)
+            given = await self._pass_on(WAIT, [self._wire.transaction_to_json(trx, legacy=True)], trx, caller, WAIT_SECONDS_MAX)
         finally:
             self._waiting_places.release_on_behalf_of(place)
         try:
@@ -86,13 +88,28 @@ class Passing:
         text = "this node follows ${url} and changes nothing by itself; ask that one"
         raise Refused(text, condition="chain.is_own()", url=self._followed)
 
-    async def _call(self, method: str, params: Any, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
+    async def _pass_on(
+        self, method: str, params: Any, trx: SignedTransaction, caller: Caller, seconds_max: float = REPLY_SECONDS_MAX
+    ) -> Any:
+        """Pass a transaction on. Its sender is charged for a refusal here as well: to a node elsewhere all clients of this one are one."""
+        allowances = self._own.allowances
+        allowances.units_max(caller)
+        try:
+            # A node on this machine knows by the address that this isn't the replica's own.
+            return await self._call(method, params, seconds_max, "" if caller.is_local else caller.address)
+        except Answered as error:
+            data = error.said.get("data")
+            units = data.get("units") if isinstance(data, dict) else None
+            allowances.charge(caller, units if type(units) is int and units > 0 else refusal_units(trx.size), error)
+            raise
+
+    async def _call(self, method: str, params: Any, seconds_max: float = REPLY_SECONDS_MAX, forwarded_for: str = "") -> Any:
         if not self._url:
             text = "this node follows ${url}, which takes no transactions; start it with --broadcast-to URL, the node that makes the blocks"
             raise Refused(text, condition="has_owner()", url=self._followed)
         try:
             async with connected(self._url, self._turns) as connection:
-                return await connection.call(method, params, seconds_max=seconds_max)
+                return await connection.call(method, params, seconds_max=seconds_max, forwarded_for=forwarded_for)
         except RefusedCall as error:
             raise Answered(error.error) from None
         except NodeError as error:

@@ -40,9 +40,6 @@ TEXTS: dict[str, Sentence] = {
     "A transaction must have at least one operation": Sentence(
         "no_operations", "The transaction has no operation.", "Put at least one operation into it."
     ),
-    "too many transactions wait for a block: ${n}": Sentence(
-        "too_many_pending", "{n} transactions wait for a block, and no more are taken.", "Send it again after the next blocks."
-    ),
     "The node is busy, ${n} requests wait already": Sentence(
         "node_busy", "{n} requests wait for the chain already.", "Send it again a moment later."
     ),
@@ -251,6 +248,17 @@ TEXTS: dict[str, Sentence] = {
 }
 
 CONDITIONS: dict[str, Sentence] = {
+    "held <= free": Sentence(
+        "too_many_pending",
+        "The transactions of {account} that wait for a block would hold {held} bytes of memory, and it may hold as much as all leave free: "
+        "{all} of {max} are taken.",
+        "Send it again after the next blocks.",
+    ),
+    "units <= limit": Sentence(
+        "too_much_work",
+        "The node does at most {limit} units of work for {what}, and this takes more: {units} so far, most of them for {kinds}.",
+        "Send its operations in several transactions. Who runs the node may send ten times as much from the same machine.",
+    ),
     "fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)": TOO_LARGE,
     "required_active.size() == 0": MIXED,
     "required_owner.size() == 0": MIXED,

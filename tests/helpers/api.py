@@ -29,6 +29,7 @@ from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secr
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX
 from state.store.rows import at_once
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from tests.helpers.called import watched
@@ -63,7 +64,7 @@ class DirectProcessor:
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Push; a refusal is one of the push."""
         try:
-            self.chain.push_transaction(trx)
+            self.chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX if caller.is_local else UNITS_MAX)
         except ChainError as error:
             raise PushFailed(error, trx) from error
 

@@ -20,6 +20,7 @@ from tests.helpers.ways import Way, http1, result, socket
 from tests.whole.test_command import Running, node
 
 WAIT_SECONDS_MAX = 20
+REFUSED_TIMES = 60
 SIGNED = ("previous", "timestamp", "witness", "transaction_merkle_root", "extensions", "witness_signature", "transactions")
 
 
@@ -136,6 +137,19 @@ def test_rights_are_those_of_the_connection(running: Running, clients: list[Clie
             for frame in error["data"]["stack"]:
                 frame["context"].pop("timestamp")  # of the clock, in seconds
         assert errors[0] == errors[1] == errors[2]
+
+
+def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -> None:
+    """Whichever process it is connected with. Without signatures, so many large transactions are more than may be refused."""
+    operation = ["custom_json", {"required_auths": [], "required_posting_auths": ["alice"], "id": "x", "json": json.dumps("x" * 50_000)}]
+    trx = {"ref_block_num": 0, "ref_block_prefix": 0, "expiration": "2030-01-01T00:00:00", "extensions": [], "signatures": []}
+    call = {"jsonrpc": "2.0", "method": "condenser_api.broadcast_transaction", "params": [trx | {"operations": [operation]}]}
+    batch = json.dumps([call | {"id": number} for number in range(REFUSED_TIMES)])
+    for number in range(3):
+        errors = [answer["error"] for answer in Client(running, {"x-forwarded-for": f"10.0.0.{number}"}).post(batch)]
+        assert "retry_after_seconds" not in errors[0]["data"]
+        assert any("retry_after_seconds" in error["data"] for error in errors)
+    Client(running).send(memo="of somebody else")
 
 
 def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Client]) -> None:

@@ -130,11 +130,11 @@ def _client(scope: Scope) -> str:
 def _forwarded(headers: Headers) -> str:
     """Return what stands for the client that a proxy has last asked for, by its X-Forwarded-For; "" where that names no address.
 
-    What comes before in the header the client may have written itself.
+    What comes before in the header the client may have written itself. A replica sends the /64 of an IPv6 address.
     """
     named = b",".join(value for name, value in headers if name.replace(b"_", b"-") == FORWARDED_FOR).rpartition(b",")[2]
     try:
-        return address_of(str(ip_address(named.strip().decode("latin-1"))))[0]
+        return address_of(str(ip_address(named.strip().partition(b"/")[0].decode("latin-1"))))[0]
     except ValueError:
         return ""
 

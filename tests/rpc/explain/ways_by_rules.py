@@ -245,6 +245,13 @@ BY_RULES = (
         None,
         ("bob votes for initminer",),
     ),
+    Way(
+        "more work than is done for a client",
+        many(700, AccountWitnessVote("bob", "initminer", True), "bob", "active"),
+        "too_much_work",
+        None,
+        ("5000 units", "account_witness_vote"),
+    ),
     Way("a wrong fee", signed(replace(NEW, fee=ONE)), "wrong_account_creation_fee", None, ("1.000 COIN", "0.000 COIN")),
     Way(
         "an order that nobody fills",

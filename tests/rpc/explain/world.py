@@ -97,7 +97,7 @@ class World(Site):
         is_legacy = method.startswith("condenser_api.")
         shown = trx if isinstance(trx, dict) else self.wire.transaction_to_json(trx, is_legacy)
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [shown] if is_legacy else {"trx": shown}}
-        reply = json.loads(self.answer(json.dumps(request).encode()))
+        reply = json.loads(self.answer(json.dumps(request).encode(), local=False))
         assert "error" in reply, "it was accepted"
         error: dict[str, Any] = reply["error"]
         return error
