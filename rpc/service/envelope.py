@@ -45,7 +45,7 @@ from rpc.service.refusal import (
 )
 from rpc.service.switches import hint
 from rpc.service.turns import Gate, Stopwatch, Turns
-from state.protocol.errors import ChainError, Refused, require
+from state.protocol.errors import ChainError, EndOfFile, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object, to_text
 from state.protocol.work import TooMuchWork, Work
@@ -63,6 +63,7 @@ REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
+NOTHING_SENT = "send a JSON-RPC request by POST; /health says how this node is, and a browser gets the explorer at / unless that is off"
 NO_SESSION = "this needs a WebSocket"
 ONE_CALL = "a call"
 # The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
@@ -239,6 +240,8 @@ class Service:
     def _unread(self, error: Exception, body: bytes) -> bytes:
         """Return the answer to a body that can't be read."""
         self._observe("", 0.0, error)
+        if isinstance(error, EndOfFile):
+            return self._refused_with_hint(None, error, SERVER_ERROR, NOTHING_SENT)
         return self._refused(None, error, SERVER_ERROR) if isinstance(error, ChainError) else self._bug(None, error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:

@@ -57,4 +57,4 @@ def _arguments(method: Method, wire: Wire) -> Any:
     if method.raw:
         return {}
     shown = {wire.spec.spell(parameter.name.rstrip("_")): shown_argument(parameter, method, wire) for parameter in method.parameters}
-    return {name: value for name, value in shown.items() if value is not msgspec.UNSET}
+    return {name: None if value is msgspec.UNSET else value for name, value in shown.items()}

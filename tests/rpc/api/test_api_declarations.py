@@ -97,6 +97,13 @@ def test_the_default_result_has_the_described_shape(name: str) -> None:
         assert [line for line in wrong if not FIXED.search(line)] == []
 
 
+def test_the_signature_shows_every_argument() -> None:
+    wire = Site().wire
+    for method in METHODS.values():
+        if not method.positional and not method.raw:
+            assert list(signature(method, wire)["args"]) == [parameter.shown(wire) for parameter in method.parameters], method.name
+
+
 def holds_nothing(method: Method) -> bool:
     """Whether what is in the default result is an object without members: a block that isn't there."""
     return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")

@@ -450,7 +450,7 @@ def test_results_are_shown_by_their_type() -> None:
         return 1
 
     shown = signature(registry["a_api.one"], WIRE)
-    assert shown["args"] == {"query": {"tag": "", "limit": 20, "names": [], "coin_only": False}, "color": "green"}
+    assert shown["args"] == {"query": {"tag": "", "limit": 20, "names": [], "coin_only": False}, "color": "green", "maybe": None}
     assert shown["ret"] == {"name": "", "count": 0}
     assert signature(registry["a_api.number"], WIRE)["ret"] == 0
 

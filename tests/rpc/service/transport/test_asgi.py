@@ -121,7 +121,9 @@ async def test_every_verb_and_path_is_a_call() -> None:
             assert json.loads((await ask(port, "POST", path))[2]) == PONG
         assert await ask(port, "HEAD") == (200, (await ask(port, "HEAD"))[1], b"")
         status, _, body = await ask(port, "GET", "/", None)
-        assert (status, json.loads(body)["error"]["message"]) == (200, "End Of File:stringstream")
+        error = json.loads(body)["error"]
+        assert (status, error["code"], error["message"]) == (200, -32000, "End Of File:stringstream")
+        assert "/health" in error["data"]["hint"]
 
 
 async def test_recorded_headers_verbs_and_paths_are_taken() -> None:
