@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Annotated, TypeVar
 
 from msgspec import Struct
@@ -269,10 +269,7 @@ def latest_of(state: State, author: str, start: Comment | None = None) -> Iterat
     """Return the comments of an author, last changed first, beginning with `start`."""
     order = state.comments.by_author_last_update
     rows = order.starting(author) if start is None else order.starting(author, start.last_update, start.id)
-    for row in rows:
-        if row.author != author:
-            return
-        yield row
+    return takewhile(lambda row: row.author == author, rows)
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
@@ -285,10 +282,7 @@ def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iter
         start = comment_of(state, parent_author, permlink)
         parent_author = start.parent_author
         rows = order.starting(parent_author, start.last_update, start.id)
-    for row in rows:
-        if row.parent_author != parent_author:
-            return
-        yield row
+    return takewhile(lambda row: row.parent_author == parent_author, rows)
 
 
 # ------------------------------------------------------------------ what queries say

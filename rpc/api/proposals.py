@@ -10,7 +10,7 @@ from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteReco
 from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Example, Timestamp, Title, UInt64
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
-from state.protocol.transaction import Wire
+from state.protocol.values.integers import as_int64
 from state.tables import State, proposals
 
 ProposalJson = Annotated[Json, Of(ProposalRecord)]
@@ -39,15 +39,26 @@ Status = Annotated[ProposalStatus, Title("coin::plugins::database_api::proposal_
 
 UP, ALL = OrderDirection.ascending, ProposalStatus.all
 
+
+def with_id(_state: State, first: Any, proposal_id: int) -> tuple[Any, int]:
+    """Return the place of a proposal: in the reference its id wraps from 2^63 on, and so comes before all others."""
+    return first, as_int64(proposal_id)
+
+
+def id_first(_state: State, proposal_id: int, voter: str) -> tuple[int, str]:
+    """Return the place of a vote by its proposal and voter; the id wraps as well."""
+    return as_int64(proposal_id), voter
+
+
 PROPOSALS = {
-    "by_creator": By(lambda state: state.proposals.by_creator, tuple[AccountName, UInt64]),
-    "by_start_date": By(lambda state: state.proposals.by_start_date, tuple[Timestamp, UInt64]),
-    "by_end_date": By(lambda state: state.proposals.by_end_date, tuple[Timestamp, UInt64]),
-    "by_total_votes": By(lambda state: state.proposals.by_total_votes, tuple[UInt64, UInt64]),
+    "by_creator": By(lambda state: state.proposals.by_creator, tuple[AccountName, UInt64], with_id),
+    "by_start_date": By(lambda state: state.proposals.by_start_date, tuple[Timestamp, UInt64], with_id),
+    "by_end_date": By(lambda state: state.proposals.by_end_date, tuple[Timestamp, UInt64], with_id),
+    "by_total_votes": By(lambda state: state.proposals.by_total_votes, tuple[UInt64, UInt64], with_id),
 }
 VOTES = {
-    "by_voter_proposal": By(lambda state: state.proposal_votes.by_voter_proposal, tuple[AccountName, UInt64]),
-    "by_proposal_voter": By(lambda state: state.proposal_votes.by_proposal_voter, tuple[UInt64, AccountName]),
+    "by_voter_proposal": By(lambda state: state.proposal_votes.by_voter_proposal, tuple[AccountName, UInt64], with_id),
+    "by_proposal_voter": By(lambda state: state.proposal_votes.by_proposal_voter, tuple[UInt64, AccountName], id_first),
 }
 
 ProposalStart = Annotated[Any, AnyOf(start_types(PROPOSALS)), Example([])]
@@ -133,14 +144,15 @@ def proposal_vote_page(
 
     The proposals have the form of database_api.
     """
-    views = vote_views(state, show.wire, chosen(VOTES, order), start, order_direction is not UP)
-    return show.each(ProposalVoteRecord, islice(views, limit))
+    # Here and not in the generator: `start` is read, and may be refused, for a limit of 0 too.
+    rows = chosen(VOTES, order).rows(state, show.wire, start, order_direction is not UP)
+    return show.each(ProposalVoteRecord, islice(vote_views(state, rows), limit))
 
 
-def vote_views(state: State, wire: Wire, by: By, start: Any, descending: bool) -> Iterator[ProposalVoteView]:
-    """Return the votes from `start` on whose proposals are not removed."""
+def vote_views(state: State, rows: Iterator[proposals.ProposalVote]) -> Iterator[ProposalVoteView]:
+    """Yield votes whose proposals are not removed."""
     by_id = state.proposals.by_proposal_id
-    for row in by.rows(state, wire, start, descending):
+    for row in rows:
         proposal = by_id.get(row.proposal_id)
         if proposal is not None and not proposal.removed:
             yield ProposalVoteView(row, proposal_view(state, proposal))

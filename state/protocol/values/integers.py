@@ -15,6 +15,11 @@ HALF64 = 2**63
 INT64_MIN, INT64_MAX = -HALF64, HALF64 - 1
 
 
+def as_int64(number: int) -> int:
+    """Return a number as a signed integer of 64 bits holds it: it wraps."""
+    return (number + HALF64) % WORD64 - HALF64
+
+
 def as_int32(number: int) -> int:
     """Return a number as a signed integer of 32 bits holds it: it wraps."""
     return (number + WORD32 // 2) % WORD32 - WORD32 // 2

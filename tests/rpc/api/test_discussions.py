@@ -277,6 +277,7 @@ def test_replies_by_last_update(site: Site, group: str) -> None:
     # Posts have no parent's author.
     assert found("", "", 2) == ["three", "two"]
     assert site.refused("condenser_api.get_replies_by_last_update", "carol", "none", 1) == UNKNOWN
+    assert site.refused("condenser_api.get_replies_by_last_update", "carol", "none", 0) == UNKNOWN
     assert site.refused("condenser_api.get_replies_by_last_update", "alice", "", 101) == (-32003, "Assert Exception:limit <= 100: ")
     limit = (-32003, "Assert Exception:args.limit <= 100: ")
     assert site.refused("tags_api.get_replies_by_last_update", start_parent_author="alice", limit=101) == limit

@@ -116,3 +116,29 @@ def test_what_is_refused(site: Site) -> None:
     assert refused([], 10, "by_creator", "ascending", "x").startswith(
         "Bad Cast:invalid name 'x' in enum 'coin::plugins::database_api::prop"
     )
+
+
+@pytest.mark.parametrize("start", [{}, "", None, 0])
+@pytest.mark.parametrize("limit", [0, 1])
+def test_a_start_that_is_no_array_is_refused(site: Site, start: Any, limit: int) -> None:
+    for method, orders in (("list_proposals", ["by_creator", "by_total_votes"]), ("list_proposal_votes", ["by_voter_proposal"])):
+        for order in orders:
+            assert "to Array" in site.refused(f"database_api.{method}", start=start, limit=limit, order=order)[1]
+            assert "to Array" in site.refused(f"condenser_api.{method}", start, limit, order)[1]
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, str(2**63)])
+def test_ids_wrap_from_2_to_the_63rd(site: Site, number: Any) -> None:
+    def listed(order: str, start: list[Any]) -> list[int]:
+        return ids(site.call("database_api.list_proposals", order=order, start=start)["proposals"])
+
+    assert listed("by_total_votes", [10, number]) == listed("by_total_votes", [10, 0]) == [1, 0, 2]
+    assert listed("by_total_votes", [10, 2**63 - 1]) == [0, 2]
+    assert listed("by_creator", ["bob", number]) == [1, 0]
+
+    def voted(order: str, start: list[Any]) -> list[str]:
+        rows = site.call("database_api.list_proposal_votes", order=order, start=start)["proposal_votes"]
+        return [row["voter"] for row in rows]
+
+    assert voted("by_proposal_voter", [number, "z"]) == ["vic", "tom", "vic"]
+    assert voted("by_voter_proposal", ["vic", number]) == ["vic", "vic"]
