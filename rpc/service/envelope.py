@@ -142,6 +142,7 @@ class Service:
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         self._withheld: dict[Path, str] = {}
+        shared = {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, "work": self._work}
         for method in methods:
             enabled = plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins)
             path = tuple(method.name.split("."))
@@ -151,7 +152,7 @@ class Service:
             elif withheld and method.loopback_only:
                 self._withheld[path] = withheld
             elif enabled:
-                call = bind(method, wire, {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, **context})
+                call = bind(method, wire, shared | context)
                 needs = method.needs_session, method.needs_owner, method.needs_caller
                 served[path] = Bound(method, call, method.waits, needs_local, *needs, method.name)
             elif method.not_enabled is not None:
