@@ -19,6 +19,7 @@ from node.known_chains import known_chains
 from node.logs import configure_logs
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.node import GOODBYE_SECONDS_MAX, Settings, Site
+from node.preemption import Preemption
 from node.readers.applying import Replica
 from node.readers.link import Link
 from node.readers.messages import Ask, Call, Cancel, Changes, FromOwner, Loaded, Lost, Ready, Reply, Report, Start, Stop, Sync
@@ -65,15 +66,13 @@ async def read(line: socket.socket, doors: socket.socket) -> None:
             settings = pickle.loads(start.settings)
             mind = Mind(link, doors, settings, nursery)
             link.send(Ready())
-            # So much can have come at once that clients would wait for long.
-            turns = Turns(settings.stopwatch)
             async for message in messages:
-                await turns.take(partial(mind.hear, message))
+                await mind.take(message)
         nursery.cancel_scope.cancel()
 
 
 class Mind:
-    """The chain of a reader with its service. `hear` takes messages in their order, each at once."""
+    """The chain of a reader with its service. `take` takes messages in their order."""
 
     def __init__(self, link: Link, doors: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
         self._link, self._doors, self._nursery = link, doors, nursery
@@ -84,13 +83,22 @@ class Mind:
         self._counters = Counters(site.chain, site.clock)
         self._guests = Guests(bounds_for())
         self._push = Hub(site.chain, site.clock, site.additions)
+        self._turns = Turns(settings.stopwatch)
+        self._preemption = Preemption(site.chain.state.work, site.gate, site.patience, settings.stopwatch)
         self._numbers = count(1)
         self._waiting: dict[int, trio.Event] = {}
         self._replies: dict[int, Reply] = {}
         self._is_serving = False
 
-    def hear(self, message: Any) -> None:
-        """Do what a message says."""
+    async def take(self, message: Any) -> None:
+        """Do what a message says, with turns of others in between: so much can have come at once, or a block can be so large."""
+        hear = partial(self._hear, message)
+        if not isinstance(message, Changes):
+            await self._turns.take(hear)
+        elif not await self._turns.take(partial(self._preemption.start, hear)):
+            await self._preemption.finish(lambda seconds: None)
+
+    def _hear(self, message: Any) -> None:
         if isinstance(message, Reply):
             event = self._waiting.get(message.call)
             if event is not None:
@@ -129,6 +137,7 @@ class Mind:
             observe=self._counters.observe,
             stopwatch=settings.stopwatch,
             elsewhere=self._call,
+            gate=site.gate,
         )
         keep_what_is_loaded()
         collect_in_portions()

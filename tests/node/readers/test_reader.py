@@ -3,15 +3,20 @@
 import pickle
 import socket
 from itertools import count
+from typing import Any
 
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from node.address import Address
 from node.node import Settings
 from node.readers.link import Link
-from node.readers.messages import FromReader, Ready, Reply, Start
-from node.readers.reader import read
-from tests.helpers.nodes import DEV
+from node.readers.messages import Changes, FromReader, Loaded, Ready, Reply, Start
+from node.readers.publishing import Publisher
+from node.readers.reader import Mind, read
+from tests.helpers.nodes import DEV, transfer
+from tests.node.readers.test_applying import new_site
 
 MESSAGES = 200  # as many as a socket takes at once
 TICKS = count()
@@ -47,3 +52,49 @@ async def test_clients_have_their_turn_however_much_the_owner_says_at_once() -> 
                 clients.start_soon(client)
             clients.cancel_scope.cancel()
     assert turns > MESSAGES
+
+
+async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    doors, _peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    owner, hear, turns = Link(ours, FromReader), Mind._hear, 0
+    during: list[int] = []
+
+    def heard(mind: Mind, message: Any) -> None:
+        before = turns
+        hear(mind, message)
+        if isinstance(message, Changes) and message.events:
+            during.append(turns - before)
+
+    async def client() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(Mind, "_hear", heard)
+    site = new_site()
+    publisher = Publisher(site.chain, site.additions, site.driver)
+    site.driver.make_first_blocks()
+    with ours, doors, _peer:
+        async with trio.open_nursery() as clients:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(read, theirs, doors)
+                nursery.start_soon(owner.run)
+                settings = Settings(spec=DEV, plugins=(), http=Address("127.0.0.1", 0), stopwatch=ticks)
+                owner.send(Start(pickle.dumps(settings), False))
+                messages = owner.messages()
+                assert isinstance(await anext(messages), Ready)
+                publisher.add(owner)
+                while not isinstance(await anext(messages), Loaded):
+                    pass
+                clients.start_soon(client)
+                for number in range(50):
+                    site.chain.push_transaction(transfer(site.chain, str(number)))
+                list(site.driver.mine(1))
+                publisher.flush()
+                while not during:
+                    await trio.lowlevel.checkpoint()
+                owner.close()
+            clients.cancel_scope.cancel()
+    assert during[0] > 0
