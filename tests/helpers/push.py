@@ -113,7 +113,8 @@ async def notices(session: Session, count: int) -> list[dict[str, Any]]:
         with trio.fail_after(5):
             notice = await session.next()
         assert notice is not None
-        out.append(json.loads(notice)["params"])
+        session.sent()
+        out.append(json.loads(b"".join(notice))["params"])
     return out
 
 

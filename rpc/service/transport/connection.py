@@ -180,7 +180,7 @@ class Connection:
         for piece in pieces:
             rest = self.write_at_once(piece)
             if rest:
-                await self._send_in_turn(rest)
+                await self.write_whole(rest)
 
     def write_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest.
@@ -198,14 +198,15 @@ class Connection:
             raise trio.BrokenResourceError from error
         return data[sent:]
 
-    async def _send_in_turn(self, data: bytes) -> None:
-        """Send a piece after those of others."""
+    async def write_whole(self, *pieces: bytes) -> None:
+        """Send bytes after those of others, with nothing in between. A client that doesn't take them in time is cut off."""
         try:
             self._sending.acquire_nowait()
         except trio.WouldBlock:
             await self._sending.acquire()
         try:
-            await self._send(data)
+            for piece in pieces:
+                await self._send(piece)
             self._sent_at_once = 0
         finally:
             self._sending.release()

@@ -56,6 +56,7 @@ BEYOND = [
     "explorer_api.list_due",
     "explorer_api.list_posts",
     "explorer_api.list_updated_posts",
+    "explorer_api.subscribe_blocks",
 ]
 RAW = [name for name in OWN if METHODS[name].raw]
 # Lists whose number of members is fixed are empty by default, as in the reference.

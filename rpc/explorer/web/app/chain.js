@@ -1,13 +1,14 @@
 // The chain as it is now, for all pages: its names and symbols, the head, the time, who may drive it, and what happens.
 import * as first from "./calls.js";
 import { useEffect, useState } from "./html.js";
-import { call, followBlocks, subscribe } from "./rpc.js";
+import { listen } from "./live.js";
+import { call } from "./rpc.js";
 
 const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
 
-// `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as the stream
-// has them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block.
+// `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as notices
+// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block.
 export const chain = {
   overview: null,
   head: 0,
@@ -67,65 +68,75 @@ export async function refresh(asked = first.askOverview()) {
 // Begins to follow the chain. Resolves when the pages know what chain it is.
 export async function start() {
   await refresh(first.overview);
-  follow();
-}
-
-async function follow() {
-  if (chain.overview?.is_test) followRefusals();
-  if (chain.head) await loadLast(first.blocks);
-  // What came between that and the first line of the stream is loaded once the stream has begun.
-  followBlocks(onLine, async (isHeard) => {
-    chain.isHeard = isHeard;
-    announce();
-    if (!isHeard) return;
-    await refresh();
-    if (chain.blocks[0]?.block_id !== chain.overview?.head_block_id) await loadLast();
+  if (chain.head) loaded = loadLast(first.blocks).catch(() => {});
+  const calls = [["explorer_api.subscribe_blocks", {}]];
+  // Only programs on the node's machine get to know these, and the node's own pages there.
+  if (chain.overview?.is_test) calls.push(...["refusals", "transactions"].map((kind) => ["dev_api.subscribe", { kind }]));
+  listen(calls, {
+    onNotice,
+    onAnswers([, refusals]) {
+      chain.isHeard = true;
+      chain.isLocal = refusals !== undefined && !refusals.error;
+      catchUp();
+    },
+    // Who gets no connection still sees now and then where the chain is.
+    onLost() {
+      chain.isHeard = false;
+      catchUp();
+    },
   });
+  document.addEventListener("visibilitychange", catchUp);
 }
 
-// Follows what only programs on the node's machine get to know, and the node's own pages there.
-async function followRefusals() {
-  chain.info = await call("dev_api.get_info").catch(() => null);
-  chain.isLocal = chain.info !== null;
+let loaded = null; // when the first blocks are there
+
+// Loads what has come while nothing was heard. A page in the background asks for nothing.
+async function catchUp() {
   announce();
-  if (!chain.isLocal) return;
-  call("dev_api.list_refused", { limit: REFUSALS_KEPT }).then((refusals) => {
-    chain.refusals = refusals;
-    announce();
-  });
-  subscribe("refusals", ({ refusal }) => {
-    chain.refusals = [refusal, ...chain.refusals].slice(0, REFUSALS_KEPT);
-    announce();
-  });
-  subscribe("transactions", ({ transaction }) => {
-    chain.pending = [transaction, ...chain.pending].slice(0, PENDING_KEPT);
-    announce();
-  });
+  await loaded;
+  if (document.hidden) return;
+  await refresh();
+  try {
+    if (chain.blocks[0]?.block_id !== chain.overview?.head_block_id) await loadLast();
+    if (chain.isLocal) chain.refusals = await call("dev_api.list_refused", { limit: REFUSALS_KEPT });
+  } catch {
+    // It is lost again, and asked for again.
+  }
+  announce();
 }
 
 async function loadLast(asked = first.lastBlocks(chain.head)) {
   const { head } = chain;
   const blocks = await asked;
   chain.blocks = [...chain.blocks.filter((block) => block.block_num > head), ...blocks];
+  leaveOut(blocks);
   announce();
 }
 
-function onLine(line) {
-  if (line.undone) {
-    chain.blocks = chain.blocks.filter((block) => block.block_num < line.undone.first);
-    chain.undone = line.undone;
-    refresh();
-  } else if (line.block_num) {
-    const before = chain.blocks.filter((block) => block.block_num < line.block_num);
-    chain.blocks = [line, ...before].slice(0, first.BLOCKS_KEPT);
-    // The stream tells of undone blocks only whom it has sent them to: what was loaded before may be of another branch.
-    if (before.length && before[0].block_id !== line.previous) refresh().then(loadLast);
-    const included = new Set(line.transaction_ids);
-    chain.pending = chain.pending.filter((transaction) => !included.has(transaction.transaction_id));
-    chain.head = line.block_num;
-    chain.headTime = line.timestamp;
-    if (milliseconds(line.timestamp) > Date.now() + chain.clockAhead) chain.clockAhead = milliseconds(line.timestamp) - Date.now();
+// Nothing waits for a block any more that is in one of these, or has expired.
+function leaveOut(blocks) {
+  const included = new Set(blocks.flatMap((block) => block.transaction_ids));
+  chain.pending = chain.pending.filter((one) => !included.has(one.transaction_id) && one.expiration > chain.headTime);
+}
+
+function onNotice({ block, undone, refusal, transaction }) {
+  if (undone) {
+    chain.blocks = chain.blocks.filter((one) => one.block_num < undone.first);
+    catchUp();
+  } else if (block) {
+    const before = chain.blocks.filter((one) => one.block_num < block.block_num);
+    chain.blocks = [block, ...before].slice(0, first.BLOCKS_KEPT);
+    chain.head = block.block_num;
+    chain.headTime = block.timestamp;
+    // What was loaded before the first notice may be of another branch.
+    if (before.length && before[0].block_id !== block.previous) refresh().then(loadLast);
+    leaveOut([block]);
+    if (milliseconds(block.timestamp) > Date.now() + chain.clockAhead) chain.clockAhead = milliseconds(block.timestamp) - Date.now();
     refreshSoon();
+  } else if (refusal) {
+    chain.refusals = [refusal, ...chain.refusals].slice(0, REFUSALS_KEPT);
+  } else if (transaction) {
+    chain.pending = [transaction, ...chain.pending].slice(0, PENDING_KEPT);
   }
   announce();
 }
@@ -133,7 +144,7 @@ function onLine(line) {
 let isRefreshDue = false;
 
 function refreshSoon() {
-  if (isRefreshDue) return;
+  if (isRefreshDue || document.hidden) return;
   isRefreshDue = true;
   setTimeout(() => {
     isRefreshDue = false;

@@ -154,12 +154,16 @@ class Frames:
 
 def text_frame(text: bytes) -> bytes:
     """Return the frame of a whole text."""
-    size = len(text)
+    return text_head(len(text)) + text
+
+
+def text_head(size: int) -> bytes:
+    """Return what begins the frame of a whole text of so many bytes."""
     if size < _SIZE_IN_2:
-        return _SMALL_HEAD.pack(_WHOLE_TEXT, size) + text
+        return _SMALL_HEAD.pack(_WHOLE_TEXT, size)
     if size <= _SIZE_MAX_IN_2:
-        return _HEAD.pack(_WHOLE_TEXT, _SIZE_IN_2, size) + text
-    return _LARGE_HEAD.pack(_WHOLE_TEXT, _SIZE_IN_8, size) + text
+        return _HEAD.pack(_WHOLE_TEXT, _SIZE_IN_2, size)
+    return _LARGE_HEAD.pack(_WHOLE_TEXT, _SIZE_IN_8, size)
 
 
 def unmasked(mask: bytes, data: bytes) -> bytes:

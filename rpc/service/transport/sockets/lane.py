@@ -13,12 +13,14 @@ from rpc.service.transport.guests import Guest, Guests, Kind
 from rpc.service.transport.intake import Intake
 from rpc.service.transport.protocols import Ended
 from rpc.service.transport.rights import Access
-from rpc.service.transport.sockets.frames import Found, Frames, text_frame
+from rpc.service.transport.sockets.frames import Found, Frames, text_frame, text_head
 from rpc.service.transport.sockets.handshake import Asked
 from rpc.service.transport.sockets.talk import Talk
 from rpc.service.transport.tasks import Limit
 
 INTERNAL_ERROR = 1011  # the code of a WebSocket's end
+# The pieces of a larger text are sent one after another.
+JOINED_SIZE_MAX = 4000
 
 _log = Log("rpc.http")
 
@@ -35,8 +37,11 @@ class Wire(Protocol):
     def write_at_once(self, data: bytes) -> bytes:
         """Send of a small piece what the system takes at once; returns the rest."""
 
-    async def write(self, data: bytes) -> None:
-        """Send a piece; a client that doesn't take it in time is cut off."""
+    async def write(self, *pieces: bytes) -> None:
+        """Send pieces; a client that doesn't take them in time is cut off."""
+
+    async def write_whole(self, *pieces: bytes) -> None:
+        """The same, and nothing of others comes in between."""
 
 
 class SocketLane:
@@ -114,10 +119,15 @@ class Socket:
         finally:
             self._guests.give_back(self._guest, Kind.BYTES, size)
 
-    async def send(self, text: bytes) -> None:
-        """Send a text; a client that doesn't take it in time is cut off."""
-        if not self._is_closed:
-            await self._wire.write(text_frame(text))
+    async def send(self, *pieces: bytes) -> None:
+        """Send a text; a client that doesn't take it in time is cut off. Of a large one nothing is copied."""
+        if self._is_closed:
+            return
+        size = sum(map(len, pieces))
+        if size <= JOINED_SIZE_MAX:
+            await self._wire.write(text_frame(b"".join(pieces)))
+        else:
+            await self._wire.write_whole(text_head(size), *pieces)
 
     async def close(self, code: int, reason: str) -> None:
         """Say that this is the end; nothing can be sent after it."""

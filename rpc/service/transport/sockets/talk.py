@@ -36,7 +36,7 @@ class Line(Protocol):
     async def answer(self, text: bytes) -> None:
         """Send an answer; a client that leaves too many of them lying is cut off."""
 
-    async def send(self, text: bytes) -> None:
+    async def send(self, *pieces: bytes) -> None:
         """Send a text; a client that doesn't take it in time is cut off."""
 
     async def close(self, code: int, reason: str) -> None:
@@ -72,7 +72,8 @@ class Talk:
             while (notice := await session.next()) is not None:
                 # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
                 await self._turn(guest.address + NOTICES)
-                await line.send(notice)
+                await line.send(*notice)
+                session.sent()
                 self._guests.heard(guest)
             await line.close(TRY_AGAIN_LATER, session.reason)
         if session.patience.cancelled_caught:
