@@ -32,7 +32,9 @@ def main() -> int:
     options = parser.parse_intermixed_args()
     node, other = Node(options.url), Node(options.other)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
+        # Pages are kept for the way back, as people's browsers do.
+        kept = ["--disable-back-forward-cache"]
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"], ignore_default_args=kept)
         prepare(node, other, browser)
         session = Session([*options.names, "pictures"] if options.names else [])
         pages = addresses(node)

@@ -1,9 +1,13 @@
 """What checks are made of: how they are declared, what they demand, and how they read a page."""
 
-from collections.abc import Callable
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.explorer.world import Node, pay
 
@@ -70,3 +74,46 @@ def amount(value: Any) -> int:
 def decimal(units: int, places: int) -> str:
     """Units with a point and commas."""
     return f"{units // 10**places:,}.{units % 10**places:0{places}}"
+
+
+def head(node: Node) -> str:
+    """The number of the head, as pages write it."""
+    return grouped(node.call("explorer_api.get_overview")["head_block_number"])
+
+
+def sees(page: Page, number: str) -> None:
+    """Demand that a page hears of a block, and says that it is connected."""
+    page.locator(".status dl").get_by_text(number, exact=True).first.wait_for()
+    page.get_by_text("live", exact=True).wait_for()
+
+
+@contextmanager
+def passed_on(url: str) -> Iterator[str]:
+    """The address of a proxy before a node, which passes on whatever comes."""
+    host, port = url.removeprefix("http://").split(":")
+
+    class Passing(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection((host, int(port))) as node, suppress(OSError):
+                back = threading.Thread(target=pour, args=(node, self.request))
+                back.start()
+                pour(self.request, node)
+                back.join()
+
+    class Proxy(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Proxy(("127.0.0.1", 0), Passing) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        try:
+            yield "http://{}:{}".format(*proxy.server_address)
+        finally:
+            proxy.shutdown()
+
+
+def pour(source: socket.socket, target: socket.socket) -> None:
+    """Pass on what one end sends, and its end."""
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)

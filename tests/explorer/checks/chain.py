@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
-from tests.explorer.checks.base import amount, check, facts, grouped, holds, money, same, table
+from tests.explorer.checks.base import amount, check, facts, grouped, head, holds, money, passed_on, same, sees, table
 from tests.explorer.world import Node, Refused, pay
 
 # What is due of these is told with its amount.
@@ -133,10 +133,11 @@ def node_shows_its_tables(browser: Browser, node: Node) -> None:
 
 @check
 def other_machines_see_everything_but_what_drives(browser: Browser, node: Node) -> None:
-    """A page of another origin has no rights; so a proxy stands for another machine."""
-    with viewing(browser, node.url) as view:
-        view.page.set_extra_http_headers({"x-forwarded-for": "10.0.0.1"})
+    """Who comes through a proxy has no local rights; so one stands for another machine."""
+    with passed_on(node.url) as url, viewing(browser, url) as view:
         view.open("/")
+        node.mine()
+        sees(view.page, head(node))
         assert view.page.get_by_text("Drive", exact=True).count() == 0
         holds(view.text(), "Refusals are shown on the machine of the node")
         view.demand()

@@ -102,3 +102,31 @@ async def test_a_session_begins_to_send_with_its_first_subscription(world: Pushi
     session.set_callback(Kind.headers, 1)
     session.subscribe(Kind.blocks)
     assert begun == [1]
+
+
+async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: Pushing) -> None:
+    session = world.session()
+    number = session.subscribe_blocks()
+    assert [session.subscribe_blocks() for _ in range(SUBSCRIPTIONS_MAX)] == [number] * SUBSCRIPTIONS_MAX
+    assert world.hub.count == 1
+    session.unsubscribe(number)
+    assert session.subscribe_blocks() != number
+    world.make(1)
+    assert [notice["kind"] for notice in await notices(session, 1)] == ["blocks"]
+
+
+async def test_a_notice_is_not_copied_and_counts_until_it_is_sent(world: Pushing) -> None:
+    first, second = world.session(), world.session()
+    for session in (first, second):
+        session.subscribe_blocks()
+    world.make(1)
+    told = [await session.next() for session in (first, second)]
+    assert told[0] is not None
+    assert told[1] is not None
+    assert told[0][1] is told[1][1]
+    first.sent()
+    assert first.size == 0
+    assert world.hub.held_size == second.size > 0
+    second.close()
+    second.sent()
+    assert world.hub.held_size == 0

@@ -2,6 +2,7 @@
 
 import json
 import socket as sockets
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
@@ -12,7 +13,7 @@ from wsproto.events import CloseConnection, TextMessage
 
 from rpc.push import session as session_module
 from rpc.push.hub import STOPPING
-from rpc.push.session import TOO_SLOW
+from rpc.push.session import TOO_SLOW, Kind, Shared
 from rpc.service.transport import connection, streaming
 from rpc.service.transport.guests import Bounds
 from rpc.service.transport.sockets.talk import TRY_AGAIN_LATER
@@ -282,6 +283,36 @@ async def test_a_reader_of_notices_that_takes_nothing_is_cut_off(monkeypatch: py
                 await trio.sleep(0.001)
         with suppress(trio.BrokenResourceError, AssertionError):
             assert not isinstance(await slow.until_closed(), CloseConnection)
+
+
+async def test_readers_that_take_nothing_hold_one_text_and_nobody_up() -> None:
+    text = b'"%s"' % b"x".ljust(2_000_000, b"x")
+    async with pushing() as world, websocket(world.port) as quick, AsyncExitStack() as stack:
+        for _ in range(20):
+            client = await stack.enter_async_context(websocket(world.port))
+            shrink(client)
+            await client.call("explorer_api.subscribe_blocks", {})
+        await quick.call("explorer_api.subscribe_blocks", {})
+        tracemalloc.start()
+        world.hub._give(world.hub._subscriptions[Kind.blocks], Shared(b"block", text))
+        assert (await quick.receive())["params"]["block"].startswith("x")
+        while not all(session._is_sending for session in sessions(world)[:-1]):
+            await trio.sleep(0.001)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < 6 * len(text)  # of the notice, and of the one who reads
+
+
+async def test_answers_come_between_large_notices_and_not_within() -> None:
+    async with pushing() as world, websocket(world.port) as client:
+        await client.call("explorer_api.subscribe_blocks", {})
+        for _ in range(20):
+            world.hub._give(world.hub._subscriptions[Kind.blocks], Shared(b"block", b'"%s"' % b"x".ljust(300_000, b"x")))
+        for number in range(10, 30):
+            await client.send("dev_api.get_info" if number % 2 else "rpc.discover", {}, request_id=number)
+        seen = [await client.receive() for _ in range(40)]
+        assert [message["id"] for message in seen if "id" in message] == list(range(10, 30))
+        assert {len(message["params"]["block"]) for message in seen if "id" not in message} == {300_000}
 
 
 async def test_a_thousand_notices_to_many_readers_leave_health_quick() -> None:

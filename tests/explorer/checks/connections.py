@@ -1,0 +1,136 @@
+"""What pages hold of connections: many tabs, reloads, the way back, the background, and a node that can't be heard."""
+
+import re
+import time
+import urllib.request
+from collections.abc import Callable
+
+from playwright.sync_api import Browser, WebSocketRoute
+
+from tests.explorer.browser import WAIT_MILLISECONDS, View, viewing
+from tests.explorer.checks.base import check, head, holds, same, sees
+from tests.explorer.world import Node
+
+TABS = 12
+RELOADS = 20
+BACKGROUND_MILLISECONDS = 61_000
+# What a page notes of how it was shown: true for a page that the browser had kept.
+NOTE_SHOWN = "addEventListener('pageshow', (event) => (window.shown ??= []).push(event.persisted))"
+# As a browser does it: what is in the background is not drawn.
+HIDE = """(isHidden) => {
+  window.draw ??= requestAnimationFrame.bind(window);
+  window.undrawn ??= [];
+  window.requestAnimationFrame = isHidden ? (drawn) => undrawn.push(drawn) : draw;
+  if (!isHidden) undrawn.splice(0).forEach(draw);
+  Object.defineProperty(document, "hidden", {value: isHidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def held(node: Node, kind: str) -> int:
+    """How many of a kind the node's clients hold."""
+    with urllib.request.urlopen(f"{node.url}/metrics") as reply:
+        found = re.search(rf'coind_guests_held{{kind="{kind}"}} (\d+)', reply.read().decode())
+    assert found is not None
+    return int(found[1])
+
+
+def until(count: Callable[[], int], wanted: int) -> None:
+    """Wait for a number: the node hears of an end when the browser says so."""
+    end = time.monotonic() + WAIT_MILLISECONDS / 1000
+    while (now := count()) != wanted:
+        assert time.monotonic() < end, f"{now} is not {wanted}"
+        time.sleep(0.05)
+
+
+@check
+def twelve_tabs_hear_of_blocks(browser: Browser, node: Node) -> None:
+    until(lambda: held(node, "sockets"), 0)
+    with viewing(browser, node.url) as view:
+        tabs = [view, *(View(view.page.context.new_page(), node.url) for _ in range(TABS - 1))]
+        for tab in tabs:
+            tab.open("/")
+            tab.page.get_by_text("live", exact=True).wait_for()
+        same((held(node, "sockets"), held(node, "streams")), (TABS, 0))
+        node.mine()
+        for tab in tabs:
+            sees(tab.page, head(node))
+        for i in range(RELOADS):
+            tabs[i % 2].page.reload(wait_until="load" if i % 3 else "commit")
+        node.mine()
+        for tab in tabs:
+            sees(tab.page, head(node))
+        until(lambda: held(node, "sockets"), TABS)
+        for tab in tabs:
+            tab.demand()
+    until(lambda: held(node, "sockets"), 0)
+
+
+@check
+def the_way_back_holds_nothing(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.page.add_init_script(NOTE_SHOWN)
+        for number in range(8):
+            view.open(f"/?account=bob&n={number}")
+            view.page.get_by_text("live", exact=True).wait_for()
+        until(lambda: held(node, "sockets"), 1)
+        for number in (6, 5, 4):
+            view.page.evaluate("setTimeout(() => history.back())")
+            view.page.wait_for_function(f"location.search.endsWith('n={number}')")
+            same(view.page.evaluate("window.shown"), [False, True])
+            node.mine()
+            sees(view.page, head(node))
+        until(lambda: held(node, "sockets"), 1)
+        view.demand()
+
+
+@check
+def the_background_holds_nothing_for_long(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.page.clock.install()
+        view.open("/")
+        view.page.get_by_text("live", exact=True).wait_for()
+        view.page.evaluate(HIDE, True)
+        view.page.wait_for_timeout(300)
+        asked = len(view.requests)
+        node.mine()
+        view.page.wait_for_timeout(500)
+        same(view.requests[asked:], [])
+        same(held(node, "sockets"), 1)
+        view.page.clock.fast_forward(BACKGROUND_MILLISECONDS)
+        until(lambda: held(node, "sockets"), 0)
+        node.mine(3)
+        view.page.evaluate(HIDE, False)
+        sees(view.page, head(node))
+        holds(view.section("Blocks").inner_text(), head(node))
+        same(held(node, "sockets"), 1)
+        view.demand()
+
+
+@check
+def a_lost_connection_is_shown_and_found_again(browser: Browser, node: Node) -> None:
+    routes: list[WebSocketRoute] = []
+    is_away = [False]
+
+    def connect(route: WebSocketRoute) -> None:
+        if is_away[0]:
+            route.close()
+        else:
+            route.connect_to_server()
+            routes.append(route)
+
+    with viewing(browser, node.url) as view:
+        view.page.route_web_socket(re.compile("^ws:"), connect)
+        view.open("/")
+        view.page.get_by_text("live", exact=True).wait_for()
+        is_away[0] = True
+        routes[-1].close()
+        view.page.get_by_text("no connection", exact=True).wait_for()
+        node.mine()
+        # Calls still go through: the page follows at the pace of its attempts.
+        view.page.locator(".status dl").get_by_text(head(node), exact=True).first.wait_for()
+        is_away[0] = False
+        view.page.get_by_text("live", exact=True).wait_for()
+        node.mine()
+        sees(view.page, head(node))
+        view.demand()

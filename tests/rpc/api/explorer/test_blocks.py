@@ -1,0 +1,40 @@
+"""explorer_api.subscribe_blocks: over a WebSocket everybody hears of blocks, and of those that are undone."""
+
+import json
+from typing import Any
+
+from rpc.push.session import Session
+from tests.helpers.push import Pushing, notices
+
+
+def ask_as_a_stranger(world: Pushing, session: Session | None) -> Any:
+    """The answer to a client without local rights."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"explorer_api.subscribe_blocks"}'
+    reply = world.service.answer(body, False, "this is for programs on the machine of the node only", session)
+    assert isinstance(reply, bytes)
+    return json.loads(reply)
+
+
+async def test_everybody_hears_of_blocks() -> None:
+    world = Pushing()
+    session = world.session()
+    assert ask_as_a_stranger(world, session)["result"] == {"subscription": 1}
+    [block] = world.make(1)
+    shown = world.call(None, "block_api.get_block", {"block_num": 1})["result"]["block"]
+    notice = await session.next()
+    assert notice is not None
+    assert json.loads(b"".join(notice)) == {
+        "jsonrpc": "2.0",
+        "method": "explorer_api.notice",
+        "params": {"subscription": 1, "kind": "blocks", "block": {"block_num": 1, **shown}},
+    }
+    session.sent()
+    branch = world.switch(behind=1)
+    told = await notices(session, 3)
+    assert told[0]["undone"] == {"first": 1, "last": 1}
+    assert [one["block"]["block_id"] for one in told[1:]] == [each.id.hex() for each in branch]
+    assert block.id not in {each.id for each in branch}
+
+
+def test_it_needs_a_websocket() -> None:
+    assert ask_as_a_stranger(Pushing(), None)["error"]["data"]["hint"] == "this needs a WebSocket"
