@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 from rpc.push.session import Session
+from rpc.service.caller import Caller
 from tests.helpers.push import Pushing, notices
 
 
 def ask_as_a_stranger(world: Pushing, session: Session | None) -> Any:
     """The answer to a client without local rights."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"explorer_api.subscribe_blocks"}'
-    reply = world.service.answer(body, False, "this is for programs on the machine of the node only", session)
+    reply = world.service.answer(body, Caller("192.0.2.1", "this is for programs on the machine of the node only", session))
     assert isinstance(reply, bytes)
     return json.loads(reply)
 
