@@ -51,7 +51,9 @@ from state.protocol.values.convert import json_int, to_object, to_text
 from state.protocol.work import TooMuchWork, Work
 from state.store.slices import Reads, Unsettled
 
-BATCH_REPLY_SIZE_MAX = 256_000_000
+# Clients send tens of calls at once, indexers some hundreds; to refuse each of so many takes 0.1 s and 2 MB.
+BATCH_MEMBERS_MAX = 5_000
+BATCH_REPLY_SIZE_MAX, LOCAL_BATCH_REPLY_SIZE_MAX = 32_000_000, 256_000_000  # of all answers: none is sent before the last is made
 # Larger bodies are read in slices: to read one of this size takes some 10 ms at worst.
 WHOLE_SIZE_MAX = 250_000
 # So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
@@ -241,12 +243,13 @@ class Service:
     def _unread(self, error: Exception, body: bytes) -> bytes:
         """Return the answer to a body that can't be read."""
         self._observe("", 0.0, error)
-        if isinstance(error, EndOfFile):
-            return self._refused_with_hint(None, error, SERVER_ERROR, NOTHING_SENT)
-        return self._refused(None, error, SERVER_ERROR) if isinstance(error, ChainError) else self._bug(None, error, body)
+        said = NOTHING_SENT if isinstance(error, EndOfFile) else ""
+        return self._refused_with_hint(None, error, SERVER_ERROR, said) if isinstance(error, ChainError) else self._bug(None, error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
         """Return the answer to what a body holds."""
+        if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
+            return self._refused_batch("A batch may have at most ${most} members", BATCH_MEMBERS_MAX)
         if self._elsewhere is not None and self._is_elsewhere(request, caller):
             return self._elsewhere(body, caller)
         if type(request) is not list:
@@ -257,12 +260,12 @@ class Service:
 
     async def _batch(self, requests: list[Any], caller: Caller) -> bytes:
         """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
-        replies, size = [], 0
+        replies, size, size_max = [], 0, LOCAL_BATCH_REPLY_SIZE_MAX if caller.is_local else BATCH_REPLY_SIZE_MAX
         foresight = self._foresight if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
             if foresight is not None and place % MEMBERS_MAX == 0 and not self._allowances.is_used_up(caller):
                 await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
-            # Each is given up after its turn: to free hundreds of thousands at once would take long.
+            # Each is given up after its turn: to free the values of all at once would take long.
             requests[place] = None
             reply = await self._turns.take(partial(self._one, request, caller, True))
             if not isinstance(reply, bytes):
@@ -272,10 +275,15 @@ class Service:
                 await self._turns.count(self._stopwatch() - start)
             replies.append(reply)
             size += len(reply)
-            if size > BATCH_REPLY_SIZE_MAX:
-                error = Refused("The answers to this batch are too large", condition="size <= BATCH_REPLY_SIZE_MAX")
-                return self._refused(None, error, SERVER_ERROR)
+            if size > size_max:
+                return self._refused_batch("The answers to a batch may have at most ${most} bytes", size_max)
         return b"[" + b",".join(replies) + b"]"
+
+    def _refused_batch(self, text: str, most: int) -> bytes:
+        """Return the one error that answers a batch beyond a bound."""
+        error = Refused(text, condition="size <= most", most=most)
+        self._observe("", 0.0, error)
+        return self._refused(None, error, SERVER_ERROR)
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
         """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""

@@ -388,12 +388,32 @@ async def test_calls_that_could_wait_and_are_refused_at_once_let_others_in() -> 
 
 
 async def test_the_answer_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(envelope, "BATCH_REPLY_SIZE_MAX", 10_000)
+    monkeypatch.setattr(envelope, "LOCAL_BATCH_REPLY_SIZE_MAX", 10_000)
     service = fake_service(Results())
     request = '{"jsonrpc":"2.0","method":"database_api.get_version"}'
     assert len(await ask(service, f"[{','.join([request] * 200)}]")) == 200
     reply = await ask(service, f"[{','.join([request] * 300)}]")
     assert (reply["error"]["code"], reply["id"]) == (-32000, None)
+
+
+async def test_a_batch_of_too_many_is_one_error_and_nothing_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "BATCH_MEMBERS_MAX", 3)
+    registry: dict[str, Method] = {}
+    called: list[str] = []
+
+    @method("a_api.do", registry=registry)
+    def do(state: str) -> str:
+        """Something."""
+        called.append("do")
+        return "done"
+
+    request = '{"jsonrpc":"2.0","method":"a_api.do"}'
+    assert len(await ask(serving(registry), f"[{request},{request},1]")) == 3
+    assert len(called) == 2
+    for many in ([request] * 4, ["1"] * 1000):
+        reply = await ask(serving(registry), f"[{','.join(many)}]")
+        assert (reply["error"]["code"], reply["id"]) == (-32000, None)
+    assert len(called) == 2
 
 
 async def test_an_empty_batch_is_one_error_without_data() -> None:
