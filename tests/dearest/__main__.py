@@ -1,0 +1,166 @@
+"""The command line of the search: `bin/test dearest [operations|methods|blocks] [--minutes N] [--seed S] [--only WORD] [--to DIR]`.
+
+It prints each input that takes more than 100 ms in one go, which is a fault, and at the end the dearest of each kind. `--again FILE...` measures
+the inputs of an earlier run, on the same chain. It ends with status 1 when something has taken too long.
+"""
+
+import argparse
+import cProfile
+import os
+import pstats
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+
+import trio
+
+from node.memory import collect_in_portions, keep_what_is_loaded
+from tests.dearest.blocks import search_blocks
+from tests.dearest.calls import Call, Calls
+from tests.dearest.meter import asked
+from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes, fits
+from tests.dearest.search import TOO_LONG, Found, Search, line
+from tests.dearest.world import World
+
+SHORT = 6000  # bytes of most transactions that are tried; the dearest are tried at their full size
+AGAIN = 3  # times that an input is measured, of which the least counts
+
+
+async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None) -> Search[Recipe]:
+    """Look for the dearest transaction of each operation."""
+    from msgspec import structs
+
+    search: Search[Recipe] = Search(seed, folder)
+    values = Values(world, search.draw)
+    classes = [cls for cls in CLASSES if only in cls.NAME]
+
+    async def tried(kind: str, recipe: Recipe) -> None:
+        short = structs.replace(recipe, size=SHORT) if recipe.signatures < 2 else recipe
+        body = fits(short, world)
+        if body is None:
+            return
+        world.fresh()
+        cost = await asked(world, body)
+        worth = cost.longest * (recipe.size / short.size)
+        if worth > search.best[kind][-1].worth / 2 if kind in search.best else True:
+            body = fits(recipe, world)
+            if body is None:
+                return
+            world.fresh()
+            cost = await asked(world, body)
+        search.keep(Found(kind, recipe, body, cost, cost.longest))
+        world.fresh()
+
+    for cls in classes:
+        for recipe in first_recipes(values, cls):
+            await tried(cls.NAME, recipe)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        cls = search.draw.choice(classes)
+        known = search.best.get(cls.NAME)
+        recipe = values.changed(search.one_of(cls.NAME)) if known and search.draw.random() < 0.8 else Recipe((values.part(cls),))
+        await tried(cls.NAME, recipe)
+    return search
+
+
+async def search_methods(world: World, seed: int, seconds: float, only: str, folder: Path | None) -> Search[Call]:
+    """Look for the dearest call of each method."""
+    search: Search[Call] = Search(seed, folder)
+    calls = Calls(world, Random(seed))
+    methods = [method for method in calls.methods.values() if only in method.name and "broadcast" not in method.name]
+
+    async def tried(call: Call) -> None:
+        body = calls.fits(call)
+        if body is None:
+            return
+        world.fresh()
+        cost = await asked(world, body)
+        search.keep(Found(call.method, call, body, cost, cost.longest))
+
+    for method in methods:
+        await tried(calls.first(method))
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        method = search.draw.choice(methods)
+        known = method.name in search.best and search.draw.random() < 0.8
+        await tried(calls.changed(search.one_of(method.name) if known else calls.first(method)))
+    return search
+
+
+async def measured_again(world: World, paths: list[str], shown: int) -> bool:
+    """Measure inputs of files, and show that many functions in which most time passes; returns whether none took too long."""
+    fine = True
+    for path in paths:
+        body = Path(path).read_bytes()
+        costs = []
+        for _ in range(AGAIN):
+            world.fresh()
+            costs.append(await asked(world, body))
+        world.fresh()
+        cost = min(costs, key=lambda one: one.longest)
+        fine &= cost.longest <= TOO_LONG
+        print(line(Found(Path(path).stem, None, body, cost, 0)), flush=True)
+        if shown:
+            with cProfile.Profile() as profile:
+                await asked(world, body)
+            pstats.Stats(profile).sort_stats("cumulative").print_stats(shown)
+            world.fresh()
+    return fine
+
+
+async def running(world: World, work: Callable[[], Awaitable[bool]]) -> bool:
+    """Return what some work returns, done beside the processor of a node."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.processor.run)
+        await trio.lowlevel.checkpoint()
+        fine = await work()
+        nursery.cancel_scope.cancel()
+    return fine
+
+
+def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
+    """Print the dearest of each kind; returns whether none took too long."""
+    dearest = sorted((of_kind[0] for of_kind in search.best.values()), key=lambda found: -found.cost.longest)
+    for found in dearest:
+        print(line(found))
+    print(f"{search.count:,} tried in {time.monotonic() - begun:.0f} s, the longest {dearest[0].cost.longest:.1f} ms")
+    return dearest[0].cost.longest <= TOO_LONG
+
+
+def main() -> int:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(prog="bin/test dearest", description="Searches for what takes a node longest.")
+    parser.add_argument("what", nargs="*", choices=["operations", "methods", "blocks", []], help="all, if none is given")
+    parser.add_argument("--minutes", type=float, default=1.0, help="for each of them")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="operations and methods whose name holds this")
+    parser.add_argument("--to", type=Path, help="a folder for the inputs of what takes too long")
+    parser.add_argument("--again", nargs="+", help="files of such inputs, which are measured on the same chain")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: show the N functions that take most")
+    arguments = parser.parse_args()
+    collect_in_portions()
+    world = World()
+    keep_what_is_loaded()
+    begun = time.monotonic()
+
+    async def work() -> bool:
+        if arguments.again:
+            return await measured_again(world, arguments.again, arguments.profile)
+        fine, given = True, (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to)
+        if "operations" in (arguments.what or ["operations"]):
+            fine &= show(await search_operations(world, *given), begun)
+        if "methods" in (arguments.what or ["methods"]):
+            fine &= show(await search_methods(world, *given), begun)
+        if "blocks" in (arguments.what or ["blocks"]):
+            fine &= await search_blocks(world, arguments.only)
+        return fine
+
+    fine = trio.run(running, world, work)
+    sys.stdout.flush()
+    os._exit(0 if fine else 1)  # taking the chain apart takes a second
+
+
+if __name__ == "__main__":
+    main()

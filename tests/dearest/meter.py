@@ -1,0 +1,73 @@
+"""Measures what one thing costs: its longest stretch in which nobody else has a turn, all of it, and its units of work."""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+from tests.dearest.world import World
+
+
+class Cost(Struct, frozen=True):
+    """Milliseconds of the processor: the longest stretch, and all; the units of work, 0 where nobody counts them; what came of it."""
+
+    longest: float
+    total: float
+    units: int
+    outcome: bytes = b""
+
+
+class Stretches(trio.abc.Instrument):
+    """The steps of all tasks but one, between two checkpoints each."""
+
+    def __init__(self, but: trio.lowlevel.Task) -> None:
+        self._but, self._begun = but, 0.0
+        self.longest = self.total = 0.0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """A task goes on."""
+        self._begun = time.thread_time()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        """It has come to a checkpoint."""
+        if task is not self._but:
+            took = (time.thread_time() - self._begun) * 1000
+            self.total += took
+            self.longest = max(self.longest, took)
+
+
+def units_spent(world: World) -> int:
+    """Return the units since the start."""
+    work = getattr(world.state, "work", None)
+    return 0 if work is None else int(work.spent)
+
+
+async def measured(world: World, work: Callable[[], Awaitable[Any]]) -> Cost:
+    """Return what some work costs, done by a task of its own."""
+    stretches = Stretches(trio.lowlevel.current_task())
+    outcome: list[Any] = []
+
+    async def run() -> None:
+        outcome.append(await work())
+
+    before = units_spent(world)
+    trio.lowlevel.add_instrument(stretches)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+    finally:
+        trio.lowlevel.remove_instrument(stretches)
+    came = outcome[0] if isinstance(outcome[0], bytes) else b""
+    return Cost(stretches.longest, stretches.total, units_spent(world) - before, came)
+
+
+async def asked(world: World, body: bytes) -> Cost:
+    """Return what a request costs of a client without local rights."""
+
+    async def ask() -> bytes:
+        reply = await world.service.answer_in_turn(body, False)
+        return reply if isinstance(reply, bytes) else await reply
+
+    return await measured(world, ask)

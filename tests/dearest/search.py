@@ -1,0 +1,88 @@
+"""The search itself: the dearest of each kind are kept, changed and measured again, and what takes too long is written down."""
+
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from tests.dearest.meter import Cost
+
+TOO_LONG = 100.0  # milliseconds in which nobody else has a turn
+KEPT = 4  # of each kind
+OUTCOME_SHOWN = 160
+
+Genome = TypeVar("Genome")
+
+
+class Found(Struct, Generic[Genome], order=False):
+    """Something that was measured; `worth` is what the search wants more of."""
+
+    kind: str
+    genome: Genome
+    body: bytes
+    cost: Cost
+    worth: float
+
+
+class Search(Generic[Genome]):
+    """Keeps the dearest of each kind. `folder` is where the inputs of all that took too long are written."""
+
+    def __init__(self, seed: int, folder: Path | None) -> None:
+        self.draw = Random(seed)
+        self.best: dict[str, list[Found[Genome]]] = {}
+        self.count = 0
+        self._folder = folder
+        self._written: dict[str, float] = {}
+
+    def keep(self, found: Found[Genome]) -> bool:
+        """Take note of something; returns whether it is the dearest of its kind."""
+        self.count += 1
+        of_kind = self.best.setdefault(found.kind, [])
+        of_kind.append(found)
+        of_kind.sort(key=lambda one: -one.worth)
+        del of_kind[KEPT:]
+        if found.cost.longest > TOO_LONG and found.cost.longest > 1.2 * self._written.get(found.kind, 0):
+            self._written[found.kind] = found.cost.longest
+            self.write(found)
+        return of_kind[0] is found
+
+    def write(self, found: Found[Genome]) -> None:
+        """Write an input down, and say so."""
+        name = f"{found.kind[:80]}-{hashlib.sha256(found.body).hexdigest()[:8]}.json".replace("/", "_")
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / name).write_bytes(found.body)
+        print(line(found), name, flush=True)
+
+    def one_of(self, kind: str) -> Genome:
+        """Return one of the dearest of a kind."""
+        return self.draw.choice(self.best[kind]).genome
+
+
+def line(found: Found[Any]) -> str:
+    """Return what something cost, as a line."""
+    cost = found.cost
+    said = f"{cost.longest:8.1f} ms {cost.total:8.1f} in all {cost.units:7,} units {len(found.body):9,} bytes"
+    return f"{said}  {found.kind[:70]:70} {outcome(cost)}"
+
+
+def outcome(cost: Cost) -> str:
+    """Return what came of a request: the beginning of its refusal, or nothing."""
+    if b'"error"' not in cost.outcome[:2000]:
+        return ""
+    try:
+        return str(json.loads(cost.outcome)["error"]["message"])[:OUTCOME_SHOWN].replace("\n", " ")
+    except (ValueError, KeyError, TypeError):
+        return "refused"
+
+
+async def until(seconds: float, rounds: Callable[[], Awaitable[None]]) -> None:
+    """Do rounds for so long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        await rounds()
