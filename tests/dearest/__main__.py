@@ -25,6 +25,7 @@ from tests.dearest.search import TOO_LONG, Found, Search, line
 from tests.dearest.world import World
 
 SHORT = 6000  # bytes of most transactions that are tried; the dearest are tried at their full size
+REFUSED_SHARE = 0.3  # of its time counts where the search goes on
 AGAIN = 3  # times that an input is measured, of which the least counts
 
 
@@ -77,15 +78,16 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
             return
         world.fresh()
         cost = await asked(world, body)
-        search.keep(Found(call.method, call, body, cost, cost.longest))
+        # What is refused is only as dear as it is long, mostly: what is answered leads further.
+        search.keep(Found(call.method, call, body, cost, cost.longest * (1 if b'"result"' in cost.outcome[:40] else REFUSED_SHARE)))
 
     for method in methods:
-        await tried(calls.first(method))
+        await tried(calls.call(method))
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         method = search.draw.choice(methods)
         known = method.name in search.best and search.draw.random() < 0.8
-        await tried(calls.changed(search.one_of(method.name) if known else calls.first(method)))
+        await tried(calls.changed(search.one_of(method.name) if known else calls.call(method)))
     return search
 
 

@@ -1,35 +1,43 @@
-"""Calls: for each method the arguments of its example, and how they are changed: by what they are called, and what they look like."""
+"""Calls: for each method arguments of the types that it declares, at their bounds and beyond, and about the rich rows of the chain."""
 
+import enum
 import json
+import types
 from random import Random
-from typing import Any
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
-from rpc.service.arguments import Example
-from rpc.service.describe.signature import shown_argument
-from rpc.service.method import METHODS, Method
+from rpc.service.arguments import Among, AnyOf, Limit, is_query
+from rpc.service.method import METHODS, Method, Parameter
+from state.protocol.codec.fields import kind_of_hint
+from state.protocol.codec.kinds import Bounded, Choice, Flag, Hash, Int, Key, Many, Seconds, String, SymbolKind
 from state.protocol.keys.keys import public_key_text
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.dearest.operations import SECRETS, Values
 from tests.dearest.world import KEY, NOW, World
 
-LIMITS = (1000, 100, 10_000, 500, 50, 250, 20, 1, 0, -1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 10, 100, 1000, 10_000, NOW, -1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+COUNTS = (0, 1, 2, 10, 100, 1000, 10_000)
 SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted", "blog", "feed", "posts", "comments", "replies")
 TIMES = ("1970-01-01T00:00:00", "2023-11-14T22:13:20", "2030-01-01T00:00:00", "2106-02-07T06:28:15")
-REPEATED = (0, 1, 2, 10, 100, 1000, 10_000, 100_000)
+TEXTS = ("", "user-0", "u", "star", "post", "/trending", "/@star", "/@star/feed", "/life/@star/post-1", "5", "\u20ac", "(a+)+$" * 99, "%" * 999, "/" * 9999, "a" * 99_999)
+ODD = (None, "", 0, -1, 2**64 - 1, [], {}, True, "x" * 100_000, "9" * 1000, [[]] * 1000, 1e300, {"a": 1})
+ODD_CHANCE = 0.02
 BODY_MAX = 3_900_000
 
 
 class Call(Struct, frozen=True):
-    """A method and its arguments."""
+    """A method and its arguments by name."""
 
     method: str
-    params: Any
+    given: dict[str, Any]
 
     def body(self) -> bytes:
         """Return the request."""
-        return json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": self.params}).encode()
+        params = list(self.given.values()) if METHODS[self.method].positional else self.given
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": params}).encode()
 
 
 class Calls:
@@ -37,124 +45,157 @@ class Calls:
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
-        wire, state = world.state.wire, world.state
-        self.methods = {name: one for name, one in METHODS.items() if not one.loopback_only and not one.needs_local and not one.needs_session}
-        posts = world.sizes.posts
-        names = ["star", "star", "owner", "maker", "big", *world.users[:3], *world.voters[:2], world.witnesses[0], world.members[0], "chained-0", "", "nobody"]
-        self.names = names
-        self.posts = [*(f"post-{i}" for i in (0, 1, 2, 3, 5, posts - 1)), "re-0", "deep-0", f"deep-{world.sizes.deep - 2}", "plan", ""]
-        self.keys = [public_key_text(KEY, state.spec.key_prefix), public_key_text(b"\2" * 33, state.spec.key_prefix)]
-        self.ids = [trx.id.hex() for trx in self._transactions()][:3] + ["00" * 20]
-        self.orders = sorted({name for text in self._orders() for name in text})
-        own = world.transaction(())
-        self.trx = wire.transaction_to_json(own)
+        hidden = lambda one: one.loopback_only or one.needs_local or one.needs_session  # noqa: E731
+        self.methods = {name: one for name, one in METHODS.items() if not hidden(one)}
+        some = (*world.users[:3], *world.voters[:2], world.witnesses[0], world.members[0], *world.communities[:2])
+        self.names = ("star", "star", "star", "owner", "maker", "big", "chained-0", "", "nobody", *some)
+        last = world.sizes.posts - 1
+        self.posts = ("post-1", "post-2", *(f"post-{i}" for i in (0, 3, 5, last)), "re-0", "deep-0", f"deep-{world.sizes.deep - 2}", "plan", "")
+        keys = (KEY, b"\2" * 33)
+        self.keys = tuple(public_key_text(key, world.state.spec.key_prefix) for key in keys)
+        blocks = (world.chain.block_by_number(n) for n in range(1, world.state.props.head_block_number + 1))
+        self.ids = [trx.id.hex() for block in blocks if block is not None for trx in block.transactions][:3] + ["00" * 20]
+        self.values = Values(world, draw)
+        self.transactions = self._transactions()
 
-    def _transactions(self) -> list[SignedTransaction]:
-        blocks = (self.world.chain.block_by_number(n) for n in range(1, self.world.state.props.head_block_number + 1))
-        return [trx for block in blocks if block is not None for trx in block.transactions]
+    def _transactions(self) -> list[Any]:
+        """Transactions in JSON that are dear to sign or to read."""
+        from state.operations.custom import Custom, CustomBinary
+        from state.operations.transfers import Transfer
 
-    def _orders(self) -> list[list[str]]:
-        """The names of all enumerations."""
-        import enum
+        wire, names = self.world.state.wire, self.world.names
+        many = tuple(Transfer("star", "owner") for _ in range(3000))
+        big = self.world.state.authority("big").active
+        needing = tuple(CustomBinary(required_auths=(big,) * 30, id="x") for _ in range(20))
+        free = msgspec.structs.replace(big, weight_threshold=0)
+        cheap = (CustomBinary(required_auths=(free,) * 100, id="x"),)
+        everyone = (Custom(tuple(sorted(names)), 1, b""), *(Custom((name,), 1, b"") for name in self.world.members), Custom(("big",), 1, b""))
+        made = [self.world.transaction(operations, ()) for operations in (many, needing, cheap, everyone)]
+        return [wire.transaction_to_json(trx) for trx in made] + [wire.transaction_to_json(self.world.transaction(everyone, SECRETS[:1000]))]
 
-        found = []
-        for method in self.methods.values():
-            for parameter in method.parameters:
-                bare = getattr(parameter.annotation, "__origin__", parameter.annotation)
-                if isinstance(bare, type) and issubclass(bare, enum.Enum):
-                    found.append([member.name for member in bare])
-        return found
+    # -------------------------------------------------------------- calls
 
-    # -------------------------------------------------------------- arguments
-
-    def first(self, method: Method) -> Call:
-        """Return the call of the docs, with all its arguments."""
-        wire = self.world.state.wire
+    def call(self, method: Method) -> Call:
+        """Return a call with any arguments."""
         if method.raw:
-            return Call(method.name, {})
-        given: dict[str, Any] = {}
-        for parameter in method.parameters:
-            marks = getattr(parameter.annotation, "__metadata__", ())
-            value = next((mark.value for mark in marks if isinstance(mark, Example)), msgspec.UNSET)
-            if parameter.annotation is SignedTransaction:
-                value = self.trx
-            elif value is msgspec.UNSET and parameter.annotation is not SignedBlock:
-                value = shown_argument(parameter, method, wire)
-            given[parameter.shown(wire)] = self.leaf(parameter.name, None if value is msgspec.UNSET else value)
-        return Call(method.name, list(given.values()) if method.positional else given)
+            return Call(method.name, {"a": self.draw.choice(ODD)})
+        return Call(method.name, {self._name(one): self.argument(one) for one in method.parameters})
 
     def changed(self, call: Call) -> Call:
-        """Return a call with other arguments: one, or a few."""
-        params = call.params
-        for _ in range(self.draw.choice((1, 1, 2, 3))):
-            params = self._changed(params, "")
-        names = [parameter.name for parameter in self.methods[call.method].parameters]
-        if isinstance(params, list) and len(params) == len(names):
-            # By position nothing says what an argument is.
-            at = self.draw.randrange(len(names)) if names else 0
-            params = [self.leaf(names[at], value) if i == at else value for i, value in enumerate(params)]
-        return Call(call.method, params)
+        """Return a call with one other argument, or a few."""
+        parameters = METHODS[call.method].parameters
+        given = dict(call.given)
+        for _ in range(self.draw.choice((1, 1, 2)) if parameters else 0):
+            one = self.draw.choice(parameters)
+            given[self._name(one)] = self.argument(one)
+        return Call(call.method, given)
 
-    def _changed(self, value: Any, name: str) -> Any:
+    def _name(self, parameter: Parameter) -> str:
+        return parameter.shown(self.world.state.wire)
+
+    def argument(self, parameter: Parameter) -> Any:
+        """Return a value for a parameter; now and then one that it can't take."""
+        if self.draw.random() < ODD_CHANCE:
+            return self.draw.choice(ODD)
+        return self.of(parameter.annotation, parameter.name.rstrip("_"))
+
+    # -------------------------------------------------------------- values
+
+    def of(self, annotation: Any, name: str) -> Any:
+        """Return a value of an annotated type."""
         draw = self.draw
-        if isinstance(value, dict) and value and draw.random() < 0.95:
-            key = draw.choice(list(value))
-            return value | {key: self._changed(value[key], key)}
-        if isinstance(value, list) and value and draw.random() < 0.6:
-            if draw.random() < 0.5:
-                at = draw.randrange(len(value))
-                return [*value[:at], self._changed(value[at], name), *value[at + 1 :]]
-            return ([self.leaf(name, value[0]) for _ in range(7)] * draw.choice(REPEATED))[: draw.choice(REPEATED)]
-        return self.leaf(name, value)
+        marks = getattr(annotation, "__metadata__", ())
+        for mark in marks:
+            if isinstance(mark, Limit):
+                return draw.choice((mark.maximum, mark.maximum, mark.maximum, 1, mark.maximum + 1))
+            if isinstance(mark, Among):
+                return draw.choice(mark.names)
+            if isinstance(mark, AnyOf):
+                return self.of(draw.choice(mark.annotations), name)
+        kind, bare = kind_of_hint(annotation), getattr(annotation, "__origin__", annotation) if marks else annotation
+        origin = get_origin(bare)
+        if origin in (Union, types.UnionType):
+            inner = [part for part in get_args(bare) if part is not type(None)]
+            return None if draw.random() < 0.2 else self.of(draw.choice(inner), name)
+        if isinstance(bare, type) and issubclass(bare, enum.Enum):
+            return draw.choice([member.name for member in bare])
+        if bare is SignedTransaction:
+            return draw.choice(self.transactions)
+        if bare is SignedBlock:
+            return {}
+        if is_query(bare):
+            hints = get_type_hints(bare, include_extras=True)
+            return {field: self.of(hint, field) for field, hint in hints.items() if draw.random() < 0.7}
+        if origin is list:
+            return self._list(get_args(bare)[0], name)
+        if origin is tuple:
+            return [self.of(element, name) for element in get_args(bare) if element is not Ellipsis]
+        return self._of_kind(kind, bare, name)
 
-    def leaf(self, name: str, value: Any) -> Any:
-        """Return a value for an argument of this name in the place of another one."""
-        draw, low = self.draw, name.rstrip("_").lower()
-        if draw.random() < 0.03:
-            return draw.choice((None, "", 0, -1, 2**64 - 1, [], {}, True, "x" * 100_000, "9" * 1000, [[]] * 1000, 1e300, {"a": 1}))
-        if isinstance(value, bool):
+    def _list(self, element: Any, name: str) -> list[Any]:
+        draw, count = self.draw, self.draw.choice(COUNTS)
+        if "id" in name and element is not str:
+            return [draw.choice((i, i, 0)) for i in range(count)]
+        some = [self.of(element, name) for _ in range(min(count, draw.choice((1, 50))))]
+        if "account" in name and draw.random() < 0.5:
+            some = self.world.names
+        return (some * (count // max(len(some), 1) + 1))[:count]
+
+    def _of_kind(self, kind: Any, bare: Any, name: str) -> Any:
+        draw = self.draw
+        match kind:
+            case Key():
+                return draw.choice(self.keys)
+            case Hash():
+                return draw.choice(self.ids)
+            case Flag():
+                return draw.random() < 0.5
+            case Seconds():
+                return draw.choice(TIMES)
+            case Int() | Choice():
+                return self._number(name)
+            case SymbolKind():
+                return {"nai": draw.choice(("@@000000021", "@@000000013", "@@000000037", "@@123456782")), "decimals": 3}
+            case Bounded():
+                return draw.choice(self.names)
+            case Many():
+                return self._list(kind.element, name)
+            case String():
+                return self._text(name)
+        if bare is bool:
             return draw.random() < 0.5
-        if "start" in low and value in (None, [], ""):
-            return self.start()
-        if isinstance(value, dict):
-            return self._changed(value, name) if value else draw.choice(({}, {"author": "star", "permlink": "post-1"}, self.trx))
-        if "permlink" in low:
-            return draw.choice(self.posts)
-        if low in ("limit", "count", "num") or "limit" in low:
-            return draw.choice(LIMITS)
-        if "key" in low:
-            return [draw.choice(self.keys)] * draw.choice(REPEATED) if isinstance(value, list) else draw.choice(self.keys)
-        if low in ("order", "sort", "order_direction", "status", "type", "follow_type", "state"):
-            return draw.choice([*self.orders, *SORTS, "blog", "ignore"])
-        if isinstance(value, list):
-            inner = value[0] if value else ""
-            return [self._changed(inner, name) if isinstance(inner, list) else self.leaf(name, inner) for _ in range(draw.choice((1, 3, 30)))] * draw.choice(
-                (1, 1, 10, 33, 1000)
-            )
-        if "time" in low or "date" in low or "expiration" in low or low in ("from", "end"):
-            return draw.choice(TIMES)
-        if isinstance(value, int):
-            return draw.choice((0, 1, 2, 3, 4, 5, 6, 7, NOW, *LIMITS))
-        if low in ("id", "trx_id", "transaction_id"):
-            return draw.choice((*self.ids, draw.choice(LIMITS)))
-        if "tag" in low or low in ("category", "name", "community"):
-            return draw.choice((*self.world.communities[:2], "topic-1", "my", "all", "", *self.names))
-        if low in ("text", "query", "path"):
-            some = ("user-0", "u", "star", "post", "", "a" * 100_000, "/trending", "/@star", "/@star/feed", "/life/@star/post-1", "5", "\u20ac")
-            return draw.choice((*some, "(a+)+$" * 1000, "%" * 1000, "/" * 10_000))
-        if isinstance(value, str) or value is None:
-            return draw.choice((*self.names, *self.names, *self.posts, *self.keys, *TIMES, "x" * 100_000))
-        return value
+        if bare is int:
+            return self._number(name)
+        if bare is str:
+            return self._text(name)
+        if "trx" in name:
+            return draw.choice(self.transactions)
+        if isinstance(kind, type):
+            return self.world.state.wire.codecs.dumper(kind, False)(self.values.value(kind, name))  # type: ignore[misc]
+        return draw.choice((*self.names, *self.posts, {"author": "star", "permlink": "post-1"}, *ODD))
 
-    def start(self) -> Any:
-        """Return where a list may begin: each list has keys of its own."""
+    def _number(self, name: str) -> int:
+        return self.draw.choice((1000, 100, 50, 20) if "limit" in name and self.draw.random() < 0.7 else NUMBERS)
+
+    def _text(self, name: str) -> str:
         draw = self.draw
-        return draw.choice((None, "", 0, -1, *self.names, [draw.choice(("", 0, *TIMES[:3], *self.names, *self.posts)) for _ in range(draw.randrange(5))]))
+        if "permlink" in name:
+            return draw.choice(self.posts)
+        if "tag" in name or name in ("category", "name", "community"):
+            return draw.choice((*self.world.communities[:2], "topic-1", "my", "all", "", *self.names))
+        if name in ("sort", "order", "type", "follow_type", "order_direction", "status"):
+            return draw.choice((*SORTS, "blog", "ignore", "blacklisted", "followed_muted", "by_name"))
+        if "date" in name:
+            return draw.choice(TIMES)
+        if "id" in name:
+            return draw.choice(self.ids)
+        if name in ("text", "query", "path", "filter"):
+            return draw.choice(TEXTS)
+        return draw.choice((*self.names, *self.names, *self.posts, *TEXTS))
 
     def fits(self, call: Call) -> bytes | None:
         """Return the request, None for one that is too large or no JSON."""
-        try:
-            body = call.body()
-        except (ValueError, TypeError):
-            return None
+        body = call.body()
         return body if len(body) <= BODY_MAX else None
+
+
