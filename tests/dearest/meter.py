@@ -67,7 +67,7 @@ async def asked(world: World, body: bytes) -> Cost:
     """Return what a request costs of a client without local rights."""
 
     async def ask() -> bytes:
-        reply = await world.service.answer_in_turn(body, False)
+        reply = await world.service.answer_in_turn(body)
         return reply if isinstance(reply, bytes) else await reply
 
     return await measured(world, ask)
