@@ -17,14 +17,17 @@ from random import Random
 import trio
 
 from node.memory import collect_in_portions, keep_what_is_loaded
+from state.protocol.work import UNITS_MAX
 from tests.dearest.blocks import search_blocks
 from tests.dearest.calls import Call, Calls
-from tests.dearest.meter import asked
+from tests.dearest.meter import Cost, asked
 from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes, fits
-from tests.dearest.search import TOO_LONG, Found, Search, line
+from tests.dearest.search import TOO_LONG, Found, Search, each, line
 from tests.dearest.world import World
 
-SHORT = 6000  # bytes of most transactions that are tried; the dearest are tried at their full size
+SHORT = 6000  # bytes of a transaction when it is tried first
+UNITS_SHARE = 0.97  # of what a transaction may take, in one that is tried then
+WHOLE_CHANCE = 0.1  # that it is tried at its full size, all the same
 REFUSED_SHARE = 0.3  # of its time counts where the search goes on
 AGAIN = 3  # times that an input is measured, of which the least counts
 
@@ -39,20 +42,24 @@ async def search_operations(world: World, seed: int, seconds: float, only: str, 
 
     async def tried(kind: str, recipe: Recipe) -> None:
         short = structs.replace(recipe, size=SHORT) if recipe.signatures < 2 else recipe
-        body = fits(short, world)
-        if body is None:
+        cost = await measured_of(kind, short)
+        if cost is None:
             return
+        # As large as it may be, or as much as the limit of work leaves of it; beyond that it is refused before anything is done.
+        most = UNITS_SHARE * UNITS_MAX / max(cost.units, 1)
+        times = recipe.size / short.size if search.draw.random() < WHOLE_CHANCE else min(recipe.size / short.size, most)
+        if kind not in search.best or cost.longest * times > search.best[kind][-1].worth / 2:
+            await measured_of(kind, structs.replace(recipe, size=max(int(short.size * times), SHORT)))
+
+    async def measured_of(kind: str, recipe: Recipe) -> Cost | None:
+        body = fits(recipe, world)
+        if body is None:
+            return None
         world.fresh()
         cost = await asked(world, body)
-        worth = cost.longest * (recipe.size / short.size)
-        if worth > search.best[kind][-1].worth / 2 if kind in search.best else True:
-            body = fits(recipe, world)
-            if body is None:
-                return
-            world.fresh()
-            cost = await asked(world, body)
         search.keep(Found(kind, recipe, body, cost, cost.longest))
         world.fresh()
+        return cost
 
     for cls in classes:
         for recipe in first_recipes(values, cls):
@@ -127,6 +134,11 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
     dearest = sorted((of_kind[0] for of_kind in search.best.values()), key=lambda found: -found.cost.longest)
     for found in dearest:
         print(line(found))
+    units = sorted(search.dearest_unit.values(), key=lambda found: -each(found.cost))
+    if each(units[0].cost):
+        print("The dearest units of each kind:")
+        for found in units:
+            print(line(found))
     print(f"{search.count:,} tried in {time.monotonic() - begun:.0f} s, the longest {dearest[0].cost.longest:.1f} ms")
     return dearest[0].cost.longest <= TOO_LONG
 

@@ -166,7 +166,7 @@ def fill(world: World, recipe: Recipe) -> int:
     size = number = 0
     for part_size in PARTS_SIZE:
         while size < COIN_SOFT_MAX_BLOCK_SIZE * 3 // 4:
-            trx = world.transaction(shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations)
+            trx = world.transaction(shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number)
             try:
                 world.chain.push_transaction(trx)
             except ChainError:

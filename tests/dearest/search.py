@@ -15,6 +15,7 @@ from tests.dearest.meter import Cost
 TOO_LONG = 100.0  # milliseconds in which nobody else has a turn
 KEPT = 4  # of each kind
 OUTCOME_SHOWN = 160
+UNITS_SHOWN_MIN = 20
 
 Genome = TypeVar("Genome")
 
@@ -35,13 +36,21 @@ class Search(Generic[Genome]):
     def __init__(self, seed: int, folder: Path | None) -> None:
         self.draw = Random(seed)
         self.best: dict[str, list[Found[Genome]]] = {}
+        self.dearest_unit: dict[str, Found[Genome]] = {}
         self.count = 0
         self._folder = folder
         self._written: dict[str, float] = {}
 
+    def note_units(self, found: Found[Genome]) -> None:
+        """Take note of how long a unit takes."""
+        known = self.dearest_unit.get(found.kind)
+        if known is None or each(found.cost) > each(known.cost):
+            self.dearest_unit[found.kind] = found
+
     def keep(self, found: Found[Genome]) -> bool:
         """Take note of something; returns whether it is the dearest of its kind."""
         self.count += 1
+        self.note_units(found)
         of_kind = self.best.setdefault(found.kind, [])
         of_kind.append(found)
         of_kind.sort(key=lambda one: -one.worth)
@@ -67,8 +76,13 @@ class Search(Generic[Genome]):
 def line(found: Found[Any]) -> str:
     """Return what something cost, as a line."""
     cost = found.cost
-    said = f"{cost.longest:8.1f} ms {cost.total:8.1f} in all {cost.units:7,} units {len(found.body):9,} bytes"
+    said = f"{cost.longest:7.1f} ms {cost.total:7.1f} in all {cost.units:6,} units {each(cost):5.1f} µs each {len(found.body):9,} bytes"
     return f"{said}  {found.kind[:70]:70} {outcome(cost)}"
+
+
+def each(cost: Cost) -> float:
+    """Return the microseconds of a unit; 0 where hardly any were counted."""
+    return 1000 * cost.longest / cost.units if cost.units > UNITS_SHOWN_MIN else 0.0
 
 
 def outcome(cost: Cost) -> str:

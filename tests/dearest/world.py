@@ -20,6 +20,7 @@ from rpc.explain.explainer import Explainer
 from rpc.service.envelope import Service
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import apply_transaction, canonical_rule
 from state.operations.content import Beneficiary, Comment, CommentOptions, CommentPayoutBeneficiaries, Vote
@@ -38,6 +39,7 @@ from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from state.protocol.work import UNITS_MAX
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from tests.helpers.chains import UNSIGNED
@@ -83,6 +85,8 @@ class World:
         self.named = ["star", "maker", "owner", "big"]
         self.communities = [f"coin-1{i:05d}" for i in range(sizes.communities)]
         self._fill()
+        push = self.chain.push_transaction
+        self.chain.push_transaction = lambda trx, skip=Skip.NOTHING, units_max=UNITS_MAX: push(trx, skip, units_max or UNITS_MAX)  # type: ignore
         clock = ChainClock(lambda: self.state.head_time * 1000)
         self.explainer = Explainer(self.chain, lambda: self.state.head_time)
         self.processor = Processor(self.chain, clock=clock)
@@ -117,11 +121,11 @@ class World:
         self.chain.clear_pending()
         self.explainer._purse = Purse()
 
-    def transaction(self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,)) -> SignedTransaction:
+    def transaction(self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,), lifetime: int = 60) -> SignedTransaction:
         """A transaction on the head block, signed with these secrets."""
         props, wire = self.state.props, self.state.wire
         prefix = int.from_bytes(props.head_block_id[4:8], "little")
-        trx = SignedTransaction(props.head_block_number % 2**16, prefix, props.time + 60, operations)
+        trx = SignedTransaction(props.head_block_number % 2**16, prefix, props.time + lifetime, operations)
         digest = wire.signature_digest(wire.seal(trx))
         trx.signatures = tuple(sign(secret, digest, canonical_rule(self.state)) for secret in secrets)
         return wire.seal(trx)
