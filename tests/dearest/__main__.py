@@ -1,7 +1,7 @@
 """The command line of the search: `bin/test dearest [operations|methods|blocks] [--minutes N] [--seed S] [--only WORD] [--to DIR]`.
 
-It prints each input that takes more than 100 ms in one go, which is a fault, and at the end the dearest of each kind. `--again FILE...` measures
-the inputs of an earlier run, on the same chain. It ends with status 1 when something has taken too long.
+It prints each input that takes more than 100 ms in one go, which is a fault, and at the end the dearest of each kind. `--again FILE...`
+measures the inputs of an earlier run, on the same chain. It ends with status 1 when something has taken too long.
 """
 
 import argparse
@@ -10,17 +10,18 @@ import os
 import pstats
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import trio
+from msgspec import structs
 
 from node.memory import collect_in_portions, keep_what_is_loaded
 from state.protocol.work import UNITS_MAX
 from tests.dearest.blocks import search_blocks
 from tests.dearest.calls import Call, Calls
-from tests.dearest.meter import Cost, asked
+from tests.dearest.meter import Cost, asked, served
 from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes, fits
 from tests.dearest.search import TOO_LONG, Found, Search, each, line
 from tests.dearest.world import World
@@ -34,8 +35,6 @@ AGAIN = 3  # times that an input is measured, of which the least counts
 
 async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None) -> Search[Recipe]:
     """Look for the dearest transaction of each operation."""
-    from msgspec import structs
-
     search: Search[Recipe] = Search(seed, folder)
     values = Values(world, search.draw)
     classes = [cls for cls in CLASSES if only in cls.NAME]
@@ -77,7 +76,7 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
     """Look for the dearest call of each method."""
     search: Search[Call] = Search(seed, folder)
     calls = Calls(world, Random(seed))
-    methods = [method for method in calls.methods.values() if only in method.name and "broadcast" not in method.name]
+    methods = [method for method in calls.methods if only in method.name and "broadcast" not in method.name]
 
     async def tried(call: Call) -> None:
         body = calls.fits(call)
@@ -119,22 +118,13 @@ async def measured_again(world: World, paths: list[str], shown: int) -> bool:
     return fine
 
 
-async def running(world: World, work: Callable[[], Awaitable[bool]]) -> bool:
-    """Return what some work returns, done beside the processor of a node."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(world.processor.run)
-        await trio.lowlevel.checkpoint()
-        fine = await work()
-        nursery.cancel_scope.cancel()
-    return fine
-
-
 def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
     """Print the dearest of each kind; returns whether none took too long."""
-    dearest = sorted((of_kind[0] for of_kind in search.best.values()), key=lambda found: -found.cost.longest)
+    kinds: Any = search
+    dearest: list[Found[Any]] = sorted((of_kind[0] for of_kind in kinds.best.values()), key=lambda found: -found.cost.longest)
     for found in dearest:
         print(line(found))
-    units = sorted(search.dearest_unit.values(), key=lambda found: -each(found.cost))
+    units = sorted(kinds.dearest_unit.values(), key=lambda found: -each(found.cost))
     if each(units[0].cost):
         print("The dearest units of each kind:")
         for found in units:
@@ -143,7 +133,23 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
     return dearest[0].cost.longest <= TOO_LONG
 
 
-def main() -> int:
+async def run(world: World, arguments: argparse.Namespace) -> bool:
+    """Do what the arguments ask for; returns whether nothing took too long."""
+    begun, fine = time.monotonic(), True
+    given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to)
+    async with served(world):
+        if arguments.again:
+            return await measured_again(world, arguments.again, arguments.profile)
+        if "operations" in (arguments.what or ["operations"]):
+            fine &= show(await search_operations(world, *given), begun)
+        if "methods" in (arguments.what or ["methods"]):
+            fine &= show(await search_methods(world, *given), begun)
+        if "blocks" in (arguments.what or ["blocks"]):
+            fine &= await search_blocks(world, arguments.only)
+    return fine
+
+
+def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(prog="bin/test dearest", description="Searches for what takes a node longest.")
     parser.add_argument("what", nargs="*", choices=["operations", "methods", "blocks", []], help="all, if none is given")
@@ -157,21 +163,7 @@ def main() -> int:
     collect_in_portions()
     world = World()
     keep_what_is_loaded()
-    begun = time.monotonic()
-
-    async def work() -> bool:
-        if arguments.again:
-            return await measured_again(world, arguments.again, arguments.profile)
-        fine, given = True, (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to)
-        if "operations" in (arguments.what or ["operations"]):
-            fine &= show(await search_operations(world, *given), begun)
-        if "methods" in (arguments.what or ["methods"]):
-            fine &= show(await search_methods(world, *given), begun)
-        if "blocks" in (arguments.what or ["blocks"]):
-            fine &= await search_blocks(world, arguments.only)
-        return fine
-
-    fine = trio.run(running, world, work)
+    fine = trio.run(run, world, arguments)
     sys.stdout.flush()
     os._exit(0 if fine else 1)  # taking the chain apart takes a second
 

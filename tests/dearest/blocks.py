@@ -2,25 +2,34 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
+from random import Random
+from typing import Any
 
 from msgspec import structs
 
 from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE, TIME_MAX
 from state.protocol.errors import ChainError
-from state.protocol.values.asset import COIN, SBD, Asset
-from state.tables.accounts import ChangeRecoveryRequest, DeclineVotingRequest, DelegationExpiration, OwnerHistory, RecoveryRequest, WithdrawRoute
+from state.protocol.values.asset import COIN, Asset
+from state.tables.accounts import (
+    ChangeRecoveryRequest,
+    DeclineVotingRequest,
+    DelegationExpiration,
+    OwnerHistory,
+    RecoveryRequest,
+    WithdrawRoute,
+)
 from state.tables.globals import TransactionRecord
 from state.tables.market import ConvertRequest
 from state.tables.payments import Escrow, SavingsWithdraw
+from tests.dearest.genes import Counting, Part
 from tests.dearest.meter import Cost, measured
-from tests.dearest.operations import CLASSES, Part, Recipe, Values, first_recipes, seeds
+from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes
+from tests.dearest.samples import samples
 from tests.dearest.search import TOO_LONG, Found, line
-from tests.dearest.world import SHARES, VOTES, World
+from tests.dearest.world import VOTES, World
 
 ROWS = 20_000
 ROUTES = 10  # of an account at most
-DONE_AT_ONCE_MAX = 2 * COIN_SOFT_MAX_BLOCK_SIZE
 PARTS_SIZE = (130_000, 60_000, 20_000, 5_000, 1_000)  # of the transactions that fill a block: the largest that is accepted
 
 
@@ -42,13 +51,20 @@ def conversions(world: World) -> None:
 def savings(world: World) -> None:
     names = world.users
     for i in range(ROWS):
-        given = {"from_": "maker", "to": names[i % len(names)], "memo": "memo", "request_id": i, "amount": Asset(1, COIN)}
+        given: Any = {"from_": "maker", "to": names[i % len(names)], "memo": "memo", "request_id": i, "amount": Asset(1, COIN)}
         world.state.savings_withdraws.insert(SavingsWithdraw(complete=due(world), **given))
 
 
 def escrows(world: World) -> None:
     for i in range(ROWS):
-        given = {"escrow_id": i, "from_": "maker", "to": world.users[i % 9], "agent": "owner", "pending_fee": Asset(1, COIN), "coin_balance": 1}
+        given: Any = {
+            "escrow_id": i,
+            "from_": "maker",
+            "to": world.users[i % 9],
+            "agent": "owner",
+            "pending_fee": Asset(1, COIN),
+            "coin_balance": 1,
+        }
         world.state.escrows.insert(Escrow(ratification_deadline=due(world), escrow_expiration=TIME_MAX, **given))
 
 
@@ -87,7 +103,9 @@ def recoveries(world: World) -> None:
     state = world.state
     for name in world.users:
         state.recovery_requests.insert(RecoveryRequest(account_to_recover=name, expires=due(world)))
-        state.change_recovery_requests.insert(ChangeRecoveryRequest(account_to_recover=name, recovery_account="star", effective_on=due(world)))
+        state.change_recovery_requests.insert(
+            ChangeRecoveryRequest(account_to_recover=name, recovery_account="star", effective_on=due(world))
+        )
         state.owner_histories.insert(OwnerHistory(account=name, last_valid_time=1))
 
 
@@ -124,7 +142,7 @@ DUE: dict[str, Callable[[World], None]] = {
 }
 
 
-async def search_blocks(world: World, only: str, folder: Path | None = None) -> bool:
+async def search_blocks(world: World, only: str) -> bool:
     """Measure each kind of block; returns whether none took too long."""
     moment = world.chain.checkpoint()
     found: list[Found[None]] = []
@@ -141,9 +159,9 @@ async def search_blocks(world: World, only: str, folder: Path | None = None) -> 
     for kind, prepare in DUE.items():
         if only in kind:
             await tried(kind, lambda world, prepare=prepare: prepare(world) or 0)  # type: ignore[misc]
-    values = Values(world, __import__("random").Random(1))
+    values = Values(world, Random(1))
     for cls in CLASSES:
-        for i, recipe in enumerate(first_recipes(values, cls)[: len(seeds(world).get(cls, ()))] if only in cls.NAME else ()):
+        for i, recipe in enumerate(first_recipes(values, cls)[: len(samples(world).get(cls, ()))] if only in cls.NAME else ()):
             await tried(f"{cls.NAME} {i}", lambda world, recipe=recipe: fill(world, recipe))  # type: ignore[misc]
     for one in sorted(found, key=lambda one: -one.cost.longest):
         print(line(one))
@@ -166,7 +184,9 @@ def fill(world: World, recipe: Recipe) -> int:
     size = number = 0
     for part_size in PARTS_SIZE:
         while size < COIN_SOFT_MAX_BLOCK_SIZE * 3 // 4:
-            trx = world.transaction(shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number)
+            trx = world.transaction(
+                shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number
+            )
             try:
                 world.chain.push_transaction(trx)
             except ChainError:
@@ -177,18 +197,14 @@ def fill(world: World, recipe: Recipe) -> int:
 
 def shifted(recipe: Recipe, number: int) -> Recipe:
     """Return a recipe whose values that count on begin elsewhere, for each transaction of a block."""
-    parts = tuple(Part(part.cls, {name: tuple(moved(value, number) for value in gene) for name, gene in part.genes.items()}) for part in recipe.parts)
+    parts = tuple(
+        Part(part.cls, {name: tuple(moved(value, number) for value in gene) for name, gene in part.genes.items()}) for part in recipe.parts
+    )
     return structs.replace(recipe, parts=parts)
 
 
 def moved(value: object, number: int) -> object:
     """Return a counter further on."""
-    from tests.dearest.operations import Counting
-
     if not isinstance(value, Counting):
         return value
     return Counting(value.begin + number * 10_000 if isinstance(value.begin, int) else f"{value.begin}{number}-")
-
-
-assert SBD
-assert SHARES

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from rpc.service.arguments import Among, AnyOf, Limit, is_query
 from rpc.service.method import METHODS, Method, Parameter
+from state.operations.custom import Custom, CustomBinary
+from state.operations.transfers import Transfer
 from state.protocol.codec.fields import kind_of_hint
 from state.protocol.codec.kinds import Bounded, Choice, Flag, Hash, Int, Key, Many, Seconds, String, SymbolKind
 from state.protocol.keys.keys import public_key_text
@@ -22,8 +24,24 @@ NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 10, 100, 1000, 10_000, NOW, -1, 2**31, 2**32 
 COUNTS = (0, 1, 2, 10, 100, 1000, 10_000)
 SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted", "blog", "feed", "posts", "comments", "replies")
 TIMES = ("1970-01-01T00:00:00", "2023-11-14T22:13:20", "2030-01-01T00:00:00", "2106-02-07T06:28:15")
-TEXTS = ("", "user-0", "u", "star", "post", "/trending", "/@star", "/@star/feed", "/life/@star/post-1", "5", "\u20ac", "(a+)+$" * 99, "%" * 999, "/" * 9999, "a" * 99_999)
-ODD = (None, "", 0, -1, 2**64 - 1, [], {}, True, "x" * 100_000, "9" * 1000, [[]] * 1000, 1e300, {"a": 1})
+TEXTS = (
+    "",
+    "user-0",
+    "u",
+    "star",
+    "post",
+    "/trending",
+    "/@star",
+    "/@star/feed",
+    "/life/@star/post-1",
+    "5",
+    "\u20ac",
+    "(a+)+$" * 99,
+    "%" * 999,
+    "/" * 9999,
+    "a" * 99_999,
+)
+ODD: tuple[Any, ...] = (None, "", 0, -1, 2**64 - 1, [], {}, True, "x" * 100_000, "9" * 1000, [[]] * 1000, 1e300, {"a": 1})
 ODD_CHANCE = 0.02
 BODY_MAX = 3_900_000
 
@@ -45,33 +63,42 @@ class Calls:
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
-        hidden = lambda one: one.loopback_only or one.needs_local or one.needs_session  # noqa: E731
-        self.methods = {name: one for name, one in METHODS.items() if not hidden(one)}
+        self.methods = [one for one in METHODS.values() if not (one.loopback_only or one.needs_local or one.needs_session)]
         some = (*world.users[:3], *world.voters[:2], world.witnesses[0], world.members[0], *world.communities[:2])
         self.names = ("star", "star", "star", "owner", "maker", "big", "chained-0", "", "nobody", *some)
         last = world.sizes.posts - 1
-        self.posts = ("post-1", "post-2", *(f"post-{i}" for i in (0, 3, 5, last)), "re-0", "deep-0", f"deep-{world.sizes.deep - 2}", "plan", "")
+        self.posts = (
+            "post-1",
+            "post-2",
+            *(f"post-{i}" for i in (0, 3, 5, last)),
+            "re-0",
+            "deep-0",
+            f"deep-{world.sizes.deep - 2}",
+            "plan",
+            "",
+        )
         keys = (KEY, b"\2" * 33)
         self.keys = tuple(public_key_text(key, world.state.spec.key_prefix) for key in keys)
         blocks = (world.chain.block_by_number(n) for n in range(1, world.state.props.head_block_number + 1))
-        self.ids = [trx.id.hex() for block in blocks if block is not None for trx in block.transactions][:3] + ["00" * 20]
+        self.ids = [*[trx.id.hex() for block in blocks if block is not None for trx in block.transactions][:3], "00" * 20]
         self.values = Values(world, draw)
         self.transactions = self._transactions()
 
     def _transactions(self) -> list[Any]:
         """Transactions in JSON that are dear to sign or to read."""
-        from state.operations.custom import Custom, CustomBinary
-        from state.operations.transfers import Transfer
-
         wire, names = self.world.state.wire, self.world.names
         many = tuple(Transfer("star", "owner") for _ in range(3000))
         big = self.world.state.authority("big").active
         needing = tuple(CustomBinary(required_auths=(big,) * 30, id="x") for _ in range(20))
         free = msgspec.structs.replace(big, weight_threshold=0)
         cheap = (CustomBinary(required_auths=(free,) * 100, id="x"),)
-        everyone = (Custom(tuple(sorted(names)), 1, b""), *(Custom((name,), 1, b"") for name in self.world.members), Custom(("big",), 1, b""))
+        everyone = (
+            Custom(tuple(sorted(names)), 1, b""),
+            *(Custom((name,), 1, b"") for name in self.world.members),
+            Custom(("big",), 1, b""),
+        )
         made = [self.world.transaction(operations, ()) for operations in (many, needing, cheap, everyone)]
-        return [wire.transaction_to_json(trx) for trx in made] + [wire.transaction_to_json(self.world.transaction(everyone, SECRETS[:1000]))]
+        return [wire.transaction_to_json(trx) for trx in (*made, self.world.transaction(everyone, SECRETS[:1000]))]
 
     # -------------------------------------------------------------- calls
 
@@ -197,5 +224,3 @@ class Calls:
         """Return the request, None for one that is too large or no JSON."""
         body = call.body()
         return body if len(body) <= BODY_MAX else None
-
-

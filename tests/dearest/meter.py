@@ -1,10 +1,12 @@
 """Measures what one thing costs: its longest stretch in which nobody else has a turn, all of it, and its units of work."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
+import trio.testing
 from msgspec import Struct
 
 from tests.dearest.world import World
@@ -61,6 +63,16 @@ async def measured(world: World, work: Callable[[], Awaitable[Any]]) -> Cost:
         trio.lowlevel.remove_instrument(stretches)
     came = outcome[0] if isinstance(outcome[0], bytes) else b""
     return Cost(stretches.longest, stretches.total, units_spent(world) - before, came)
+
+
+@asynccontextmanager
+async def served(world: World) -> AsyncIterator[None]:
+    """Do the jobs of the chain meanwhile."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.processor.run)
+        await trio.testing.wait_all_tasks_blocked()
+        yield
+        nursery.cancel_scope.cancel()
 
 
 async def asked(world: World, body: bytes) -> Cost:

@@ -15,7 +15,7 @@ from tests.dearest.meter import Cost
 TOO_LONG = 100.0  # milliseconds in which nobody else has a turn
 KEPT = 4  # of each kind
 OUTCOME_SHOWN = 160
-UNITS_SHOWN_MIN = 20
+UNITS_SHOWN_MIN = 500  # fewer say nothing of what one takes
 
 Genome = TypeVar("Genome")
 

@@ -4,7 +4,7 @@ Accounts are put there directly, nearly all else is made by operations, without 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -63,13 +63,13 @@ class Sizes(Struct, frozen=True):
     communities: int = 200
 
 
-SMALL = Sizes(users=50, posts=20, orders=20, deep=5, proposals=5, communities=3)
+FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5, communities=3)
 
 
 class World:
     """The chain, the parts of a node around it, and the names of what is on it."""
 
-    def __init__(self, sizes: Sizes = Sizes()) -> None:
+    def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
         self.sizes = sizes
         self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
@@ -121,7 +121,9 @@ class World:
         self.chain.clear_pending()
         self.explainer._purse = Purse()
 
-    def transaction(self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,), lifetime: int = 60) -> SignedTransaction:
+    def transaction(
+        self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,), lifetime: int = 60
+    ) -> SignedTransaction:
         """A transaction on the head block, signed with these secrets."""
         props, wire = self.state.props, self.state.wire
         prefix = int.from_bytes(props.head_block_id[4:8], "little")
@@ -151,8 +153,14 @@ class World:
 
     def _account(self, name: str) -> None:
         own = key_authority(KEY)
-        funds = {"balance": COINS, "sbd_balance": COINS, "savings_balance": COINS, "savings_sbd_balance": COINS, "vesting_shares": SHARES}
-        mana = {"voting_mana": SHARES, "downvote_mana": SHARES // 4, "voting_mana_time": NOW, "downvote_mana_time": NOW}
+        funds: Any = {
+            "balance": COINS,
+            "sbd_balance": COINS,
+            "savings_balance": COINS,
+            "savings_sbd_balance": COINS,
+            "vesting_shares": SHARES,
+        }
+        mana: Any = {"voting_mana": SHARES, "downvote_mana": SHARES // 4, "voting_mana_time": NOW, "downvote_mana_time": NOW}
         row = self.state.accounts.insert(Account(name=name, memo_key=KEY, mined=False, created=NOW - 10**7, **funds, **mana))
         self.state.account_authorities.insert(AccountAuthority(account=name, owner=own, active=own, posting=own))
         self.state.account_metadata.insert(AccountMetadata(account=row.id, json_metadata="{}"))
@@ -237,7 +245,3 @@ class World:
             trx = self.transaction(transfers, ())
             self.chain.push_transaction(trx, UNSIGNED)
             self.produce()
-
-
-Filled = Callable[[], World]
-Value = Any
