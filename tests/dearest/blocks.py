@@ -10,6 +10,7 @@ from msgspec import structs
 from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE, TIME_MAX
 from state.protocol.errors import ChainError
 from state.protocol.values.asset import COIN, Asset
+from state.protocol.work import UNITS_MAX
 from state.tables.accounts import (
     ChangeRecoveryRequest,
     DeclineVotingRequest,
@@ -188,7 +189,7 @@ def fill(world: World, recipe: Recipe) -> int:
                 shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number
             )
             try:
-                world.chain.push_transaction(trx)
+                world.chain.push_transaction(trx, units_max=UNITS_MAX)
             except ChainError:
                 break
             size, number = size + trx.size, number + 1

@@ -18,9 +18,9 @@ from node.specs import load_spec
 from rpc.explain.budget import Purse
 from rpc.explain.explainer import Explainer
 from rpc.service.envelope import Service
+from rpc.service.turns import Gate
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
-from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import apply_transaction, canonical_rule
 from state.operations.content import Beneficiary, Comment, CommentOptions, CommentPayoutBeneficiaries, Vote
@@ -39,7 +39,6 @@ from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
-from state.protocol.work import UNITS_MAX
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from tests.helpers.chains import UNSIGNED
@@ -85,14 +84,14 @@ class World:
         self.named = ["star", "maker", "owner", "big"]
         self.communities = [f"coin-1{i:05d}" for i in range(sizes.communities)]
         self._fill()
-        push = self.chain.push_transaction
-        self.chain.push_transaction = lambda trx, skip=Skip.NOTHING, units_max=UNITS_MAX: push(trx, skip, units_max or UNITS_MAX)  # type: ignore
         clock = ChainClock(lambda: self.state.head_time * 1000)
         self.explainer = Explainer(self.chain, lambda: self.state.head_time)
-        self.processor = Processor(self.chain, clock=clock)
+        gate = Gate()
+        self.processor = Processor(self.chain, clock=clock, gate=gate)
         self.driver = Driver(self.chain, clock, [self.producer])
         plugins = (*spec.plugins, *PLUGINS)
-        self.service: Service = new_service(self.chain, self.processor, self.driver, plugins, explainer=self.explainer)
+        shared: Any = {"explainer": self.explainer, "gate": gate, "allowances": self.processor.allowances}
+        self.service: Service = new_service(self.chain, self.processor, self.driver, plugins, **shared)
 
     @property
     def names(self) -> list[str]:
@@ -117,8 +116,9 @@ class World:
             apply_transaction(self.state, trx, UNSIGNED)
 
     def fresh(self) -> None:
-        """Let nothing wait, and let explanations have all that a quiet time allows."""
+        """Let nothing wait, and let clients and explanations have all that a quiet time allows."""
         self.chain.clear_pending()
+        self.processor.allowances._buckets.clear()
         self.explainer._purse = Purse()
 
     def transaction(
