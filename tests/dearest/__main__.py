@@ -33,9 +33,9 @@ REFUSED_SHARE = 0.3  # of its time counts where the search goes on
 AGAIN = 3  # times that an input is measured, of which the least counts
 
 
-async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None) -> Search[Recipe]:
+async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None, most: float) -> Search[Recipe]:
     """Look for the dearest transaction of each operation."""
-    search: Search[Recipe] = Search(seed, folder)
+    search: Search[Recipe] = Search(seed, folder, most)
     values = Values(world, search.draw)
     classes = [cls for cls in CLASSES if only in cls.NAME]
 
@@ -72,9 +72,9 @@ async def search_operations(world: World, seed: int, seconds: float, only: str, 
     return search
 
 
-async def search_methods(world: World, seed: int, seconds: float, only: str, folder: Path | None) -> Search[Call]:
+async def search_methods(world: World, seed: int, seconds: float, only: str, folder: Path | None, most: float) -> Search[Call]:
     """Look for the dearest call of each method."""
-    search: Search[Call] = Search(seed, folder)
+    search: Search[Call] = Search(seed, folder, most)
     calls = Calls(world, Random(seed))
     methods = [method for method in calls.methods if only in method.name and "broadcast" not in method.name]
 
@@ -97,7 +97,7 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
     return search
 
 
-async def measured_again(world: World, paths: list[str], shown: int) -> bool:
+async def measured_again(world: World, paths: list[str], shown: int, most: float) -> bool:
     """Measure inputs of files, and show that many functions in which most time passes; returns whether none took too long."""
     fine = True
     for path in paths:
@@ -108,7 +108,7 @@ async def measured_again(world: World, paths: list[str], shown: int) -> bool:
             costs.append(await asked(world, body))
         world.fresh()
         cost = min(costs, key=lambda one: one.longest)
-        fine &= cost.longest <= TOO_LONG
+        fine &= cost.longest <= most
         print(line(Found(Path(path).stem, None, body, cost, 0)), flush=True)
         if shown:
             with cProfile.Profile() as profile:
@@ -130,22 +130,22 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
         for found in units:
             print(line(found))
     print(f"{search.count:,} tried in {time.monotonic() - begun:.0f} s, the longest {dearest[0].cost.longest:.1f} ms")
-    return dearest[0].cost.longest <= TOO_LONG
+    return dearest[0].cost.longest <= search.most
 
 
 async def run(world: World, arguments: argparse.Namespace) -> bool:
     """Do what the arguments ask for; returns whether nothing took too long."""
     begun, fine = time.monotonic(), True
-    given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to)
+    given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to, arguments.most)
     async with served(world):
         if arguments.again:
-            return await measured_again(world, arguments.again, arguments.profile)
+            return await measured_again(world, arguments.again, arguments.profile, arguments.most)
         if "operations" in (arguments.what or ["operations"]):
             fine &= show(await search_operations(world, *given), begun)
         if "methods" in (arguments.what or ["methods"]):
             fine &= show(await search_methods(world, *given), begun)
         if "blocks" in (arguments.what or ["blocks"]):
-            fine &= await search_blocks(world, arguments.only)
+            fine &= await search_blocks(world, arguments.only, arguments.most)
     return fine
 
 
@@ -157,6 +157,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="operations and methods whose name holds this")
     parser.add_argument("--to", type=Path, help="a folder for the inputs of what takes too long")
+    parser.add_argument("--most", type=float, default=TOO_LONG, help="the milliseconds that are fine: more on a slow machine")
     parser.add_argument("--again", nargs="+", help="files of such inputs, which are measured on the same chain")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: show the N functions that take most")
     arguments = parser.parse_args()

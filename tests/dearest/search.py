@@ -31,14 +31,14 @@ class Found(Struct, Generic[Genome], order=False):
 
 
 class Search(Generic[Genome]):
-    """Keeps the dearest of each kind. `folder` is where the inputs of all that took too long are written."""
+    """Keeps the dearest of each kind. `folder` is where the inputs of all that took more than `most` milliseconds are written."""
 
-    def __init__(self, seed: int, folder: Path | None) -> None:
+    def __init__(self, seed: int, folder: Path | None, most: float = TOO_LONG) -> None:
         self.draw = Random(seed)
         self.best: dict[str, list[Found[Genome]]] = {}
         self.dearest_unit: dict[str, Found[Genome]] = {}
         self.count = 0
-        self._folder = folder
+        self.most, self._folder = most, folder
         self._written: dict[str, float] = {}
 
     def note_units(self, found: Found[Genome]) -> None:
@@ -55,7 +55,7 @@ class Search(Generic[Genome]):
         of_kind.append(found)
         of_kind.sort(key=lambda one: -one.worth)
         del of_kind[KEPT:]
-        if found.cost.longest > TOO_LONG and found.cost.longest > 1.2 * self._written.get(found.kind, 0):
+        if found.cost.longest > self.most and found.cost.longest > 1.2 * self._written.get(found.kind, 0):
             self._written[found.kind] = found.cost.longest
             self.write(found)
         return of_kind[0] is found

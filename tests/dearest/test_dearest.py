@@ -59,10 +59,9 @@ async def test_calls_of_every_method_are_answered(world: World) -> None:
 
 async def test_blocks_of_what_is_due(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(blocks, "ROWS", 20)
-    monkeypatch.setattr(blocks, "TOO_LONG", 1e9)
     head = world.state.props.head_block_id
     async with served(world):
-        assert await blocks.search_blocks(world, "paid")
+        assert await blocks.search_blocks(world, "paid", most=1e9)
     assert world.state.props.head_block_id == head
     assert "all posts are paid out" in capsys.readouterr().out
 

@@ -14,6 +14,7 @@ APART = (
     "attack",
     "clients",
     "conformance",
+    "dearest",
     "deploy",
     "docs",
     "explorer",
