@@ -479,7 +479,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     )
     # On a simulated disk there are no other processes.
     if isinstance(settings.disk, SystemDisk):
-        parts.processor.answer_read = partial(answer_read, service)
+        parts.processor.long_jobs.answer_read = partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     doors: OpenDoors = partial(Listener, hosts=where.hosts)
     if parts.readers is not None:

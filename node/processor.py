@@ -11,17 +11,17 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 from msgspec import Struct
 
 from node.clock import ChainClock, Patience
 from node.failures import FileError
-from node.preemption import SLICE_SECONDS, Preemption
+from node.longjobs import LongJobs, Rest
+from node.preemption import SLICE_SECONDS
 from node.recovering.ahead import Ahead
 from node.recovering.foreseen import Foreseen
-from node.snapshots.child import ChildFailed
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.syncing import InThread, Syncer, SyncPolicy, in_thread
@@ -30,7 +30,7 @@ from rpc.processor import Inclusion, Result
 from rpc.service.allowance import Allowances, refusal_units
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
-from rpc.service.turns import Gate, Stopwatch
+from rpc.service.turns import Gate, Stopwatch, let_others_in
 from state.chain.chain import Chain
 from state.chain.moves import Move
 from state.chain.skip import Skip
@@ -38,13 +38,9 @@ from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
-if TYPE_CHECKING:
-    from node.standin import StandIn
-
 QUEUE_SIZE_MAX = 8192  # jobs
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
-STAND_IN_SECONDS = 0.05  # how long a job has been interrupted before another process answers reads
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block that witnesses may vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
@@ -69,21 +65,6 @@ class _Job(Struct, eq=False):
     can_be_left: bool = True
 
 
-class Rest(Struct, frozen=True):
-    """Where a chain is at rest."""
-
-    head_block_number: int
-    head_block_id: bytes
-    time: int
-    last_irreversible_block_num: int
-    pending: int  # transactions
-    pending_size: int  # bytes
-
-
-class _Left(BaseException):
-    """Makes a job end, in a copy of the process that goes on with the chain before it."""
-
-
 class _Waiter(Struct, eq=False):
     """A caller that waits until its transaction, once it `is_pushed`, is in a block or has expired, or was taken away (`is_lost`)."""
 
@@ -102,8 +83,7 @@ class Processor:
     the chain in memory is ahead of the file. Then `broken` is set and `failure` says why, every further job is refused, and the node
     has to end; a restart goes on from the file.
 
-    All jobs are done in slices of SLICE_SECONDS, between which the `gate` is shut. Whoever waits for a job goes on once it is open. With
-    `answer_read` copies of this process are made to answer reads during long jobs: it returns the answer to one there.
+    All jobs are done in slices of SLICE_SECONDS, between which the `gate` is shut. Whoever waits for a job goes on once it is open.
     """
 
     def __init__(
@@ -121,7 +101,6 @@ class Processor:
     ) -> None:
         self.chain = chain
         self.gate = gate or Gate()
-        self.answer_read: Callable[[bytes, Caller], bytes] | None = None
         self.broken = trio.Event()
         self.failure = ""
         self.allowances = Allowances(stopwatch)
@@ -143,11 +122,8 @@ class Processor:
         self._undone = 0
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
-        self._preemption = Preemption(chain.state.work, self.gate, self._patience, stopwatch)
         self._nursery: trio.Nursery
-        self._can_stand_in = False
-        self._stand_in: StandIn | None = None
-        self._rest = self._at_rest()
+        self.long_jobs = LongJobs(chain, self.gate, self._patience, stopwatch, leave=self._leave, keeps=self._descriptors)
         chain.on_moved.append(self._moved)
         if log is not None:
             # After a failure the log doesn't follow the chain any more.
@@ -166,7 +142,7 @@ class Processor:
     @property
     def rest(self) -> Rest:
         """Where the chain is, or was before the job that is interrupted."""
-        return self._rest if self.gate.is_shut else self._at_rest()
+        return self.long_jobs.rest
 
     async def run(self) -> None:
         """Do jobs, and sync, until cancelled."""
@@ -333,6 +309,13 @@ class Processor:
         block: SignedBlock = await self._in_turn(partial(self._own, make))
         return block
 
+    def _leave(self) -> None:
+        """Write nothing from now on, in a copy of this process."""
+        self.fail(OSError("this is a copy"))
+
+    def _descriptors(self) -> list[int]:
+        return [] if self._log is None else self._log.descriptors
+
     def fail(self, error: Exception, what: str = "the block log") -> None:
         """Take no further job: what a restart needs can't be written."""
         why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
@@ -373,7 +356,7 @@ class Processor:
         start = self._stopwatch()
         if not self._start(job):
             job.done = trio.Event()
-            self._nursery.start_soon(self._preemption.finish, self._interrupted)
+            self._nursery.start_soon(self.long_jobs.finish)
             await self._answer(job)
             return
         self._seconds_at_once += self._stopwatch() - start
@@ -428,11 +411,13 @@ class Processor:
         # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
-            # A job that was begun at once may not be done yet.
-            await self.gate.opened()
+            # A job that was begun at once may not be done yet. Who else has waited for it has a turn before the next one.
+            if self.gate.is_shut:
+                await self.gate.opened()
+                await let_others_in()
             self._undone -= 1
             if not self._start(job):
-                await self._preemption.finish(self._interrupted)
+                await self.long_jobs.finish()
             if self._stopwatch() - start >= SLICE_SECONDS:
                 return None
             try:
@@ -459,8 +444,7 @@ class Processor:
 
     def _start(self, job: _Job) -> bool:
         """Begin a job; returns whether it is done."""
-        self._rest, self._can_stand_in = self._at_rest(), job.can_be_left
-        return self._preemption.start(partial(self._perform, job))
+        return self.long_jobs.start(partial(self._perform, job), can_be_left=job.can_be_left)
 
     def _perform(self, job: _Job) -> None:
         self._patience.renew()
@@ -471,56 +455,14 @@ class Processor:
             self._require_log()
         except Exception as error:  # expected or not, the caller gets it; the processor goes on
             job.error = error
-        self._dismiss()
         for listener in self.on_done:
             listener()
         if job.done is not None:
             job.done.set()
 
-    def _at_rest(self) -> Rest:
-        props = self.chain.state.props
-        head = props.head_block_number, props.head_block_id, props.time
-        return Rest(*head, props.last_irreversible_block_num, len(self.chain.pending), self.chain.pending.size)
-
-    # -------------------------------------------------------------- long jobs
-
-    def _interrupted(self, seconds: float) -> None:
-        """Have another process answer reads, if the job takes long and can be left there."""
-        if not self._can_stand_in or seconds < STAND_IN_SECONDS or not self._preemption.can_raise or self.answer_read is None:
-            return
-        self._can_stand_in = False
-        # Imported here, since few jobs take so long.
-        from node.standin import StandIn
-
-        try:
-            self._stand_in = StandIn(self._leave_job, self.answer_read, [] if self._log is None else self._log.descriptors)
-        except (ChildFailed, OSError) as error:
-            _log.warning("reads wait for a long job", reason=str(error))
-            return
-        self._nursery.start_soon(self._stand_in.run)
-        self.gate.place(self._stand_in.ask)
-
-    def _leave_job(self) -> None:
-        """In a copy of this process, which must not write anything: go on without the job that is under way."""
-        self.fail(OSError("this is a copy"))
-        # What waits is applied again.
-        self._patience.renew()
-        self._preemption.throw(_Left())
-        self.gate.leave_alone()
-
-    def _dismiss(self) -> None:
-        """Let no other process answer any more."""
-        self._can_stand_in = False
-        if self._stand_in is not None:
-            self._stand_in.end()
-            self._stand_in = None
-            self.gate.place(None)
-
     # -------------------------------------------------------------- the listener of the chain
 
     def _moved(self, move: Move) -> None:
-        # Whoever is told of the move must not read the chain before it any more.
-        self._dismiss()
         # The time for applying pending transactions again begins after the move, not before.
         self._patience.renew()
         if self._log is not None and not self.failure:

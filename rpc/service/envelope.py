@@ -198,6 +198,10 @@ class Service:
         """Whether the next request waits for no other one."""
         return self._turns.is_free
 
+    async def at_rest(self) -> None:
+        """Wait until the chain can be read outside of turns, up to the next checkpoint."""
+        await self._gate.opened()
+
     async def in_turn(self, work: Callable[[], bytes]) -> bytes:
         """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
         return await self._turns.take(work)

@@ -31,7 +31,7 @@ class Served(Long):
         super().__init__()
         clock = self.processor._clock
         self.service = new_service(self.chain, self.processor, Driver(self.chain, clock), (), gate=self.processor.gate)
-        self.processor.answer_read = partial(answer_read, self.service)
+        self.processor.long_jobs.answer_read = partial(answer_read, self.service)
         self.may_end = False
         self.chain.state.listeners.after_block.append(self._wait)
 
@@ -70,7 +70,7 @@ class Served(Long):
     @property
     def stand_in(self) -> StandIn:
         """The copy."""
-        found = self.processor._stand_in
+        found = self.processor.long_jobs._stand_in
         assert found is not None
         return found
 
@@ -137,7 +137,7 @@ async def test_a_copy_that_hangs_leaves_reads_waiting(nursery: trio.Nursery) -> 
         time.sleep(600)
         return b""
 
-    served.processor.answer_read = hang
+    served.processor.long_jobs.answer_read = hang
     answered = await served.begin(nursery)
     await read_at_the_end(served, answered, nursery)
 
@@ -201,7 +201,7 @@ async def test_a_job_that_can_not_be_left_has_no_copy(nursery: trio.Nursery) -> 
     await served.interrupted()
     for _ in range(100):
         await trio.lowlevel.checkpoint()
-    assert served.processor._stand_in is None
+    assert served.processor.long_jobs._stand_in is None
     served.may_end = True
     assert await served.head() == 1
     assert ended == [True]
