@@ -7,8 +7,9 @@ import trio
 import trio.testing
 
 from node.clock import ChainClock, Patience
+from node.longjobs import Rest
 from node.preemption import SLICE_SECONDS
-from node.processor import REAPPLY_MILLISECONDS_MAX, Processor, Rest
+from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.storage.blocklog import BlockLog
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
