@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from node.ahead import keep_ahead
 from node.known_chains import known_chains
 from node.logs import configure_logs
+from node.longjobs import LongJobs
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.node import GOODBYE_SECONDS_MAX, Settings, Site
-from node.preemption import Preemption
 from node.readers.applying import Replica
 from node.readers.link import Link
 from node.readers.messages import Ask, Call, Cancel, Changes, FromOwner, Loaded, Lost, Ready, Reply, Report, Start, Stop, Sync
@@ -29,6 +29,7 @@ from rpc.explain.explainer import Explainer
 from rpc.log import Log
 from rpc.push.hub import Hub
 from rpc.service.caller import Caller
+from rpc.service.standing_in import answer_read
 from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Take
@@ -84,7 +85,7 @@ class Mind:
         self._guests = Guests(bounds_for())
         self._push = Hub(site.chain, site.clock, site.additions)
         self._turns = Turns(settings.stopwatch)
-        self._preemption = Preemption(site.chain.state.work, site.gate, site.patience, settings.stopwatch)
+        self._long_jobs = LongJobs(site.chain, site.gate, site.patience, settings.stopwatch)
         self._numbers = count(1)
         self._waiting: dict[int, trio.Event] = {}
         self._replies: dict[int, Reply] = {}
@@ -95,8 +96,8 @@ class Mind:
         hear = partial(self._hear, message)
         if not isinstance(message, Changes):
             await self._turns.take(hear)
-        elif not await self._turns.take(partial(self._preemption.start, hear)):
-            await self._preemption.finish(lambda seconds: None)
+        elif not await self._turns.take(partial(self._long_jobs.start, hear, can_be_left=True)):
+            await self._long_jobs.finish()
 
     def _hear(self, message: Any) -> None:
         if isinstance(message, Reply):
@@ -139,6 +140,7 @@ class Mind:
             elsewhere=self._call,
             gate=site.gate,
         )
+        self._long_jobs.answer_read = partial(answer_read, service)
         keep_what_is_loaded()
         collect_in_portions()
         served = trio.Event()
