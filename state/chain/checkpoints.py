@@ -35,7 +35,7 @@ class StateKept:
         self._parts.append(state.journal.keep())
         # Rows that have been removed are in no table; undoing brings them back.
         gone = {id(row): row for row in state.journal.subjects() if isinstance(row, Row)}
-        self._gone = yield from keeping_values(list(gone.values()))
+        self._gone = yield from keeping_values(list(gone.values()), lambda: state.journal.on_undone())
         return self
 
     def put_back(self) -> None:
@@ -44,6 +44,7 @@ class StateKept:
         self._gone()
         for part in self._parts:
             part()
+            state.journal.on_undone()
         for name, value in zip(state.here.__struct_fields__, self._here, strict=True):
             setattr(state.here, name, value)
         state.hardfork_times[:] = self._hardfork_times

@@ -27,7 +27,8 @@ class Journal:
         self.reads = reads or Reads()
         self._records: list[Record] = []
         self._cut = 0
-        # Called after each UNDO_CHUNK records that an undo has taken back: a long one can be interrupted there.
+        # Called after each UNDO_CHUNK records that an undo has taken back, and while a kept state is put back: a long one can be
+        # interrupted there.
         self.on_undone: Callable[[], None] = nothing
         # The write path: a bound C function, kept by tables and lists. The list stays the same object for ever.
         self.record: Callable[[Record], None] = self._records.append

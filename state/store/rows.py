@@ -46,12 +46,13 @@ PutBack = Callable[[], None]
 
 Keeping = Generator[None, None, PutBack]
 """The steps of keeping something, at the end of which comes what puts it back. Nothing may change it in between."""
+PUT_BACK_SLICE = 1000  # rows
 KEPT_SLICE = 10_000  # rows, or things like them, that are kept at a step: at most 30 ms
 
 
-def keeping_values(rows: list[Any]) -> Generator[None, None, Callable[[], list[Any]]]:
+def keeping_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
     """Keep the values of rows, in steps; the function that is returned sets them again, and returns the rows in which it has changed
-    something.
+    something. It calls `pause` now and then.
     """
     kept: list[tuple[Any, ...]] = []
     for begin in range(0, len(rows), KEPT_SLICE):
@@ -60,13 +61,16 @@ def keeping_values(rows: list[Any]) -> Generator[None, None, Callable[[], list[A
 
     def put_back() -> list[Any]:
         changed = []
-        for row, old in zip(rows, kept, strict=True):
-            now = astuple(row)
-            if now != old:
-                changed.append(row)
-                for field, value, before in zip(row.__struct_fields__, now, old, strict=True):
-                    if value is not before:
-                        setattr(row, field, before)
+        for begin in range(0, len(rows), PUT_BACK_SLICE):
+            end = begin + PUT_BACK_SLICE
+            for row, old in zip(rows[begin:end], kept[begin:end], strict=True):
+                now = astuple(row)
+                if now != old:
+                    changed.append(row)
+                    for field, value, before in zip(row.__struct_fields__, now, old, strict=True):
+                        if value is not before:
+                            setattr(row, field, before)
+            pause()
         return changed
 
     return put_back

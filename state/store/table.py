@@ -210,7 +210,7 @@ class Table(Deferrable, Generic[RowT]):
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
         yield
-        values = yield from keeping_values(list(rows.values()))
+        values = yield from keeping_values(list(rows.values()), lambda: self.journal.on_undone())
         keys, orders = [], []
         for index in self._keys:
             keys.append((index.by_key, index.by_key.copy()))

@@ -7,6 +7,7 @@ import trio
 import trio.testing
 
 from node.clock import ChainClock, Patience
+from node.driving.driver import Driver
 from node.longjobs import Rest
 from node.preemption import SLICE_SECONDS
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
@@ -18,7 +19,7 @@ from state.operations.transfers import Transfer
 from state.protocol.errors import Refused
 from state.protocol.work import PAUSE_UNITS
 from state.tables import State
-from tests.helpers.nodes import DEV, Watch, dev_chain, make_block, transfer
+from tests.helpers.nodes import DEV, SECRET, START, Watch, dev_chain, make_block, transfer
 
 TRANSFERS = 8
 
@@ -162,6 +163,28 @@ async def test_the_end_of_the_node_in_the_middle_of_a_job_leaves_chain_and_log_a
     assert len(log) == 2
     assert pushed == []
     log.close()
+
+
+async def test_a_return_to_an_earlier_moment_is_interrupted_too(nursery: trio.Nursery) -> None:
+    long = Long()
+    driver = Driver(long.chain, ChainClock(lambda: START * 1000), [SECRET])
+    nursery.start_soon(long.processor.run)
+    kept, before = driver.snapshot(), digest(long.chain)
+    await long.processor.push_block(long.block)
+    after = long.processor.rest
+    seen: list[Rest] = []
+
+    async def watch() -> None:
+        await long.interrupted()
+        while long.processor.gate.is_shut:
+            seen.append(long.processor.rest)
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as returning:
+        returning.start_soon(watch)
+        returning.start_soon(long.processor.in_turn, lambda: driver.revert(kept))
+    assert set(seen) == {after}
+    assert digest(long.chain) == before
 
 
 async def test_pending_transactions_are_applied_again_however_long_others_take_in_between(nursery: trio.Nursery) -> None:
