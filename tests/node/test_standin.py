@@ -15,11 +15,18 @@ import trio.testing
 from node.driving.driver import Driver
 from node.service import new_service
 from node.standin import StandIn
+from node.watch.counters import Counters
+from node.watch.health import Parts, health
+from node.watch.metrics import Metrics
+from rpc.push.hub import Hub
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.standing_in import answer_read
+from rpc.service.transport.asgi import serve
 from tests.helpers.logs import capture_logs
-from tests.helpers.nodes import transfer
+from tests.helpers.nodes import START, transfer
+from tests.helpers.push import lines
 from tests.node.test_processor_long import Long
+from tests.rpc.service.transport.test_asgi import ask
 
 HEAD = "database_api.get_dynamic_global_properties"
 
@@ -100,6 +107,32 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+async def test_over_http_pages_and_reads_are_answered_and_streams_wait(nursery: trio.Nursery) -> None:
+    served = Served()
+    served.chain.push_transaction(transfer(served.chain, "waits"))
+    clock = served.processor._clock
+    parts = Parts(chain=served.chain, clock=clock, counters=Counters(served.chain, clock), processor=served.processor, ending=str)
+    pages = {"/health": partial(health, parts), "/metrics": Metrics(parts)}
+    hub = Hub(served.chain, lambda: START * 1000)
+    [address] = await nursery.start(partial(serve, served.service, "127.0.0.1", 0, pages=pages, push=hub))
+    port = int(address.rpartition(":")[2])
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": HEAD}).encode()
+    async with lines(port, "?from=1") as stream:
+        answered = await served.begin(nursery)
+        for _ in range(2):
+            status, _, body = await ask(port, "GET", "/health", None)
+            page = json.loads(body)
+            assert (status, page["status"], page["head_block_number"], page["pending_transactions"]) == (200, "ok", 1, 1)
+            assert b"\ncoind_transactions_pending 1.0\n" in (await ask(port, "GET", "/metrics", None))[2]
+            assert json.loads((await ask(port, "POST", "/", request))[2])["result"]["head_block_number"] == 1
+        assert not answered.is_set()
+        served.may_end = True
+        await answered.wait()
+        assert [line["block_num"] for line in await stream.some(2)] == [1, 2]
+    assert json.loads((await ask(port, "POST", "/", request))[2])["result"]["head_block_number"] == 2
+    nursery.cancel_scope.cancel()
 
 
 async def test_what_changes_the_chain_waits_for_the_end_of_the_job(nursery: trio.Nursery) -> None:
