@@ -448,8 +448,10 @@ class Chain:
             self.pending_mark = journal.mark()
         mark, before = journal.mark(), work.spent
         try:
-            with work.limited(units_max, ONE_TRANSACTION):
+            if units_max is None:
                 apply_transaction(self.state, trx, skip)
+            else:
+                work.run(units_max, ONE_TRANSACTION, apply_transaction, self.state, trx, skip)
         except BaseException:
             journal.undo(mark)
             raise

@@ -89,25 +89,22 @@ class Work:
         if self.spent > self._pause_at:
             self._pause(False)
 
-    def limited(self, limit: int | None, what: str) -> "Limited":
-        """Return a context that refuses more than `limit` units inside; None: no limit. `what` is for the refusal: "a call"."""
-        return Limited(self, limit, what)
-
     def run(self, limit: int, what: str, function: Callable[..., Result], *given: Any) -> Result:
-        """Return what a function returns, under a limit as `limited` sets it, in a third of its time."""
-        if self.kinds is not None:
-            with self.limited(limit, what):
-                return function(*given)
-        self.limit_at = limit_at = self.spent + limit
-        self.limit, self.what, self.kinds = limit, what, {}
-        self._next = limit_at if limit_at < self._pause_at else self._pause_at
+        """Return what a function returns; more than `limit` units are refused. `what` is for the refusal, for example "a call".
+
+        It raises TooMuchWork also at the end, if the caller of a listener has swallowed the one raised inside.
+        """
+        before = self.limit_at, self.limit, self.what, self.kinds
+        self.limit_at, self.limit, self.what, self.kinds = self.spent + limit, limit, what, {}
+        self.set_next()
         try:
             value = function(*given)
             if self.spent > self.limit_at:
                 raise self.too_much()
             return value
         finally:
-            self.limit_at, self.kinds, self._next = NEVER, None, self._pause_at
+            self.limit_at, self.limit, self.what, self.kinds = before
+            self.set_next()
 
     def set_next(self) -> None:
         """Look at the limit and the hook next when the first of them is due."""
@@ -123,29 +120,3 @@ class Work:
         """Return the error for what has been spent under the limit."""
         assert self.kinds is not None, "there is a limit"
         return TooMuchWork(self.what, self.limit, self.kinds)
-
-
-class Limited:
-    """Context of `Work.limited`. At its end it raises TooMuchWork if the caller of a listener has swallowed the one raised inside."""
-
-    __slots__ = ("_before", "_limit", "_what", "_work")
-
-    def __init__(self, work: Work, limit: int | None, what: str) -> None:
-        self._work, self._limit, self._what = work, limit, what
-
-    def __enter__(self) -> None:
-        work = self._work
-        self._before = work.limit_at, work.limit, work.what, work.kinds
-        if self._limit is None:
-            work.limit_at, work.kinds = NEVER, None
-        else:
-            work.limit_at, work.limit, work.what, work.kinds = work.spent + self._limit, self._limit, self._what, {}
-        work.set_next()
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        work = self._work
-        error = work.too_much() if kind is None and work.spent > work.limit_at else None
-        work.limit_at, work.limit, work.what, work.kinds = self._before
-        work.set_next()
-        if error is not None:
-            raise error

@@ -130,11 +130,15 @@ def members_of(places: list[Place]) -> list[dict[str, str]]:
 def not_needed(case: Case, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
     """Return the keys without which the others are still enough; `members` are those of the authorities themselves, which stay first."""
     lookups, kept = authority_lookups(case.state), list(signers)
-    with suppress(TooMuchWork), case.state.work.limited(SEARCH_UNITS_MAX, "an explanation"):
+
+    def search() -> None:
         for signer in sorted(signers, key=lambda one: case.key_text(one.key) in members):
             others = [one for one in kept if one is not signer]
             if suffice(needed, {one.key for one in others}, lookups, LIMITS):
-                kept = others
+                kept[:] = others
+
+    with suppress(TooMuchWork):
+        case.state.work.run(SEARCH_UNITS_MAX, "an explanation", search)
     return [one for one in signers if one not in kept] or signers[-1:]
 
 

@@ -1,5 +1,6 @@
 """Who must sign, who could, and who did."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -175,5 +176,5 @@ def test_work_is_limited(site: Site) -> None:
         ("get_potential_signatures", {"trx": many}),
     ]
     for method, named in asked:
-        with pytest.raises(TooMuchWork), site.state.work.limited(50, "a call"):
-            site.refused(f"database_api.{method}", **named)
+        with pytest.raises(TooMuchWork):
+            site.state.work.run(50, "a call", partial(site.refused, f"database_api.{method}", **named))

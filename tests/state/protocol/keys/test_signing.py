@@ -144,11 +144,11 @@ def test_a_limit_of_work_ends_the_search() -> None:
         return everybody
 
     lookups = everywhere(find, work.spend)
-    with pytest.raises(TooMuchWork), work.limited(5, "a call"):
-        verify(Needed(set(), {"a0"}, set(), []), (), lookups)
+    with pytest.raises(TooMuchWork):
+        work.run(5, "a call", verify, Needed(set(), {"a0"}, set(), []), (), lookups)
     assert len(looked_up) <= 6
-    with pytest.raises(TooMuchWork), work.limited(5, "a call"):
-        fewest_keys(Needed(set(), {"a0"}, set(), []), (), lookups)
+    with pytest.raises(TooMuchWork):
+        work.run(5, "a call", fewest_keys, Needed(set(), {"a0"}, set(), []), (), lookups)
 
 
 @pytest.mark.parametrize("role", ["owner", "active", "other"])
