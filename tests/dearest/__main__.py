@@ -20,6 +20,7 @@ from msgspec import structs
 from node.memory import collect_in_portions, keep_what_is_loaded
 from state.protocol.work import UNITS_MAX
 from tests.dearest.blocks import search_blocks
+from tests.dearest.bodies import bodies
 from tests.dearest.calls import Call, Calls
 from tests.dearest.meter import Cost, asked, served
 from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes, fits
@@ -87,6 +88,10 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
         # What is refused is only as dear as it is long, mostly: what is answered leads further.
         search.keep(Found(call.method, call, body, cost, cost.longest * (1 if b'"result"' in cost.outcome[:40] else REFUSED_SHARE)))
 
+    for what, body in bodies() if not only else ():
+        world.fresh()
+        cost = await asked(world, body)
+        search.keep(Found(f"body: {what}", Call(what, {}), body, cost, cost.longest))
     for method in methods:
         await tried(calls.call(method))
     end = time.monotonic() + seconds
