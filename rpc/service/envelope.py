@@ -477,7 +477,9 @@ class Service:
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
         """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
-        if self._explainer is not None and not isinstance(error, RefusedTooOften):
+        # What took too long before there was a transaction would take as long once more.
+        is_unread = trx is None and isinstance(error, TooMuchWork)
+        if self._explainer is not None and not is_unread and not isinstance(error, RefusedTooOften):
             given, is_legacy = (unread or self._broadcast(request)) if trx is None else (None, False)
             given = dict(given) if type(given) is ReadAhead else given
             if trx is None and given is not None:

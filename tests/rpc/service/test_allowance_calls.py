@@ -9,8 +9,9 @@ from rpc.service.allowance import ALLOWANCE_UNITS, CALL_UNITS_MIN, Allowances
 from rpc.service.arguments import UInt32
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.envelope import Service
-from rpc.service.method import Method, method
-from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, Work
+from rpc.service.method import VALUES_MAX, Method, method
+from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork, Work
+from tests.helpers import api
 from tests.helpers.fakes import fake_wire
 
 ONE, OTHER = Caller("10.0.0.1", "it is far away"), Caller("10.0.0.2", "it is far away")
@@ -79,3 +80,15 @@ def test_other_refusals_of_calls_cost_nothing() -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"a_api.work","params":{"rows":"x"}}'
     assert b"error" in site.service.answer(body, ONE)  # type: ignore[operator]
     assert not site.allowances.refused
+
+
+def test_a_transaction_of_too_many_values_is_not_read_to_explain_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    site = api.Site()
+
+    def read(*_given: Any) -> Any:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(site.wire, "transaction_from_json", read)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": [{"operations": [0] * VALUES_MAX}]}
+    error = json.loads(site.answer(json.dumps(body).encode(), local=False))["error"]
+    assert error["data"]["name"] == TooMuchWork.NAME
