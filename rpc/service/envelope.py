@@ -21,6 +21,7 @@ from rpc.service.describe.signature import signature
 from rpc.service.encoding import encoded
 from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
+from rpc.service.names import Path, called, not_found
 from rpc.service.reading import read_in_slices, read_json
 from rpc.service.refusal import (
     CALL_ERROR,
@@ -47,7 +48,7 @@ from rpc.service.switches import hint
 from rpc.service.turns import Gate, Stopwatch, Turns
 from state.protocol.errors import ChainError, EndOfFile, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
-from state.protocol.values.convert import json_int, to_object, to_text
+from state.protocol.values.convert import json_int, to_object
 from state.protocol.work import TooMuchWork, Work
 from state.store.slices import Reads, Unsettled
 
@@ -73,7 +74,6 @@ ONE_CALL = "a call"
 NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 
 Reply = bytes | Awaitable[bytes]
-Path = tuple[str, ...]
 # Whether a caller has local rights, and whether it has a session.
 Rights = tuple[bool, bool]
 # Has another process answer a request: its body, and who makes it.
@@ -139,7 +139,7 @@ class Service:
         self._work, self._allowances = work or Work(), allowances or Allowances(stopwatch)
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch, gate), stopwatch
-        self._gate = self._turns.gate
+        self.gate = self._turns.gate
         self._large = {is_local: trio.Semaphore(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -198,10 +198,6 @@ class Service:
         """Whether the next request waits for no other one."""
         return self._turns.is_free
 
-    async def at_rest(self) -> None:
-        """Wait until the chain can be read outside of turns, up to the next checkpoint."""
-        await self._gate.opened()
-
     async def in_turn(self, work: Callable[[], bytes]) -> bytes:
         """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
         return await self._turns.take(work)
@@ -212,7 +208,7 @@ class Service:
         A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
         """
         if len(body) <= WHOLE_SIZE_MAX:
-            if self._gate.is_shut and (found := await self._gate.answer(body, caller)):
+            if self.gate.is_shut and (found := await self.gate.answer(body, caller)):
                 return found
             return await self._turns.take(partial(self.answer, body, caller, True))
         steps = read_in_slices(body, caller.is_local)
@@ -424,7 +420,7 @@ class Service:
     async def _wait(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:
         """Return the answer of a method that waits for something."""
         caller = given[1]
-        await self._gate.opened()
+        await self.gate.opened()
         start = self._stopwatch()
         try:
             if bound.needs_caller:
@@ -432,7 +428,7 @@ class Service:
                 self._allowances.units_max(caller)
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
-            await self._gate.opened()
+            await self.gate.opened()
             if bound.needs_caller and not isinstance(error, (PushFailed, Answered, RefusedTooOften)):
                 self._allowances.charge(caller, refusal_units(len(encoded(request))), getattr(error, "error", error))
             reply = self._failed(request_id, error, request)
@@ -571,23 +567,6 @@ class Service:
             every = [f"{other}.{name}" for other in sorted(groups) for name in sorted(groups[other])]
             names += get_close_matches(".".join(path), every, GUESSES_MAX)
         return list(dict.fromkeys(names))[:GUESSES_MAX]
-
-
-def called(params: Any) -> tuple[Path, Any]:
-    """Return path and params of the `call` form: [api, method, params]."""
-    sizes = "v.size() == 2 || v.size() == 3"
-    require(type(params) is list and len(params) in (2, 3), 'params should be {"api", "method", "args"', condition=sizes)
-    return (to_text(params[0]), to_text(params[1])), params[2] if len(params) == 3 else {}
-
-
-def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
-    """Return the refusal of an unknown path."""
-    if len(path) != 2:
-        return Refused("method specification invalid. Should be api.method", condition="v.size() == 2")
-    group, method = path
-    if group not in groups:
-        return Refused("Could not find API ${api}", condition="api_itr != _registered_apis.end()", api=group)
-    return Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
 
 
 def _groups(served: Iterable[Bound]) -> dict[str, set[str]]:

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from node.watch.metrics import Metrics
 from rpc.push.hub import Hub
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.standing_in import answer_read
-from rpc.service.transport.asgi import serve
+from rpc.service.transport.asgi import PageReply, serve
 from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import START, transfer
 from tests.helpers.push import lines
@@ -114,7 +114,7 @@ async def test_over_http_pages_and_reads_are_answered_and_streams_wait(nursery: 
     served.chain.push_transaction(transfer(served.chain, "waits"))
     clock = served.processor._clock
     parts = Parts(chain=served.chain, clock=clock, counters=Counters(served.chain, clock), processor=served.processor, ending=str)
-    pages = {"/health": partial(health, parts), "/metrics": Metrics(parts)}
+    pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts)}
     hub = Hub(served.chain, lambda: START * 1000)
     [address] = await nursery.start(partial(serve, served.service, "127.0.0.1", 0, pages=pages, push=hub))
     port = int(address.rpartition(":")[2])

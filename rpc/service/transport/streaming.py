@@ -53,14 +53,14 @@ async def show_stream(
         return str(error)
     if packed and push.additions is None:
         return "form=packed is not given by this node"
-    await service.at_rest()
+    await service.gate.opened()
     first = push.next_number if first is None else first
     with push.stream(first, irreversible=irreversible, packed=packed) as stream:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
             await _send(guest, send, {"type": "http.response.start", "status": 200, "headers": [_TYPE, *_LIVE, *headers]}, 0)
             if packed:
-                await service.at_rest()
+                await service.gate.opened()
                 greeting = push.greeting(first)
                 await _send(guest, send, {"type": "http.response.body", "body": greeting, "more_body": True}, len(greeting))
             await _run(service, push, guest, turn, stream, send, LIFE_SECONDS if packed else math.inf)
@@ -98,7 +98,7 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
         await turn()
         piece = await service.in_turn(stream.piece)
         if trio.current_time() - said >= life and not stream.ended:
-            await service.at_rest()
+            await service.gate.opened()
             piece += push.sign_of_life()
             said = trio.current_time()
         if piece:
