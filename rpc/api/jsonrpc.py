@@ -4,12 +4,13 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from rpc.service.arguments import Example, Text
-from rpc.service.describe.openrpc import document
+from rpc.service.describe.openrpc import document_in_steps
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, method
 from state.protocol.transaction import Wire
+from state.store.slices import Reads, Unsettled
 
-DOCUMENTS_KEPT_MAX = 4
+DOCUMENTS_KEPT_MAX, METHODS_OF_SLICE = 4, 10
 
 
 @method("jsonrpc.get_methods")
@@ -27,10 +28,33 @@ def get_signature(service: Service, method: Annotated[Text, Example("condenser_a
 @method("rpc.discover")
 def discover(service: Service) -> dict[str, Any]:
     """Return the OpenRPC document of this node: every method with its arguments, result and refusals."""
-    return document_of(tuple(service.method_names), service.wire)
+    return document_of(tuple(service.method_names), service.wire).read(service.reads)
 
 
-@lru_cache(DOCUMENTS_KEPT_MAX)
-def document_of(names: tuple[str, ...], wire: Wire) -> dict[str, Any]:
-    """Return the OpenRPC document of these methods, made once; it must not be changed."""
-    return document([METHODS[name] for name in names], wire)
+class Document:
+    """The OpenRPC document of some methods, made with the first read, in slices where the read is. It must not be changed."""
+
+    def __init__(self, names: tuple[str, ...], wire: Wire) -> None:
+        self._steps = document_in_steps([METHODS[name] for name in names], wire)
+        self._made: dict[str, Any] | None = None
+
+    def read(self, reads: Reads) -> dict[str, Any]:
+        """Return the document. Raises Unsettled in a read in slices for which it has to be made."""
+        if self._made is None:
+            if reads.is_sliced:
+                raise Unsettled(self._advance)
+            while self._advance():
+                pass
+        assert self._made is not None
+        return self._made
+
+    def _advance(self) -> bool:
+        try:
+            for _ in range(METHODS_OF_SLICE):
+                next(self._steps)
+        except StopIteration as end:
+            self._made = end.value
+        return self._made is None
+
+
+document_of = lru_cache(DOCUMENTS_KEPT_MAX)(Document)

@@ -134,7 +134,7 @@ class Service:
         methods = list(methods)
         self.wire, self.clock = wire, clock
         self._observe, self._explainer = observe, explainer
-        self._reads = reads or Reads()
+        self.reads = reads or Reads()
         self._elsewhere = elsewhere
         self._work, self._allowances = work or Work(), allowances or Allowances(stopwatch)
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
@@ -368,7 +368,7 @@ class Service:
         if not in_slices:
             return self._made(bound, bound.call, given, request_id, request)
         try:
-            return self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
+            return self._made(bound, self.reads.attempt, (bound.call, *given), request_id, request)
         except Unsettled as unsettled:
             return self._settle(unsettled, bound, given, request_id, request)
 
@@ -405,7 +405,7 @@ class Service:
                     return None
                 if times >= SETTLED_AGAIN_MAX:
                     return self._made(bound, bound.call, given, request_id, request)
-                return self._made(bound, self._reads.attempt, (bound.call, *given), request_id, request)
+                return self._made(bound, self.reads.attempt, (bound.call, *given), request_id, request)
             except Unsettled as another:
                 unsettled, times = another, times + 1
             except Exception as error:

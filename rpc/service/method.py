@@ -25,7 +25,7 @@ POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
 # In the arguments of a call of a client without local rights, and how many are converted with a unit of work.
-VALUES_MAX, VALUES_OF_UNIT = 20_000, 4
+VALUES_MAX, VALUES_OF_UNIT = 12_000, 3
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Takes the params, and who calls.

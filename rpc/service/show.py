@@ -22,7 +22,7 @@ from state.protocol.transaction import Wire
 from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
-FIELDS_OF_UNIT = 8  # fields of a record that are shown with a unit of work
+FIELDS_OF_UNIT = 4  # fields of a record that are shown with a unit of work
 
 Json = dict[str, Any]
 

@@ -19,7 +19,8 @@ from state.tables import State
 BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
-MEMO_UNITS = len(ROLES) * KEY_UNITS
+# To try a memo as a password, and to read a long one as an extended private key.
+MEMO_UNITS, MEMO_LETTERS_OF_UNIT = len(ROLES) * KEY_UNITS, 30
 
 
 class CustomCount(Row):
@@ -67,7 +68,7 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
     """
     if not operation.memo or not state.is_pushing:
         return
-    state.work.spend(MEMO_UNITS, "memos tried as passwords")
+    state.work.spend(MEMO_UNITS + len(operation.memo) // MEMO_LETTERS_OF_UNIT, "memos tried as passwords")
     account = state.account(operation.from_)
     authority = state.authority(operation.from_)
     given = keys_in_memo(account.name, operation.memo)

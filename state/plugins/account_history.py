@@ -17,6 +17,7 @@ from state.protocol.virtual import ProposalPay, SpsFund
 from state.store.parts import Part
 from state.tables import State
 
+ENTRIES_OF_UNIT = 10  # operations that are looked at with a unit of work
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
 KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * DAY_SECONDS
@@ -129,6 +130,7 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     found = range(position(recorded, number), position(recorded, number + 1))
+    state.work.spend(len(found) // ENTRIES_OF_UNIT, "operations of a block")
     return in_order(map(recorded.reader(), (index for index in found if not only_virtual or recorded.is_virtual(index))))
 
 
@@ -141,6 +143,8 @@ def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple
     recorded = ACCOUNT_HISTORY.of(state).recorded
     read, found = recorded.reader(), list[OperationRecord]()
     for index in range(position(recorded, begin), len(recorded)):
+        if not index % ENTRIES_OF_UNIT:
+            state.work.spend(1, "operations of blocks")
         if recorded.is_virtual(index) and recorded.is_of_block(index):
             block = recorded.block_at(index)
             if block >= end or (len(found) >= enough and block != found[-1].block):

@@ -4,7 +4,7 @@ It must not know any method. Source of the form: spec.open-rpc.org.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from state.protocol.codec.kinds import Bounded
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.protocol.values.text import version_text
+from state.store.rows import at_once
 
 VERSION = "1.3.2"
 SOMEBODY, A_FEW = "alice", 10
@@ -30,8 +31,16 @@ ABOUT = (
 
 def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
     """Return the OpenRPC document of these methods on one chain."""
+    return at_once(document_in_steps(methods, wire))
+
+
+def document_in_steps(methods: Iterable[Method], wire: Wire) -> Generator[None, None, dict[str, Any]]:
+    """Return what `document` returns, after a step for each method."""
     schemas = Schemas(wire)
-    described = [_method(method, schemas, wire) for method in methods]
+    described = []
+    for method in methods:
+        described.append(_method(method, schemas, wire))
+        yield
     return {
         "openrpc": VERSION,
         "info": {"title": "coind", "version": version_text(wire.spec.constants.COIN_BLOCKCHAIN_VERSION), "description": ABOUT},

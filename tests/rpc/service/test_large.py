@@ -170,7 +170,7 @@ async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch:
     call = b'{"jsonrpc":"2.0","id":7,"method":"database_api.get_version"}'
     service = fake_service(Results())
     whole = service.answer(call)
-    service._reads = Restless()
+    service.reads = Restless()
     with trio.fail_after(5):
         assert await (await service.answer_in_turn(call)) == whole  # type: ignore[misc]  # it waits
     assert len(made) == 8

@@ -1,0 +1,26 @@
+"""jsonrpc and rpc: the methods of a node. What the document holds is for tests/rpc/service/describe."""
+
+import pytest
+
+from rpc.api.jsonrpc import Document
+from rpc.service.describe.openrpc import document
+from rpc.service.method import METHODS
+from state.store.slices import Reads, Unsettled
+from tests.helpers.fakes import fake_wire
+
+NAMES = tuple(sorted(METHODS))[:25]
+
+
+def test_the_document_is_made_in_slices_where_others_wait() -> None:
+    wire, reads = fake_wire(), Reads()
+    made = Document(NAMES, wire)
+    slices = 0
+    with pytest.raises(Unsettled) as caught:
+        reads.attempt(made.read, reads)
+    while caught.value.advance():
+        slices += 1
+    assert slices > 1
+    found = reads.attempt(made.read, reads)
+    assert found == document([METHODS[name] for name in NAMES], wire)
+    # Without anybody who waits it is made at once.
+    assert Document(NAMES, wire).read(reads) == found
