@@ -6,6 +6,7 @@ Accounts are put there directly, nearly all else is made by operations, without 
 import json
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from rpc.explain.budget import Purse
 from rpc.explain.explainer import Explainer
 from rpc.service.envelope import Service
 from rpc.service.turns import Gate
+from state.chain import producing
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time
@@ -33,12 +35,14 @@ from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRo
 from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote, WitnessUpdate
 from state.plugins.registry import PLUGINS, enable
 from state.plugins.social.plugin import COMMUNITIES, register
+from state.protocol.constants import COIN_MIN_BLOCK_SIZE_LIMIT, COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed, secret_from_wif
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
+from state.protocol.work import NEVER
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 from tests.helpers.chains import UNSIGNED
@@ -60,9 +64,10 @@ class Sizes(Struct, frozen=True):
     deep: int = 255
     proposals: int = 1000
     communities: int = 200
+    large: int = 40_000  # transfers in one block
 
 
-FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5, communities=3)
+FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5, communities=3, large=30)
 
 
 class World:
@@ -239,9 +244,20 @@ class World:
         yield WithdrawVesting("star", Asset(10**12, VESTS))
 
     def _long_history(self) -> None:
-        """Blocks of many transfers of one account."""
-        for i in range(5):
-            transfers = tuple(Transfer("owner", self.users[n % 9], Asset(1, COIN), f"{i} {n}") for n in range(self.sizes.posts // 2))
-            trx = self.transaction(transfers, ())
-            self.chain.push_transaction(trx, UNSIGNED)
+        """Blocks of many transfers of one account, the last one of the largest size."""
+        count = self.sizes.posts // 2
+        for i in range(4):
+            self._transfers(f"{i} ", count)
             self.produce()
+        self.state.set_props(maximum_block_size=COIN_SOFT_MAX_BLOCK_SIZE)
+        for i in range(self.sizes.large // count):
+            self._transfers("", count, 61 + i)
+        # No block that this node makes has so many operations, but one from elsewhere may.
+        with patch.object(producing, "BLOCK_UNITS_MAX", NEVER):
+            self.produce()
+        self.state.set_props(maximum_block_size=COIN_MIN_BLOCK_SIZE_LIMIT * 2)
+
+    def _transfers(self, memo: str, count: int, lifetime: int = 60) -> None:
+        """Push a transaction of so many transfers."""
+        transfers = tuple(Transfer("owner", self.users[n % 9], Asset(1, COIN), f"{memo}{n}" if memo else "") for n in range(count))
+        self.chain.push_transaction(self.transaction(transfers, (), lifetime), UNSIGNED)
