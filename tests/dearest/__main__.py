@@ -6,6 +6,7 @@ measures the inputs of an earlier run, on the same chain. It ends with status 1 
 
 import argparse
 import cProfile
+import logging
 import os
 import pstats
 import sys
@@ -166,6 +167,7 @@ def main() -> None:
     parser.add_argument("--again", nargs="+", help="files of such inputs, which are measured on the same chain")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: show the N functions that take most")
     arguments = parser.parse_args()
+    logging.disable(logging.WARNING)  # time goes back here
     collect_in_portions()
     world = World()
     keep_what_is_loaded()

@@ -75,4 +75,5 @@ def expire_escrow_ratification(state: State, block: SignedBlock) -> None:
         # In this order approved escrows come after all others.
         if escrow.is_approved or escrow.ratification_deadline > block.timestamp:
             return
+        state.work.spend(1, "escrows")
         give_back_escrow(state, escrow)
