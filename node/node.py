@@ -53,7 +53,7 @@ from rpc.service.standing_in import answer_read
 from rpc.service.transport.asgi import PageReply, serve
 from rpc.service.transport.guests import Guests, bounds_for
 from rpc.service.transport.listening import Listener, OpenDoors
-from rpc.service.transport.rights import Access
+from rpc.service.transport.rights import Access, Network
 from rpc.service.turns import Gate, Stopwatch
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
@@ -86,6 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_http2: bool = False
     has_explorer: bool = True
     origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
+    proxies: tuple[Network, ...] = ()  # on other machines, which say for whom they ask
     is_debug_allowed: bool = False  # also on addresses that other machines can reach
     is_producing: bool = False
     follow: str = ""  # the node, or the broker, whose blocks are taken; "" for none
@@ -460,7 +461,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     settings = site.settings
     assert settings.http is not None
     where = settings.http
-    access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts)
+    access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
     push = Hub(site.chain, site.clock, site.additions, is_stale=lambda: bool(not_following(parts)))
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)

@@ -26,7 +26,7 @@ from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
 from node.specs import ACCOUNTS_MAX, SpecError, load_spec
 from node.storage.syncing import sync_policy
-from rpc.service.transport.rights import read_origins
+from rpc.service.transport.rights import Network, read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.spec import ChainSpec
@@ -58,6 +58,10 @@ class Common:
     cors: Annotated[
         tuple[str, ...],
         Option("Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
+    ] = ()
+    proxy: Annotated[
+        tuple[str, ...],
+        Option("Believe the X-Forwarded-For of this address, or network, as of proxies on this machine; can be repeated.", group=ACCESS),
     ] = ()
     no_explorer: Annotated[bool, Option("Show no pages to browsers.", group=ACCESS)] = False
     http2: Annotated[bool, Option("Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
@@ -108,6 +112,7 @@ class Common:
             workers=default_workers() if self.workers is None else self.workers,
             check_invariants=self.check_invariants,
             origins=origins(self.cors),
+            proxies=proxies(self.proxy),
             is_http2=self.http2,
             has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
@@ -339,6 +344,14 @@ def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
         return read_origins(texts)
     except ValueError as error:
         raise NodeError(f"--cors {error}") from None
+
+
+def proxies(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    """Return the networks of proxies on other machines."""
+    try:
+        return read_networks(texts)
+    except ValueError as error:
+        raise NodeError(f"--proxy {error}") from None
 
 
 def start_time(text: str) -> int:

@@ -127,7 +127,7 @@ class Mind:
         site, settings = self._site, self._site.settings
         assert settings.http is not None
         where = settings.http
-        access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts)
+        access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
         service = new_service(
             site.chain,
             OwnProcessor(),  # type: ignore[arg-type]

@@ -57,6 +57,8 @@ BATCH_MEMBERS_MAX = 5_000
 BATCH_REPLY_SIZE_MAX, LOCAL_BATCH_REPLY_SIZE_MAX = 32_000_000, 256_000_000  # of all answers: none is sent before the last is made
 # Larger bodies are read in slices: to read one of this size takes some 10 ms at worst.
 WHOLE_SIZE_MAX = 250_000
+# Of a client whose allowance of refused work is used up larger bodies aren't even read.
+UNREAD_SIZE_MIN = 50_000
 # So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
 # times its bytes, which alone are counted where connections are.
 LARGE_AT_ONCE_MAX = 2
@@ -207,6 +209,11 @@ class Service:
 
         A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
         """
+        if len(body) > UNREAD_SIZE_MIN:
+            try:
+                self._allowances.units_max(caller)
+            except RefusedTooOften as error:
+                return self._unread(error, body)
         if len(body) <= WHOLE_SIZE_MAX:
             if self.gate.is_shut and (found := await self.gate.answer(body, caller)):
                 return found

@@ -31,6 +31,7 @@ PARTS = {
     "damage": Part(10_000, "damaged files"),
     "hostile": Part(20_000, "hostile requests"),
     "lockout": Part(120, "seconds of attack"),
+    "waste": Part(140, "seconds of attack"),
     "soak": Part(3600, "seconds of load"),
 }
 

@@ -8,7 +8,7 @@ origin is the address that the request was sent to.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,6 +38,7 @@ _FORWARDED_PREFIXES = (b"x-forwarded", b"cf-", b"x-envoy-", b"x-amzn-", b"x-azur
 
 Scope = dict[str, Any]
 Headers = list[tuple[bytes, bytes]]
+Network = IPv4Network | IPv6Network
 
 EVERY_ORIGIN = "*"
 NO_ORIGIN = "off"
@@ -50,7 +51,8 @@ _VARY = (b"vary", b"Origin")
 class Access(Struct, frozen=True):
     """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), whether
     the debug groups are served to other machines, whether the node has pages of its own, which may do what a program may, and the
-    addresses that the host stands for if it is a name: a name says nothing about who can connect.
+    addresses that the host stands for if it is a name: a name says nothing about who can connect; and the networks of proxies on other
+    machines, which say for whom they ask as those on this machine do.
     """
 
     host: str = "127.0.0.1"
@@ -58,6 +60,7 @@ class Access(Struct, frozen=True):
     is_debug_allowed: bool = False
     has_pages: bool = False
     addresses: tuple[str, ...] = ()
+    proxies: tuple[Network, ...] = ()
 
     @property
     def is_near(self) -> bool:
@@ -88,8 +91,10 @@ class Access(Struct, frozen=True):
 
     def caller(self, scope: Scope) -> Caller:
         """Return who makes a request."""
-        address, is_near = address_of(_client(scope))
-        return Caller(_forwarded(scope["headers"]) or address if is_near else address, self.why_not_local(scope))
+        client = _client(scope)
+        address, is_near = address_of(client)
+        is_believed = is_near or _is_in(client, self.proxies)
+        return Caller((is_believed and _forwarded(scope["headers"])) or address, self.why_not_local(scope))
 
     def why_not_local(self, scope: Scope) -> str:
         """Return why a request has no local rights; "" when it has them."""
@@ -127,6 +132,15 @@ def _client(scope: Scope) -> str:
     return (scope.get("client") or ("",))[0]
 
 
+def _is_in(client: str, networks: Sequence[Network]) -> bool:
+    """Whether an address is in one of some networks."""
+    try:
+        address = ip_address(client.partition("%")[0])
+    except ValueError:
+        return False
+    return any((getattr(address, "ipv4_mapped", None) or address) in network for network in networks)
+
+
 def _forwarded(headers: Headers) -> str:
     """Return what stands for the client that a proxy has last asked for, by its X-Forwarded-For; "" where that names no address.
 
@@ -162,6 +176,17 @@ def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
     if list(texts) == [NO_ORIGIN]:
         return ()
     return tuple(_read_origin(text) for text in texts)
+
+
+def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
+    """Return the networks of some settings, as 10.0.0.7 or 10.0.0.0/8. Raises ValueError, with a text for the user."""
+    found: list[Network] = []
+    for text in texts:
+        try:
+            found.append(ip_network(text, strict=False))
+        except ValueError:
+            raise ValueError(f"{text} is no address; expected one as 10.0.0.7, or a network as 10.0.0.0/8") from None
+    return tuple(found)
 
 
 def _read_origin(text: str) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from wsproto.events import TextMessage
 
 from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
 from rpc.service.caller import Caller
+from rpc.service.envelope import UNREAD_SIZE_MIN
 from state.protocol.errors import Refused
 from tests.helpers.nodes import transfer
 from tests.helpers.push import Pushing, pushing, websocket
@@ -35,8 +37,8 @@ async def over_hypercorn(port: int, address: str, body: str) -> Any:
 async def over_websocket(port: int, address: str, body: str) -> Any:
     """As a message."""
     async with websocket(port, (b"x-forwarded-for", address.encode())) as client:
-        call = json.loads(body)
-        return await client.call(call["method"], call["params"])
+        await client.stream.send_all(client.protocol.send(TextMessage(body)))
+        return await client.receive()
 
 
 async def in_a_batch(port: int, address: str, body: str) -> Any:
@@ -75,6 +77,15 @@ async def test_who_has_used_it_up_is_refused_at_once_and_others_are_not(send: Se
         world.seconds += error["data"]["retry_after_seconds"]
         assert "result" in await send(world.port, ONE, call(world, "one again"))
         assert len(world.chain.pending) == 2
+
+
+@pytest.mark.parametrize("send", [over_http, over_hypercorn, over_websocket])
+async def test_large_bodies_are_not_even_read_then(send: Send) -> None:
+    async with used_up() as world:
+        large = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_config", "params": [], "more": "x" * UNREAD_SIZE_MIN})
+        error = (await send(world.port, ONE, large))["error"]
+        assert "retry_after_seconds" in error["data"]
+        assert "result" in await send(world.port, OTHER, large)
 
 
 @WAYS

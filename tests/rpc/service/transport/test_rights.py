@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rpc.service.transport.rights import Access, read_origins
+from rpc.service.transport.rights import Access, read_networks, read_origins
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, opens, server, socket
 
 HOST = (b"host", b"127.0.0.1:8090")
@@ -79,6 +79,19 @@ def test_a_proxy_on_this_machine_says_who_calls_and_nobody_else(client: str, for
     caller = Access().caller(scope(client, HOST, *((b"x-forwarded-for", value) for value in forwarded)))
     assert caller.address == address
     assert caller.is_local == (client == "127.0.0.1" and not forwarded)
+
+
+@pytest.mark.parametrize(("client", "is_believed"), [("10.0.0.1", True), ("10.0.1.1", False), ("2001:db8::7", True), ("", False)])
+def test_a_proxy_elsewhere_is_believed_where_a_setting_says_so(client: str, *, is_believed: bool) -> None:
+    access = Access("0.0.0.0", proxies=read_networks(["10.0.0.0/24", "2001:db8::7"]))
+    caller = access.caller(scope(client, HOST, (b"x-forwarded-for", b"10.9.9.9")))
+    assert (caller.address == "10.9.9.9") is is_believed
+    assert not caller.is_local
+
+
+def test_a_setting_that_is_no_network_is_refused() -> None:
+    with pytest.raises(ValueError, match="proxy_lan is no address"):
+        read_networks(["proxy_lan"])
 
 
 def test_a_page_of_the_node_itself_has_the_rights_of_a_program() -> None:

@@ -1,0 +1,285 @@
+"""Refused work without end: eight clients without local rights, each from an address of its own, send what costs much and is refused.
+
+Meanwhile transfers of an ordinary client get into blocks, /health answers, and the node shows and names who is limited.
+"""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import Wire
+from state.protocol.values.text import time_text
+from tests.attack.nodes import Client, Gone, Node, running
+from tests.conftest import ROOT
+from tests.helpers.nodes import DEV
+
+CONNECTIONS = 8
+HEALTH_SECONDS_MAX, BLOCKS_MAX, MEMORY_KB_MAX = 0.25, 2, 512_000
+NAMED_MAX = CONNECTIONS * 2  # lines of the log in a minute
+ASK_SECONDS = 0.05
+SECONDS_MIN = 8
+# Attackers are elsewhere in truth: here they get what the node leaves of the processors.
+NICE = 10
+LIFETIME = 3000
+WITNESSES, OWN_WITNESSES = 21, ("bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy")
+ORDERS, ORDERS_AT_ONCE = 20_000, 1000
+ORDINARY = "carol"
+
+Json = Any
+
+
+def run(count: int, seed: int) -> dict[str, int]:
+    """Attack for so many seconds, in each way for the same part of them."""
+    figures: dict[str, int] = {}
+    for name in WAYS:
+        folder = tempfile.TemporaryDirectory(prefix="coind-waste-")
+        with folder as place, running(Path(place), "--witnesses", str(WITNESSES)) as node:
+            prepare(node)
+            found = attacked(node, name, max(SECONDS_MIN, count / len(WAYS)))
+            print(f"  {name}: " + ", ".join(f"{value:,} {key}" for key, value in found.items()), flush=True)
+            assert node.is_running, f"the node has ended: {node.words()}"
+        for key, value in found.items():
+            figures[key] = max(value, figures.get(key, 0))
+    return figures
+
+
+def prepare(node: Node) -> None:
+    """Give alice the votes for 30 witnesses, and put the orders there."""
+    client = Client(node)
+    keys = client.call("dev_api.list_keys", {})["result"]
+    public = {each["name"]: each["keys"].get("active", {}).get("public", "") for each in keys}
+    fee, url = "0.000 COIN", "http://localhost"
+    props = {"account_creation_fee": "0.000 COIN", "maximum_block_size": 131_072, "sbd_interest_rate": 0}
+    made = [
+        ["witness_update", {"owner": name, "url": url, "block_signing_key": public[name], "props": props, "fee": fee}]
+        for name in OWN_WITNESSES
+    ]
+    send(client, made)
+    names = [each["owner"] for each in client.call("condenser_api.get_witnesses_by_vote", ["", 100])["result"]]
+    send(client, [["account_witness_vote", {"account": "alice", "witness": name, "approve": True}] for name in names[:30]])
+    for first in range(0, ORDERS, ORDERS_AT_ONCE):
+        owner = OWN_WITNESSES[first // ORDERS_AT_ONCE % len(OWN_WITNESSES)]
+        send(client, [order(owner, number, "0.001 COIN", "0.001 SBD") for number in range(first, first + ORDERS_AT_ONCE)])
+    client.close()
+
+
+def send(client: Client, operations: list[Json]) -> None:
+    """Have the node sign and take operations."""
+    reply = client.call("dev_api.broadcast_operations", {"operations": operations})
+    assert "result" in reply, reply
+
+
+def order(owner: str, number: int, sold: str, received: str, *, fill_or_kill: bool = False) -> Json:
+    """An order that lasts."""
+    fields = {"owner": owner, "orderid": number, "amount_to_sell": sold, "min_to_receive": received, "fill_or_kill": fill_or_kill}
+    return ["limit_order_create", fields | {"expiration": time_text(int(time.time()) + 20 * 86_400)}]
+
+
+# ------------------------------------------------------------------ what is sent
+
+
+def proxies() -> list[Json]:
+    """A proxy on and off, for an account that votes for 30 witnesses."""
+    return [["account_witness_proxy", {"account": "alice", "proxy": "bob" if number % 2 else ""}] for number in range(9000)]
+
+
+def memos(count: int = 4071) -> list[Json]:
+    """Transfers with memos, of which the last is refused."""
+    fields = {"from": "alice", "to": "bob", "memo": "x"}
+    return [["transfer", fields | {"amount": "0.001 COIN"}]] * (count - 1) + [["transfer", fields | {"amount": "99999999.000 COIN"}]]
+
+
+def votes() -> list[Json]:
+    """Votes for a witness, off and on."""
+    fields = {"account": "alice", "witness": "initminer"}
+    return [["account_witness_vote", fields | {"approve": bool(number % 2)}] for number in range(8947)]
+
+
+def fill_or_kill() -> list[Json]:
+    """One order that nearly all others fill, and that isn't filled."""
+    return [order("alice", 1, "100.000 SBD", "100.000 COIN", fill_or_kill=True)]
+
+
+def verifying() -> Json:
+    """Authorities without end."""
+    other = {"weight_threshold": 0, "account_auths": [["alice", 1], ["bob", 1]], "key_auths": []}
+    given = {"hash": "00" * 32, "signatures": [], "required_owner": [], "required_active": ["alice"], "required_posting": []}
+    return request("database_api.verify_signatures", given | {"required_other": [other] * 8000})
+
+
+def integers() -> Json:
+    """A batch that holds no call."""
+    return [0] * 199_000
+
+
+def request(method: str, params: Json) -> Json:
+    """A request of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+# The operations of a transaction, or a whole body; and whether its senders are limited for it.
+WAYS: dict[str, tuple[Callable[[], Any], bool]] = {
+    "proxies": (proxies, True),
+    "memos": (memos, True),
+    "as many memos as may be": (lambda: memos(250), True),
+    "votes": (votes, True),
+    "fill_or_kill": (fill_or_kill, True),
+    "verify_signatures": (verifying, False),
+    "integers": (integers, False),
+}
+
+
+def body_of(client: Client, name: str) -> bytes:
+    """What is sent in one of the ways."""
+    given = WAYS[name][0]()
+    if isinstance(given, list) and name != "integers":
+        given = request("condenser_api.broadcast_transaction", [signed(client, given, "alice")])
+    return json.dumps(given).encode()
+
+
+def signed(client: Client, operations: list[Json], name: str) -> Json:
+    """A transaction with the signature that it needs."""
+    head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
+    wire = Wire(DEV)
+    shown = {
+        "ref_block_num": head["head_block_number"] & 0xFFFF,
+        "ref_block_prefix": int.from_bytes(bytes.fromhex(head["head_block_id"])[4:8], "little"),
+        "expiration": time_text(int(datetime.fromisoformat(head["time"]).replace(tzinfo=UTC).timestamp()) + LIFETIME),
+        "operations": operations,
+    }
+    trx = wire.transaction_from_json(shown, legacy=True)
+    trx.signatures = (sign(derive_secret(name, "active", "dev"), wire.signature_digest(trx), Canonical.bip_0062),)
+    return wire.transaction_to_json(wire.seal(trx), legacy=True)
+
+
+# ------------------------------------------------------------------ what is seen meanwhile
+
+
+class Seen:
+    """What an ordinary client has seen."""
+
+    def __init__(self) -> None:
+        self.health: list[float] = []
+        self.blocks: list[int] = []
+        self.problems: list[str] = []
+
+
+def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
+    """Attack in one way; returns the figures, or raises AssertionError where they are too large."""
+    command = [sys.executable, "-m", "tests.attack.waste", str(node.port), name]
+    attackers = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    assert attackers.stdout is not None
+    try:
+        # They say when each has had an answer.
+        attackers.stdout.read(CONNECTIONS)
+        seen, end = Seen(), time.monotonic() + seconds
+        threads = [threading.Thread(target=work, args=(node, seen, end)) for work in (ask_health, transfer)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        shown = Client(node).ask("GET", "/metrics")[1].decode()
+        assert attackers.poll() is None, "the attackers have ended"
+    finally:
+        attackers.kill()
+        attackers.wait()
+    refused = sum(map(float, re.findall(r"^coind_refused_work_units_total{.*} (\S+)$", shown, re.MULTILINE)))
+    (limited,) = map(float, re.findall(r"^coind_clients_limited (\S+)$", shown, re.MULTILINE))
+    (longest,) = map(float, re.findall(r"^coind_loop_turn_longest_processor_seconds (\S+)$", shown, re.MULTILINE))
+    named = len(re.findall("allowance of refused work", node.errors.read_text("utf-8", "replace")))
+    figures = {
+        "health_max_ms": round(max(seen.health) * 1000),
+        "blocks_until_included": max(seen.blocks, default=0),
+        "longest_turn_processor_ms": round(longest * 1000),
+        "memory_mb": node.memory_kb() // 1024,
+        "refused_units": round(refused),
+        "clients_limited": round(limited),
+        "lines": named,
+    }
+    assert not seen.problems, f"{name}: {seen.problems[0]}"
+    assert seen.blocks, f"{name}: no transfer was in a block: {figures}"
+    assert max(seen.blocks) <= BLOCKS_MAX, f"{name}: a transfer was late: {figures}"
+    assert max(seen.health) <= HEALTH_SECONDS_MAX, f"{name}: /health was late: {figures}"
+    assert node.memory_kb() < MEMORY_KB_MAX, f"{name}: {figures}"
+    if WAYS[name][1]:
+        assert refused > 0, f"{name}: no refused work is shown: {figures}"
+        assert 0 < limited <= CONNECTIONS, f"{name}: nobody is limited: {figures}"
+        assert 0 < named <= NAMED_MAX * (1 + seconds // 60), f"{name}: the log names too few or too many: {figures}"
+    return figures
+
+
+def ask_health(node: Node, seen: Seen, end: float) -> None:
+    """Ask for /health again and again."""
+    while time.monotonic() < end:
+        client, start = Client(node), time.monotonic()
+        try:
+            client.health()
+        except (Gone, ValueError) as error:
+            seen.problems.append(f"/health isn't answered: {error}")
+            return
+        finally:
+            client.close()
+        seen.health.append(time.monotonic() - start)
+        time.sleep(ASK_SECONDS)
+
+
+def transfer(node: Node, seen: Seen, end: float) -> None:
+    """Send ordinary transfers, each when the one before is in a block."""
+    client, sender = Client(node), http.client.HTTPConnection(node.host, node.port, timeout=30)
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+        fields = {"from": ORDINARY, "to": "bob", "amount": "0.001 COIN", "memo": f"{number}"}
+        before = client.health()["head_block_number"]
+        body = json.dumps(request("condenser_api.broadcast_transaction_synchronous", [signed(client, [["transfer", fields]], ORDINARY)]))
+        sender.request("POST", "/", body, {"x-forwarded-for": "10.200.0.1"})
+        answer = json.loads(sender.getresponse().read())
+        if "result" not in answer:
+            seen.problems.append(f"a transfer was refused: {answer['error']['message']}")
+            return
+        seen.blocks.append(answer["result"]["block_num"] - before)
+
+
+# ------------------------------------------------------------------ the attackers' process
+
+
+def attack(port: int, name: str) -> None:
+    """Send the same from each address, until killed."""
+    os.nice(NICE)
+    node = Node.__new__(Node)
+    node.host, node.port = "127.0.0.1", port
+    body = body_of(Client(node), name)
+
+    def send_for_ever(address: str) -> None:
+        is_first = True
+        while True:
+            line = http.client.HTTPConnection(node.host, node.port, timeout=60)
+            try:
+                while True:
+                    line.request("POST", "/", body, {"x-forwarded-for": address})
+                    answer = json.loads(line.getresponse().read())
+                    assert "error" in (answer[0] if isinstance(answer, list) else answer), f"{name} isn't refused: {answer}"
+                    if is_first:
+                        os.write(1, b".")
+                        is_first = False
+            except (OSError, http.client.HTTPException):
+                line.close()
+
+    for number in range(CONNECTIONS):
+        threading.Thread(target=send_for_ever, args=(f"10.0.0.{number}",)).start()
+
+
+if __name__ == "__main__":
+    attack(int(sys.argv[1]), sys.argv[2])
