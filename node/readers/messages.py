@@ -128,15 +128,17 @@ class Cancel(Struct, frozen=True, array_like=True, tag=25):
 
 
 class Report(Struct, frozen=True, array_like=True, tag=26):
-    """How a reader is: the last number that it has applied, its memory in bytes, its connections, and the calls that it has answered
-    since its start and their time.
+    """How a reader is: the last number that it has applied, its memory in bytes, its connections, the calls that it has answered since its
+    start and their time, the units of work of those that it has refused, and how many addresses it limits for that.
     """
 
-    number: int
-    memory: int
-    connections: int
-    calls: int
-    seconds: float
+    number: int = 0
+    memory: int = 0
+    connections: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    refused_units: int = 0
+    limited: int = 0
 
 
 FromOwner = Start | Sync | Changes | Reply | Stop

@@ -52,7 +52,7 @@ class Reader:
         self.number = number
         self.pid, self.starts, self.handed = 0, 0, 0
         self.problem = "it is starting"
-        self.report = Report(0, 0, 0, 0, 0.0)
+        self.report = Report()
         self.heard = 0.0
         self.link: Link | None = None
         self.doors: socket.socket | None = None
@@ -188,7 +188,7 @@ class Readers:
                 with trio.CancelScope(shield=True):
                     await _ended(process, END_SECONDS_MAX if self._is_stopping else 0)
                 reader.link = reader.doors = None
-                reader.report = Report(0, 0, 0, 0, 0.0)
+                reader.report = Report()
 
     async def _talk(self, reader: Reader, link: Link) -> str:
         """Talk with a reader until the line is lost; returns why."""

@@ -28,6 +28,7 @@ from node.watch.counters import Counters
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
 from rpc.push.hub import Hub
+from rpc.service.allowance import Allowances
 from rpc.service.caller import Caller
 from rpc.service.standing_in import answer_read
 from rpc.service.transport.asgi import PageReply, serve
@@ -83,6 +84,7 @@ class Mind:
         self._replica = Replica(site.chain, site.additions, site.driver, site.patience)
         self._counters = Counters(site.chain, site.clock)
         self._guests = Guests(bounds_for())
+        self._allowances = Allowances(settings.stopwatch)
         self._push = Hub(site.chain, site.clock, site.additions)
         self._turns = Turns(settings.stopwatch)
         self._long_jobs = LongJobs(site.chain, site.gate, site.patience, settings.stopwatch)
@@ -138,6 +140,7 @@ class Mind:
             observe=self._counters.observe,
             stopwatch=settings.stopwatch,
             elsewhere=self._call,
+            allowances=self._allowances,
             gate=site.gate,
         )
         self._long_jobs.answer_read = partial(answer_read, service)
@@ -178,7 +181,8 @@ class Mind:
             calls = self._counters.calls.values()
             connections = self._guests.held()["connections"][0]
             made, seconds = sum(sum(each.counts) for each in calls), sum(each.seconds for each in calls)
-            self._link.send(Report(self._replica.number, memory_size(), connections, made, seconds))
+            refused, limited = sum(self._allowances.refused.values()), self._allowances.limited
+            self._link.send(Report(self._replica.number, memory_size(), connections, made, seconds, refused, limited))
             with trio.move_on_after(REPORT_SECONDS):
                 await self._site.stop.wait()
 

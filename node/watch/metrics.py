@@ -122,19 +122,33 @@ def reader_families(parts: Parts) -> "Iterator[Metric]":
     own, guests = parts.counters.calls.values(), parts.guests
     connections = 0 if guests is None else guests.held()["connections"][0]
     made, seconds = sum(sum(each.counts) for each in own), sum(each.seconds for each in own)
-    shown: dict[str, tuple[float, ...]] = {"0": (1, 0, connections, made, seconds, 0)}
+    allowances = parts.processor.allowances
+    shown: dict[str, tuple[float, ...]] = {
+        "0": (1, 0, connections, made, seconds, sum(allowances.refused.values()), allowances.limited, 0),
+    }
     for reader in parts.readers.each:
         said = reader.report
         behind = max(0, parts.readers.number - said.number)
-        shown[str(reader.number)] = (int(not reader.problem), behind, said.connections, said.calls, said.seconds, said.memory)
+        shown[str(reader.number)] = (
+            int(not reader.problem),
+            behind,
+            said.connections,
+            said.calls,
+            said.seconds,
+            said.refused_units,
+            said.limited,
+            said.memory,
+        )
     labels = ("process",)
-    values: list[list[Value]] = [[((name,), row[place]) for name, row in shown.items()] for place in range(6)]
+    values: list[list[Value]] = [[((name,), row[place]) for name, row in shown.items()] for place in range(8)]
     yield gauge("coind_process_ready", "1 when a process takes connections: 0 is the owner of the chain", labels=labels, values=values[0])
     yield gauge("coind_process_behind", "Changes of the chain that it had not reported yet", labels=labels, values=values[1])
     yield gauge("coind_process_connections", "Open connections of a process", labels=labels, values=values[2])
     yield counter("coind_process_calls", "Calls that a process has answered from its chain", labels=labels, values=values[3])
     yield counter("coind_process_call_seconds", "Time that these took", labels=labels, values=values[4])
-    yield gauge("coind_process_memory_bytes", "Resident memory of a reader", labels=labels, values=values[5][1:])
+    yield counter("coind_process_refused_work_units", "Units of work that it has spent on what it refused", labels=labels, values=values[5])
+    yield gauge("coind_process_clients_limited", "Client addresses that it limits for that", labels=labels, values=values[6])
+    yield gauge("coind_process_memory_bytes", "Resident memory of a reader", labels=labels, values=values[7][1:])
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":

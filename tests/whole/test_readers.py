@@ -4,6 +4,7 @@ come and go with their owner.
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -11,10 +12,12 @@ from contextlib import AsyncExitStack
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 import trio
 
+from rpc.service.method import VALUES_MAX
 from tests.helpers.push import websocket
 from tests.helpers.ways import Way, http1, result, socket
 from tests.whole.test_command import Running, node
@@ -150,6 +153,19 @@ def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -
         assert "retry_after_seconds" not in errors[0]["data"]
         assert any("retry_after_seconds" in error["data"] for error in errors)
     Client(running).send(memo="of somebody else")
+
+
+def test_each_process_shows_the_work_that_it_refuses(running: Running, clients: list[Client]) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_accounts", "params": [["alice"] * VALUES_MAX]})
+    family = re.compile(r"^coind_process_refused_work_units_total{.*} (\S+)$", re.MULTILINE)
+
+    def is_shown() -> bool:
+        assert "limit" in Client(running, {"x-forwarded-for": "10.0.1.1"}).post(body)["error"]["data"]
+        with urlopen(f"{running.url}/metrics") as page:
+            units = [float(found) for found in family.findall(page.read().decode())]
+        return len(units) == len(clients) and min(units) > 0
+
+    until(is_shown)
 
 
 def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Client]) -> None:
