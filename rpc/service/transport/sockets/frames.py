@@ -131,7 +131,8 @@ class Frames:
                 self._found.append((Found.ANSWER, self._protocol.send(event.response())))
             elif isinstance(event, CloseConnection):
                 is_asked = self._protocol.state is ConnectionState.REMOTE_CLOSING
-                self._end(Found.END, self._protocol.send(event.response()) if is_asked else b"")
+                # Otherwise the client has broken a rule, and hears which: 1002, or 1007 for a text that is no UTF-8.
+                self._end(Found.END, self._protocol.send(event.response()) if is_asked else self.close(event.code, event.reason or ""))
 
     def _collect(self, event: Message[Any]) -> None:
         """Take a piece of a message. Texts are counted in letters."""

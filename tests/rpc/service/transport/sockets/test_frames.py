@@ -72,6 +72,29 @@ def test_what_waits_is_counted() -> None:
     assert frames.waiting_size == 0
 
 
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (ws_frame(b"\xff"), 1007),
+        (ws_frame(b"\xc3", is_last=False) + ws_frame(b"a", 0), 1007),
+        (ws_frame(b"", 3), 1002),
+        (ws_frame(b"", 0), 1002),
+        (ws_frame(b"x", is_last=False) + ws_frame(b"y"), 1002),
+        (ws_frame(b"x" * 126, PING), 1002),
+        (ws_frame(b"x", PING, is_last=False), 1002),
+        (text_frame(b"not masked"), 1002),
+        (ws_frame(b"\x03", 8), 1002),
+        (ws_frame((999).to_bytes(2, "big"), 8), 1002),
+        (ws_frame((1000).to_bytes(2, "big") + b"\xff", 8), 1007),
+    ],
+)
+def test_a_broken_rule_is_named(frame: bytes, code: int) -> None:
+    frames = Frames(SIZE_MAX)
+    ((found, said),) = read(frames, frame + ws_frame(b"after"))
+    assert (found, said[:1], said[2:4]) == (Found.END, b"\x88", code.to_bytes(2, "big"))
+    assert frames.close(1000) == b""
+
+
 def test_nothing_is_said_after_the_end() -> None:
     frames = Frames(SIZE_MAX)
     assert frames.close(1013, "why") == b"\x88\x05\x03\xf5why"
