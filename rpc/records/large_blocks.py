@@ -1,0 +1,94 @@
+"""Large blocks as replies show them, made in slices: the JSON of a block of 2 MB takes a quarter of a second.
+
+One is made at a time, since what it is made from takes twenty times its bytes: whoever wants another one helps with it first. The last
+ones are kept, as bytes.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Raw, structs
+
+from rpc.records.blocks import block_json
+from rpc.service.encoding import encoded
+from state.protocol.transaction import OPERATION, SignedBlock, Wire
+from state.store.slices import SLICE, Unsettled
+
+LARGE_SIZE = 200_000  # bytes of a block; to show a smaller one takes 40 ms at most
+KEPT_MAX = 4
+
+# What a block is known by, and the form in which it is shown.
+Key = tuple[bytes, bool]
+
+
+class LargeBlocks:
+    """The large blocks of a chain that were shown last, and the one that is being made."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._kept: OrderedDict[Key, Raw] = OrderedDict()
+        self._making: tuple[Key, Generator[None, None, Raw]] | None = None
+
+    def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> Any:
+        """Return the JSON of a block, or raise Unsettled as long as that isn't made; `read` returns it as an object."""
+        key = known_by, legacy
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        raise Unsettled(lambda: self._advance(key, read))
+
+    def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
+        """Do a slice; returns whether the block isn't made yet."""
+        if key in self._kept:
+            return False
+        if self._making is None:
+            self._making = key, in_slices(self._wire, read, key[1])
+        making, steps = self._making
+        try:
+            next(steps)
+        except StopIteration as end:
+            self._making = None
+            self._kept[making] = end.value
+            if len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
+        except BaseException:
+            self._making = None
+            raise
+        return key not in self._kept
+
+
+def in_slices(wire: Wire, read: Callable[[], SignedBlock], legacy: bool) -> Generator[None, None, Raw]:
+    """Return the JSON of `block_json`; yields after each slice."""
+    block = read()
+    yield
+    dump = wire.codecs.dumper(OPERATION, legacy)
+    assert dump is not None
+    shown = block_json(wire, structs.replace(block, transactions=()), legacy)
+    transactions: list[Raw] = []
+    for number, trx in enumerate(block.transactions):
+        operations: list[Raw] = []
+        for operation in trx.operations:
+            operations.append(Raw(encoded(dump(operation))))
+            if not len(operations) % SLICE:
+                yield
+        one = wire.transaction_to_json(structs.replace(trx, operations=()), legacy) | {"operations": operations}
+        if legacy:
+            one |= {"transaction_id": trx.id.hex(), "block_num": block.number, "transaction_num": number}
+        transactions.append(Raw(encoded(one)))
+        if not number % SLICE:
+            yield
+    shown["transactions"] = transactions
+    shown["transaction_ids"] = [trx.id.hex() for trx in block.transactions]
+    return Raw(encoded(shown))
+
+
+_BY_CHAIN: WeakKeyDictionary[Wire, LargeBlocks] = WeakKeyDictionary()
+
+
+def large_blocks(wire: Wire) -> LargeBlocks:
+    """Return the large blocks of a chain."""
+    if wire not in _BY_CHAIN:
+        _BY_CHAIN[wire] = LargeBlocks(wire)
+    return _BY_CHAIN[wire]

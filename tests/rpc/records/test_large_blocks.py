@@ -1,0 +1,123 @@
+"""Large blocks are shown in slices as they are at once, one after the other, and the last ones are kept."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from node.clock import ChainClock
+from node.driving.driver import Driver
+from node.processor import Processor
+from node.service import new_service
+from rpc.records import large_blocks
+from rpc.records.blocks import block_json
+from rpc.records.large_blocks import LargeBlocks
+from rpc.service.encoding import encoded
+from state.chain.chain import Chain
+from state.chain.slots import scheduled_witness, slot_time
+from state.operations.transfers import Transfer
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.asset import COIN, Asset
+from state.store.slices import Unsettled
+from tests.helpers.api import INIT_SECRET
+from tests.helpers.chains import UNSIGNED, add_account, chain_at, transaction
+
+
+def made_block(chain: Chain, sizes: tuple[int, ...], memo: str = "") -> SignedBlock:
+    """A block of transactions of so many transfers."""
+    for size in sizes:
+        chain.push_transaction(
+            transaction(chain, *(Transfer("alice", "bob", Asset(1, COIN), f"{memo}{size} {i}") for i in range(size))), UNSIGNED
+        )
+    state = chain.state
+    return chain.generate_block(slot_time(state, 1), scheduled_witness(state, 1), INIT_SECRET, UNSIGNED)
+
+
+@pytest.fixture
+def chain() -> Chain:
+    """A chain with two accounts."""
+    chain = chain_at(number=1)
+    for name in ("alice", "bob"):
+        add_account(chain.state, name, balance=10**6)
+    return chain
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_blocks, "SLICE", 3)
+    monkeypatch.setattr(large_blocks, "KEPT_MAX", 2)
+    monkeypatch.setattr("rpc.api.blocks.LARGE_SIZE", 0)
+
+
+def slices(ask: Callable[[], object]) -> tuple[int, object]:
+    """How many slices were needed, and what came of it."""
+    count = 0
+    while True:
+        try:
+            return count, ask()
+        except Unsettled as unsettled:
+            while unsettled.advance():
+                count += 1
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_block_in_slices_is_the_same(chain: Chain, legacy: bool) -> None:
+    wire, made = chain.state.wire, LargeBlocks(chain.state.wire)
+    block = made_block(chain, (10, 1, 7))
+    count, shown = slices(lambda: made.shown(block.id, lambda: block, legacy))
+    assert count > 5
+    assert json.loads(encoded(shown)) == block_json(wire, block, legacy)
+    assert slices(lambda: made.shown(block.id, lambda: block, legacy)) == (0, shown)
+
+
+@pytest.mark.usefixtures("_small")
+def test_one_is_made_at_a_time_and_the_last_ones_are_kept(chain: Chain) -> None:
+    made, read = LargeBlocks(chain.state.wire), list[int]()
+    blocks = [made_block(chain, (9,), memo) for memo in "abc"]
+
+    def ask(place: int) -> object:
+        def look() -> SignedBlock:
+            read.append(place)
+            return blocks[place]
+
+        return made.shown(blocks[place].id, look, False)
+
+    with pytest.raises(Unsettled) as first:
+        ask(0)
+    first.value.advance()
+    # Whoever wants another one finishes the first before.
+    slices(lambda: ask(1))
+    assert read == [0, 1]
+    assert not first.value.advance()
+    assert slices(lambda: ask(0))[0] == 0
+    slices(lambda: ask(2))
+    slices(lambda: ask(1))
+    assert read == [0, 1, 2, 1]
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_block_that_cannot_be_read_keeps_no_others_from_being_made(chain: Chain) -> None:
+    made, block = LargeBlocks(chain.state.wire), made_block(chain, (9,))
+
+    def fail() -> SignedBlock:
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        slices(lambda: made.shown(b"another", fail, False))
+    assert slices(lambda: made.shown(block.id, lambda: block, False))[0] > 0
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("method", ["block_api.get_block", "condenser_api.get_block"])
+async def test_the_methods_answer_as_at_once(chain: Chain, method: str) -> None:
+    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), ())
+    for _ in range(25):
+        made_block(chain, (4, 2))
+    head = chain.state.props.head_block_number
+    assert 2 < chain.irreversible < head
+    for number in (chain.irreversible, head, head + 1):
+        params = {"block_num": number} if method.startswith("block_api") else [number]
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        reply = await service.answer_in_turn(body)
+        assert json.loads(reply if isinstance(reply, bytes) else await reply) == json.loads(service.answer(body))  # type: ignore[arg-type]
