@@ -56,7 +56,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 def prepare(node: Node) -> None:
-    """Give alice the votes for 30 witnesses, and put the orders there."""
+    """Give alice the votes for 30 witnesses, and put the orders there; all of it is in blocks at the end."""
     client = Client(node)
     keys = client.call("dev_api.list_keys", {})["result"]
     public = {each["name"]: each["keys"].get("active", {}).get("public", "") for each in keys}
@@ -72,6 +72,8 @@ def prepare(node: Node) -> None:
     for first in range(0, ORDERS, ORDERS_AT_ONCE):
         owner = OWN_WITNESSES[first // ORDERS_AT_ONCE % len(OWN_WITNESSES)]
         send(client, [order(owner, number, "0.001 COIN", "0.001 SBD") for number in range(first, first + ORDERS_AT_ONCE)])
+    while client.health()["pending_transactions"]:
+        time.sleep(ASK_SECONDS)
     client.close()
 
 
