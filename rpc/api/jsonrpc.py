@@ -49,6 +49,9 @@ class Document:
         return self._made
 
     def _advance(self) -> bool:
+        """Describe some methods, unless another reader has made the document meanwhile; returns whether it isn't made yet."""
+        if self._made is not None:
+            return False
         try:
             for _ in range(METHODS_OF_SLICE):
                 next(self._steps)

@@ -24,3 +24,17 @@ def test_the_document_is_made_in_slices_where_others_wait() -> None:
     assert found == document([METHODS[name] for name in NAMES], wire)
     # Without anybody who waits it is made at once.
     assert Document(NAMES, wire).read(reads) == found
+
+
+def test_readers_that_wait_for_the_document_together_all_get_it() -> None:
+    wire, reads = fake_wire(), Reads()
+    made = Document(NAMES, wire)
+    waiting = []
+    for _ in range(2):
+        with pytest.raises(Unsettled) as caught:
+            reads.attempt(made.read, reads)
+        waiting.append(caught.value)
+    while waiting[0].advance():
+        assert waiting[1].advance()
+    assert not waiting[1].advance()
+    assert reads.attempt(made.read, reads) == document([METHODS[name] for name in NAMES], wire)
