@@ -23,6 +23,7 @@ from urllib.request import urlopen
 
 from tests.conftest import ROOT
 from tests.docs.reader import Block, Stop, agrees, logical_lines
+from tests.helpers.warm import WORDS, Warm
 from tests.helpers.wheels import Installed
 
 DEFAULT_PORT = 8090
@@ -36,13 +37,16 @@ START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 10
 PRINT_SECONDS_MAX = 5
 MARK = "--page-mark--"
+# What a long command tells meanwhile, which only a busy machine makes long.
+PROGRESS = re.compile(r"^block [\d,]+, .* s left\n", re.MULTILINE)
 
-# The command in the folder: the installed one. A command that names no address gets that of the page.
+# The command in the folder: the installed one, loaded already if it only asks a node. One that names no address gets that of the page.
 LAUNCHER = """#!/bin/sh
 export COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
 "run "*" --http"* | "run "*" --port"*) ;;
 "run "*) [ -n "${{COIND_HTTP-}}${{COIND_PORT-}}" ] || set -- "$@" --http 127.0.0.1:{port} ;;
+{warm}) exec {client} "$@" ;;
 esac
 exec "{command}" "$@"
 """
@@ -118,7 +122,7 @@ class Shell:
                 if not chunk:
                     raise TimeoutError("the shell has ended: " + printed.decode(errors="replace"))
                 printed += chunk
-        return printed[: found.start()].decode(errors="replace"), not found[1]
+        return PROGRESS.sub("", printed[: found.start()].decode(errors="replace")), not found[1]
 
     def end(self) -> None:
         """End the shell with all jobs that it has started."""
@@ -202,7 +206,8 @@ class Reader:
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
         }
-        lay_out(folder, self.ports[DEFAULT_PORT], package.command)
+        self._warm = Warm(package.python, self._environment)
+        lay_out(folder, self.ports[DEFAULT_PORT], package.command, self._warm)
         self._shell = Shell(folder, self._environment)
         self._terminals: list[Terminal] = []
 
@@ -228,6 +233,7 @@ class Reader:
         for terminal in self._terminals:
             terminal.end()
         self._shell.end()
+        end_group(self._warm.process)
 
     def _open(self, block: Block) -> None:
         """Start a node; one that listens there already is ended first."""
@@ -289,11 +295,12 @@ class Reader:
             time.sleep(0.05)
 
 
-def lay_out(folder: Path, port: int, command: Path) -> None:
+def lay_out(folder: Path, port: int, command: Path, warm: Warm) -> None:
     """Make a folder look like a checkout that is set up."""
     launcher = folder / "bin" / "coind"
     launcher.parent.mkdir(parents=True)
-    launcher.write_text(LAUNCHER.format(port=port, command=command), encoding="utf-8")
+    warmed = " | ".join(f'"{word} "*' for word in WORDS)
+    launcher.write_text(LAUNCHER.format(port=port, command=command, client=warm.command, warm=warmed), encoding="utf-8")
     launcher.chmod(0o755)
     # That of a project in whose environment coind is installed, not the one of this checkout.
     runner = folder / "bin" / "pytest"

@@ -1,14 +1,12 @@
 """docs/anvil.md: that it names every option and method of anvil once, and that what it says is here is here."""
 
 import re
-import subprocess
-import sys
-from functools import cache
 
 import pytest
 
 from rpc.service.method import METHODS
 from tests.conftest import ROOT, read_json
+from tests.helpers.commands import coind
 
 PAGE = (ROOT / "docs" / "anvil.md").read_text(encoding="utf-8")
 ANVIL = read_json(ROOT / "tests" / "docs" / "anvil.json")
@@ -21,14 +19,11 @@ OUR_OPTIONS = [word for word in OURS if word.startswith("--")]
 OUR_COMMANDS = [word for word in OURS if word.startswith("coind ")]
 
 
-@cache
-def help_of(*command: str) -> str:
-    """The help of a command of the program."""
-    words = [sys.executable, "-P", "-m", "node", *command, "--help"]
-    environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> str:
+    """The help of a command of the program, on a wide terminal."""
+    done = coind(capsys, *command, "--help")
+    assert done.status == 0, done.err
+    return done.out
 
 
 def test_every_option_and_method_of_anvil_is_named_once() -> None:
@@ -56,14 +51,16 @@ def test_every_method_of_dev_api_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", OUR_OPTIONS)
-def test_our_options_are_there(text: str) -> None:
-    assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of("run"))
+def test_our_options_are_there(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of(capsys, "run"))
 
 
 @pytest.mark.parametrize("text", OUR_COMMANDS)
-def test_our_commands_are_there(text: str) -> None:
+def test_our_commands_are_there(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     words = text.split()[1:]
     options = [word for word in words if word.startswith("--")]
     command = [word for word in words if re.match(r"^[a-z][a-z-]*$", word)]
-    shown = help_of(*command)
+    shown = help_of(capsys, *command)
     assert [option for option in options if option not in shown] == []

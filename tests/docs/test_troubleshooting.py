@@ -1,13 +1,13 @@
 """docs/troubleshooting.md: its messages are those of the program, and come out when one does the wrong thing."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from node.commands import running
 from tests.conftest import ROOT
+from tests.helpers.commands import coind
 
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
@@ -48,12 +48,16 @@ def test_each_message_stands_in_the_sources() -> None:
 
 
 @pytest.mark.parametrize(("command", "message"), WRONG.items())
-def test_a_mistake_leads_to_its_message(command: str, message: str, tmp_path: Path) -> None:
+def test_a_mistake_leads_to_its_message(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "file"
     file.write_text("colour = 'red'\n", encoding="utf-8")
     words = [str(file) if word == "FILE" else word for word in command.split()]
-    done = subprocess.run([sys.executable, "-m", "node", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(running, "configure_logs", lambda *_, **__: None)
+    done = coind(capsys, *words)
     pattern = ".*".join(re.escape(piece) for piece in message.split("..."))
     assert message in MESSAGES
-    assert done.returncode == 1
-    assert re.search(pattern, done.stderr.replace("\n", " ")), done.stderr
+    assert done.status == 1
+    assert re.search(pattern, done.err.replace("\n", " ")), done.err

@@ -9,6 +9,7 @@ import pytest
 from node.storage.blocklog import BlockLog
 from state.chain.chain import Chain
 from tests.conftest import ROOT
+from tests.simulation import scenes
 from tests.simulation.scenes import SCENES
 from tests.simulation.seeds import run_seed
 
@@ -18,7 +19,8 @@ TRACE = "from tests.simulation.seeds import run_seed; result = run_seed((7, ''),
 
 
 @pytest.mark.parametrize("scene", [name for name in SCENES if name != "quiet"])
-def test_the_node_keeps_its_promises_in_every_scene(scene: str) -> None:
+def test_the_node_keeps_its_promises_in_every_scene(scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenes, "LONG_MINUTES", (60, 60))  # up to ten hours in `bin/test simulate`
     result = run_seed((SEED, scene), MINUTES)
     assert not result.failure
     assert result.figures.scenes[scene] >= 1
