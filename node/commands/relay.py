@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from node.address import read_address
 from node.failures import NodeError
 from node.following.urls import broker_url, node_url
 from node.logs import configure_logs
@@ -21,15 +22,20 @@ def relay_command(
     to: Annotated[str, Parameter(help="The broker, nats://HOST:PORT, with JetStream.")],
     operations: Annotated[bool, Parameter(help="Whether each operation is relayed, too, by its kind.")] = True,
     max_gib: Annotated[float, Parameter(help="How much each stream may hold, in GiB; the oldest is dropped first.")] = 1.0,
+    metrics: Annotated[str, Parameter(help="Where to show metrics to Prometheus, as HOST:PORT; by default nowhere.")] = "",
     log_json: Annotated[bool, Parameter(help="Log JSON lines on a terminal, too.", negative="")] = False,
 ) -> int:
     """Put the blocks of a node into a broker (NATS JetStream), for replicas and for others."""
+    from node.relay.metrics import RelayCounters
     from node.relay.relaying import Relay
 
     if max_gib <= 0:
         raise NodeError(f"--max-gib {max_gib}: expected more than 0")
     configure_logs("info", is_json=True if log_json else None)
-    relay = Relay(node_url(from_), broker_url(to), bytes_max=int(max_gib * GIB), has_operations=operations)
+    counters = RelayCounters()
+    relay = Relay(node_url(from_), broker_url(to), bytes_max=int(max_gib * GIB), has_operations=operations, counters=counters)
+    if metrics:
+        counters.serve(read_address(metrics, "--metrics"))
     asyncio.run(run_until_signal(relay.run()))
     return 0
 

@@ -2,20 +2,28 @@
 
 The messages of the stream of blocks are the lines of a packed stream of a node: its whole history, undone blocks included. A stream's
 height after a message is the number of its block, or that of the last block before undone ones. It grows by one and falls by any number.
+
+A line that is too large for a message comes in parts, one message after another; their header says what they are parts of. The block is
+there with the last of them. A relay that finds some at the end goes on with the next one, whoever wrote them; where it has something else
+to say, it says that, and they mean nothing.
 """
 
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from hashlib import sha256
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from node.failures import NodeError
 from state.chain.blocks import NO_TRANSACTION
 
 _NO_TOKEN = re.compile("[^A-Za-z0-9_-]")
-PREVIOUS_DIGITS = 40
+PREVIOUS_DIGITS, TIME_DIGITS = 40, 8  # of a packed block in hex
+PART_HEADER = "Coind-Part"
+WHOLE_SIZE_MAX = 16 << 20  # bytes of a message that comes in parts
 NO_ID = "0" * 40
 
 
@@ -33,6 +41,11 @@ class Names(Struct, frozen=True):
     def blocks(self) -> str:
         """The subject of blocks, and of what says that blocks are undone."""
         return f"coind.{self.token}.blocks"
+
+    @property
+    def head(self) -> str:
+        """The subject of what the node says of its head, which stands in no stream."""
+        return f"coind.{self.token}.head"
 
     @property
     def undone(self) -> str:
@@ -59,12 +72,45 @@ class Names(Struct, frozen=True):
         return f"coind.{self.token}.operations.{operation.removesuffix('_operation')}"
 
 
+Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]
+
+
+class Part(Struct, frozen=True, omit_defaults=True):
+    """What the header of a part says: the id, the size and the SHA-256 of the whole message, and how many of its bytes are before the part.
+
+    For blocks it also says what `Message` does, with the stream's height before the block in `before`.
+    """
+
+    of: str
+    size: Size
+    digest: str
+    offset: Size = 0
+    before: int = 0
+    block: int = 0
+    id: str = ""
+    previous: str = ""
+    time: int = 0
+    edits: int = 0
+
+    def is_like(self, other: "Part | None") -> bool:
+        """Whether both are parts of the same message."""
+        return other is not None and (self.of, self.size, self.digest) == (other.of, other.size, other.digest)
+
+
 class Message(Struct, frozen=True):
-    """What a message of the stream of blocks says: a block with its id and the one before, or, with an empty id, that blocks are undone."""
+    """What a message of the stream of blocks says: a block with its id and the one before, or, with an empty id, that blocks are undone.
+
+    `time` is the block's in seconds since 1970, and `edits` how many it has got by hand. `part` is there in each part of a block, which
+    has the block's id only where it is the last one; it ends `end` bytes after the block's beginning.
+    """
 
     height: int
     id: str = ""
     previous: str = ""
+    time: int = 0
+    edits: int = 0
+    part: Part | None = None
+    end: int = 0
 
 
 class _Undone(Struct):
@@ -76,23 +122,86 @@ class _Line(Struct):
     block: int | None = None
     id: str = ""
     packed: str = ""
+    edits: list[msgspec.Raw] = []
     undone: _Undone | None = None
 
 
 _decode = msgspec.json.Decoder(_Line).decode
+_decode_part = msgspec.json.Decoder(Part).decode
 
 
-def read_message(line: bytes) -> Message:
+def read_part(headers: Mapping[str, str] | None) -> Part | None:
+    """Return what the headers of a message say of the part that it is, None for a whole one. Raises NodeError."""
+    text = (headers or {}).get(PART_HEADER)
+    if text is None:
+        return None
+    try:
+        return _decode_part(text)
+    except msgspec.MsgspecError as error:
+        raise NodeError(f"a part of a message of the broker can't be read: {error}") from None
+
+
+def read_message(line: bytes, headers: Mapping[str, str] | None = None) -> Message:
     """Return what a message says. Raises NodeError."""
+    part = read_part(headers)
+    if part is not None:
+        end = part.offset + len(line)
+        if end < part.size:
+            return Message(part.before, part=part, end=end)
+        return Message(part.block, part.id, part.previous, part.time, part.edits, part, end)
     try:
         given = _decode(line)
-    except msgspec.MsgspecError as error:
+        if given.block is not None:
+            time = int.from_bytes(bytes.fromhex(given.packed[PREVIOUS_DIGITS:][:TIME_DIGITS]), "little")
+            return Message(given.block, given.id, given.packed[:PREVIOUS_DIGITS], time, len(given.edits))
+    except (msgspec.MsgspecError, ValueError) as error:
         raise NodeError(f"a message of the broker can't be read: {error}") from None
-    if given.block is not None:
-        return Message(given.block, given.id, given.packed[:PREVIOUS_DIGITS])
     if given.undone is not None:
         return Message(given.undone.first - 1)
     raise NodeError("a message of the broker is no line of a stream of blocks")
+
+
+def parts_of(line: bytes, whole: Part, size_max: int) -> Iterator[tuple[Part, bytes]]:
+    """Yield the parts of a message, of so many bytes at most, from the offset of `whole` on."""
+    for offset in range(whole.offset, len(line), size_max):
+        yield replace(whole, offset=offset), line[offset : offset + size_max]
+
+
+def whole_of(line: bytes, message_id: str, message: Message | None = None, before: int = 0) -> Part:
+    """Return what the parts of a message have in common; of a block with what it says, and the height before it."""
+    whole = Part(message_id, len(line), sha256(line).hexdigest())
+    if message is None:
+        return whole
+    said = {"block": message.height, "id": message.id, "previous": message.previous, "time": message.time, "edits": message.edits}
+    return replace(whole, before=before, **said)
+
+
+class Joiner:
+    """Joins the parts of messages, which come in their order; of parts that come twice, one counts."""
+
+    def __init__(self) -> None:
+        self._part: Part | None = None
+        self._begun = bytearray()
+
+    def add(self, data: bytes, headers: Mapping[str, str] | None) -> bytes | None:
+        """Return a message that is whole with this one, None if none is. Raises NodeError for parts that make no message."""
+        part = read_part(headers)
+        if part is None or not part.is_like(self._part):
+            # What was begun before is of a relay that has ended, and doesn't count.
+            self._part, self._begun = part, bytearray()
+        if part is None:
+            return data
+        have = len(self._begun)
+        if part.offset > have:
+            raise NodeError(
+                f"the message {part.of} of the broker lacks a part: {have} of {part.size} bytes came, and then those from {part.offset} on"
+            )
+        self._begun += data[have - part.offset :]
+        if len(self._begun) == have or len(self._begun) < part.size:
+            return None
+        if len(self._begun) > part.size or sha256(self._begun).hexdigest() != part.digest:
+            raise NodeError(f"the parts of the message {part.of} of the broker are damaged")
+        return bytes(self._begun)
 
 
 def undone_line(first: int, last: int) -> bytes:
@@ -135,6 +244,24 @@ async def find_block(number: int, first: int, last: int, read: Read) -> int | No
         else:
             high = middle
     return high
+
+
+async def first_whole(first: int, last: int, read: Read) -> int:
+    """Return the first place from which on messages can be read: the parts before it are of one whose beginning was dropped."""
+    part = (await read(first)).part if first <= last else None
+    if part is None or not part.offset:
+        return first
+    while first <= last and part.is_like((await read(first)).part):
+        first += 1
+    return first
+
+
+async def first_part(place: int, first: int, read: Read) -> int:
+    """Return where the message begins that is whole at a place."""
+    part = (await read(place)).part
+    while part is not None and place > first and part.is_like((await read(place - 1)).part):
+        place -= 1
+    return place
 
 
 async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tuple[int, str]]:

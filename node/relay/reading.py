@@ -6,24 +6,27 @@ answer with one line. The last line may be an error.
 
 import asyncio
 import sys
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from node.extras import load_extra
 from node.failures import NodeError
-from node.relay.history import Message, Names, find_block, read_message
+from node.relay.connecting import run_connected
+from node.relay.history import Joiner, Message, Names, find_block, first_part, first_whole, read_message
 
 BATCH = 256
+WAITING_SIZE_MAX = 1 << 30  # bytes of a batch; what is beyond it the library would leave out
 LIFE_SECONDS = 5
 ANSWER_SECONDS_MAX = 10
 
 
 class Reader:
-    """A reader of a chain's blocks in a broker."""
+    """A reader of a chain's blocks in a broker, which writes what it finds to a file."""
 
-    def __init__(self, url: str, chain: str) -> None:
-        self._url, self._names = url, Names(chain)
+    def __init__(self, url: str, chain: str, file: BinaryIO) -> None:
+        self._url, self._names, self._file = url, Names(chain), file
         self._nats: Any = load_extra("nats", "nats", what="--follow nats://")
         self._api: Any = load_extra("nats.js.api", "nats", what="--follow nats://")
         self._js: Any = None
@@ -31,34 +34,47 @@ class Reader:
 
     async def run(self, what: str, number: int) -> None:
         """Connect and answer. Raises NodeError and the errors of the broker."""
-        connection = await self._nats.connect(self._url, name="coind replica", allow_reconnect=False, connect_timeout=5)
-        try:
-            self._js = connection.jetstream(timeout=ANSWER_SECONDS_MAX)
-            info = await self._js.stream_info(self._names.blocks_stream)
-            state = info.state
-            last = (await self._read(state.last_seq)).height if state.messages else 0
-            if what == "head":
-                write({"head": last})
-                return
-            place = await find_block(number, state.first_seq, state.last_seq, self._read) if state.messages else None
-            if what == "id":
-                write({"id": "" if place is None else (await self._read(place)).id})
-                return
-            write({"about": msgspec.json.decode(info.config.description or "null"), "head": last})
-            if place is None and state.messages:
-                first = (await self._read(state.first_seq)).height
-                if first > number:
-                    how = "begin with a copy of another replica's --data, or with a snapshot"
-                    raise NodeError(f"{self._url} has blocks from {first} on only, and block {number} is needed; {how}")
-                place = state.first_seq if first == number - 1 or number == 1 else None
-                if place is None:
-                    raise NodeError(f"{self._url} doesn't have block {number} yet, only those up to {last}")
-            await self._follow(place or max(1, state.first_seq))
-        finally:
-            await connection.close()
+
+        async def read(connection: Any) -> None:
+            await self._answer(connection, what, number)
+
+        await run_connected(self._nats, self._url, "coind replica", read)
+
+    async def _answer(self, connection: Any, what: str, number: int) -> None:
+        self._js = connection.jetstream(timeout=ANSWER_SECONDS_MAX)
+        info = await self._js.stream_info(self._names.blocks_stream)
+        state = info.state
+        self._height = (await self._read(state.last_seq)).height if state.messages else 0
+        if what == "head":
+            self.write({"head": self._height})
+            return
+        # A stream whose messages are all dropped begins after its last one, and an empty one with no number.
+        first = await first_whole(max(1, state.first_seq), state.last_seq, self._read)
+        place = await find_block(number, first, state.last_seq, self._read)
+        if what == "id":
+            self.write({"id": "" if place is None else (await self._read(place)).id})
+            return
+        self.write({"about": msgspec.json.decode(info.config.description or "null"), "head": self._height})
+        await connection.subscribe(self._names.head, cb=self._tell)
+        if place is None and first <= state.last_seq:
+            height = (await self._read(first)).height
+            if height > number:
+                how = "begin with a copy of another replica's --data, or with a snapshot"
+                raise NodeError(f"{self._url} has blocks from {height} on only, and block {number} is needed; {how}")
+            place = first if height == number - 1 or number == 1 else None
+            if place is None:
+                raise NodeError(f"{self._url} doesn't have block {number} yet, only those up to {self._height}")
+        await self._follow(first if place is None else await first_part(place, first, self._read))
+
+    async def _tell(self, message: Any) -> None:
+        """Say what the node itself says of its head."""
+        said = read_life(message.data)
+        if said is not None:
+            self.write(said)
 
     async def _read(self, sequence: int) -> Message:
-        return read_message((await self._js.get_msg(self._names.blocks_stream, sequence)).data)
+        raw = await self._js.get_msg(self._names.blocks_stream, sequence)
+        return read_message(raw.data, raw.headers)
 
     async def _follow(self, sequence: int) -> None:
         config = self._api.ConsumerConfig(
@@ -67,24 +83,41 @@ class Reader:
             ack_policy=self._api.AckPolicy.NONE,
             inactive_threshold=60.0,
         )
-        subscription = await self._js.pull_subscribe(self._names.blocks, stream=self._names.blocks_stream, config=config)
+        subscription = await self._js.pull_subscribe(
+            self._names.blocks, stream=self._names.blocks_stream, config=config, pending_bytes_limit=WAITING_SIZE_MAX
+        )
+        joiner = Joiner()
         while True:
             try:
                 messages = await subscription.fetch(BATCH, timeout=LIFE_SECONDS)
             except self._nats.errors.TimeoutError:
                 info = await subscription.consumer_info()  # an error when the broker has lost it
                 if not info.num_pending:
-                    write({"head": self._height})
+                    # That this is the node's head, too, only the node knows.
+                    self.write({"head": self._height, "stale": True})
                 continue
-            sys.stdout.buffer.write(b"".join([message.data + b"\n" for message in messages]))
-            sys.stdout.buffer.flush()
-            self._height = read_message(messages[-1].data).height
+            lines = [joiner.add(message.data, message.headers) for message in messages]
+            self._file.write(b"".join([line + b"\n" for line in lines if line is not None]))
+            self._file.flush()
+            self._height = read_message(messages[-1].data, messages[-1].headers).height
+
+    def write(self, line: Any) -> None:
+        """Write a line of JSON."""
+        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._file.flush()
 
 
-def write(line: Any) -> None:
-    """Write a line of JSON."""
-    sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
-    sys.stdout.buffer.flush()
+class _Life(Struct, omit_defaults=True):
+    head: int
+    stale: bool = False
+
+
+def read_life(data: bytes) -> _Life | None:
+    """Return what a sign of life says, None for anything else: everybody can publish on its subject."""
+    try:
+        return msgspec.json.decode(data, type=_Life)
+    except msgspec.MsgspecError:
+        return None
 
 
 async def run_until_closed(reader: Reader, what: str, number: int) -> None:
@@ -104,8 +137,9 @@ async def run_until_closed(reader: Reader, what: str, number: int) -> None:
 def main() -> int:
     """Run the process; returns its status."""
     what, url, chain, *rest = sys.argv[1:]
+    reader = Reader(url, chain, sys.stdout.buffer)
     try:
-        asyncio.run(run_until_closed(Reader(url, chain), what, int(rest[0]) if rest else 0))
+        asyncio.run(run_until_closed(reader, what, int(rest[0]) if rest else 0))
     except BrokenPipeError:
         return 1
     except Exception as error:
@@ -113,7 +147,7 @@ def main() -> int:
         text = str(error) if isinstance(error, NodeError) else f"the broker {url}: {error or kind} ({kind})"
         if kind == "NotFoundError":
             text = f"the broker {url} has no blocks of the chain {chain}; start a relay: coind relay --from URL --to {url}"
-        write({"error": text})
+        reader.write({"error": text})
         return 1
     return 0
 

@@ -5,34 +5,47 @@ Every block is written after the one before it or not at all (the broker compare
 
 import asyncio
 import http.client
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from node.commands.client import PORTS, Client, NoNode, RefusedCall, Unreachable
 from node.extras import load_extra
 from node.failures import NodeError
+from node.relay.connecting import run_connected
 from node.relay.history import (
+    PART_HEADER,
+    WHOLE_SIZE_MAX,
     Message,
     Names,
+    Part,
     block_message_id,
     branch_of,
     is_in_block,
     operation_message_id,
     operation_of,
+    parts_of,
     read_message,
+    read_part,
     undone_line,
+    whole_of,
 )
+from node.relay.metrics import RelayCounters
 from rpc.log import Log
 from rpc.push.packed import Greeting, PackedBlock
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 SILENCE_SECONDS_MAX = 30
-PART_SIZE, LINE_SIZE_MAX = 1 << 16, 16 << 20
+PART_SIZE, LINE_SIZE_MAX = 1 << 16, WHOLE_SIZE_MAX
 ACK_SECONDS_MAX = 10
-AT_ONCE_MAX = 256  # messages that wait for the broker's word
+AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # messages that wait for the broker's word, and their bytes
+# A larger message comes in parts. Brokers take messages of 1 MB, their headers included, unless they are set up otherwise.
+MESSAGE_SIZE_MAX, HEADERS_SIZE_MAX, MESSAGE_SIZE_MIN = 1 << 18, 4096, 1024
 COMPARED_MAX = 10_000  # blocks that are looked through for the last common one; beyond, everything is undone
 DUPLICATES_SECONDS = 120
 NOWHERE = 4294967295  # the number of a block that nobody reaches: such a stream says what the chain is, and waits
@@ -49,17 +62,21 @@ class WrongChain(NodeError):
 class Relay:
     """Relays from the node at `url` to the broker at `broker`, each stream holding at most `bytes_max` bytes, the oldest dropped first."""
 
-    def __init__(self, url: str, broker: str, *, bytes_max: int, has_operations: bool) -> None:
+    def __init__(self, url: str, broker: str, *, bytes_max: int, has_operations: bool, counters: RelayCounters | None = None) -> None:
+        self.counters = counters or RelayCounters()
         self._url, self._broker, self._bytes_max, self._has_operations = url, broker, bytes_max, has_operations
         self._client = Client(url)
         self._nats: Any = load_extra("nats", "nats", what="coind relay")
         self._api: Any = load_extra("nats.js.api", "nats", what="coind relay")
         self._errors: Any = load_extra("nats.js.errors", "nats", what="coind relay")
+        self._connection: Any = None
         self._js: Any = None
         self._names = Names("")
-        self._sequence, self._height, self._id = 0, 0, ""  # of the last message in the stream of blocks
-        self._edits = 0
+        self._sequence, self._last = 0, Message(0)  # of the last message in the stream of blocks
+        self._id = ""  # of the block that the stream ends with
+        self._message_size = MESSAGE_SIZE_MAX
         self._last_operation = ("", -1)
+        self._finished_operation = ("", -1)  # the last one of a block all of whose operations are in the broker
 
     async def run(self) -> None:
         """Relay until cancelled. Raises WrongChain."""
@@ -67,36 +84,39 @@ class Relay:
         while True:
             before = self._sequence
             try:
-                await self._relay()
+                await run_connected(self._nats, self._broker, "coind relay", self._relay)
             except WrongChain:
                 raise
             except (TimeoutError, NodeError, OSError, self._nats.errors.Error) as error:
+                self.counters.errors[type(error).__name__] += 1
                 _log.warning("relaying has stopped, and begins again", reason=str(error) or type(error).__name__)
             pause = PAUSE_SECONDS_MIN if self._sequence != before else min(PAUSE_SECONDS_MAX, pause * 2)
             await asyncio.sleep(pause)
 
-    async def _relay(self) -> None:
-        """Relay until something fails."""
-        connection = await self._nats.connect(self._broker, name="coind relay", allow_reconnect=False, connect_timeout=5)
-        try:
-            self._js = connection.jetstream(timeout=ACK_SECONDS_MAX)
-            async for line in stream_lines(self._url, NOWHERE):
-                greeting = read_greeting(self._url, line)
-                break
-            self._names = Names(greeting.name)
-            await self._open_streams(greeting)
-            await self._find_end()
-            _log.info("relaying", url=self._url, broker=self._broker, head_block_number=self._height)
-            if greeting.head < self._height or not await self._is_theirs(self._height, self._id):
-                await self._compare()
-            is_first = True
-            async for line in stream_lines(self._url, max(1, self._height)):
-                if is_first:
-                    is_first = False
-                    continue
+    async def _relay(self, connection: Any) -> None:
+        """Relay by a connection to the broker until something fails."""
+        self._connection, self._js = connection, connection.jetstream(timeout=ACK_SECONDS_MAX)
+        self._message_size = min(MESSAGE_SIZE_MAX, connection.max_payload - HEADERS_SIZE_MAX)
+        if self._message_size < MESSAGE_SIZE_MIN:
+            least = MESSAGE_SIZE_MIN + HEADERS_SIZE_MAX
+            raise NodeError(f"{self._broker} takes messages of {connection.max_payload} bytes; {least} is the least (max_payload)")
+        async with aclosing(stream_lines(self._url, NOWHERE)) as lines:
+            greeting = read_greeting(self._url, await anext(lines))
+        self._names = Names(greeting.name)
+        await self._open_streams(greeting)
+        await self._find_end()
+        await self._pass_on(greeting.head, b'{"head":%d}' % greeting.head)
+        _log.info("relaying", url=self._url, broker=self._broker, head_block_number=self._height)
+        if greeting.head < self._height or not await self._is_theirs(self._height, self._id):
+            await self._compare()
+        async with aclosing(stream_lines(self._url, max(1, self._height))) as lines:
+            await anext(lines)
+            async for line in lines:
                 await self._take(line)
-        finally:
-            await connection.close()
+
+    @property
+    def _height(self) -> int:
+        return self._last.height
 
     # -------------------------------------------------------------- the broker
 
@@ -129,34 +149,63 @@ class Relay:
         """Find the last block that is in the broker, and the last operation."""
         names = self._names
         state = (await self._js.stream_info(names.blocks_stream)).state
-        self._sequence, self._height, self._id, self._edits = state.last_seq, 0, "", 0
+        self._sequence, self._last, self._id = state.last_seq, Message(0), ""
         if state.messages:
-            raw = await self._js.get_msg(names.blocks_stream, state.last_seq)
-            self._height, self._edits = read_message(raw.data).height, len(msgspec.json.decode(raw.data).get("edits", ()))
+            self._last = await self._read(state.last_seq)
             found = await branch_of(state.first_seq, state.last_seq, self._read, 1)
             if self._height and found and found[0][0] == self._height:
                 self._id = found[0][1]
+        self.counters.head, self.counters.head_time = self._height, self._last.time or self.counters.head_time
         if self._has_operations:
             info = await self._js.stream_info(names.operations_stream)
             self._last_operation = "", -1
             if info.state.messages:
                 raw = await self._js.get_msg(names.operations_stream, info.state.last_seq)
-                given = msgspec.json.decode(raw.data)
-                if isinstance(given, dict) and "block_id" in given:
-                    self._last_operation = given["block_id"], int(given["place"])
+                self._last_operation = last_operation(raw.data, read_part(raw.headers))
 
     async def _read(self, sequence: int) -> Message:
-        return read_message((await self._js.get_msg(self._names.blocks_stream, sequence)).data)
+        raw = await self._js.get_msg(self._names.blocks_stream, sequence)
+        return read_message(raw.data, raw.headers)
 
-    async def _write(self, line: bytes, message_id: str) -> None:
+    async def _write_block(self, block: PackedBlock, line: bytes, message: Message) -> None:
+        """Write a block after the last message, in parts where it is large; parts of it that are there already are not written again."""
+        message_id = block_message_id(block.id, len(block.edits))
+        if len(line) <= self._message_size:
+            await self._write(line, message_id)
+        else:
+            whole, last = whole_of(line, message_id, message, self._height), self._last
+            if last.part is not None and whole.is_like(last.part):
+                whole = replace(whole, offset=last.end % whole.size)
+            for part, data in parts_of(line, whole, self._message_size):
+                await self._write(data, f"{message_id}:{part.offset}", part)
+        self._last, self._id = message, block.id
+        self.counters.blocks += 1
+        self.counters.head, self.counters.head_time = message.height, message.time
+        self.counters.succeed()
+
+    async def _write(self, line: bytes, message_id: str, part: Part | None = None) -> None:
         """Write a message after the last one. Raises an error of the broker when it isn't the last one any more."""
-        headers = {"Nats-Msg-Id": message_id, "Nats-Expected-Last-Subject-Sequence": str(self._sequence)}
+        headers = {"Nats-Msg-Id": message_id, "Nats-Expected-Last-Subject-Sequence": str(self._sequence)} | self._header_of(part)
         ack = await self._js.publish(self._names.blocks, line, headers=headers)
         if ack.duplicate:
-            # The very block stands there already, and has been undone or edited since.
+            # The very block stands there already, and has been undone or edited since; or parts of it, which something came after.
             headers["Nats-Msg-Id"] = f"{message_id}.{self._sequence}"
             ack = await self._js.publish(self._names.blocks, line, headers=headers)
         self._sequence = ack.seq
+
+    def _header_of(self, part: Part | None) -> dict[str, str]:
+        """Return the header that says what a message is a part of, and count it; nothing for a whole one."""
+        if part is None:
+            return {}
+        self.counters.parts += 1
+        return {PART_HEADER: msgspec.json.encode(part).decode()}
+
+    async def _pass_on(self, head: int, line: bytes) -> None:
+        """Tell the readers what the node says of its head. It stands in no stream: it means something at this moment only."""
+        self.counters.node_head = head
+        if head <= self._height:
+            self.counters.succeed()
+        await self._connection.publish(self._names.head, line)
 
     # -------------------------------------------------------------- what the node says
 
@@ -165,6 +214,8 @@ class Relay:
         given = msgspec.json.decode(line)
         if "undone" in given:
             await self._undo(given["undone"]["first"], given["undone"]["last"])
+        elif "head" in given:
+            await self._pass_on(given["head"], line)
         elif "block" in given:
             await self._take_block(msgspec.json.decode(line, type=PackedBlock), line)
         elif "error" in given:
@@ -173,31 +224,43 @@ class Relay:
     async def _take_block(self, block: PackedBlock, line: bytes) -> None:
         message = read_message(line)
         if block.block == self._height and block.id == self._id:
-            if len(block.edits) > self._edits:
-                await self._write(line, block_message_id(block.id, len(block.edits)))
-                self._edits = len(block.edits)
+            if len(block.edits) > self._last.edits:
+                await self._write_block(block, line, message)
             return
         if block.block != self._height + 1 or (self._id and message.previous != self._id):
             await self._compare()
             raise NodeError(f"block {block.block} doesn't follow block {self._height} of the broker")
+        self.counters.begin(block.id)
         if self._has_operations:
             await self._write_operations(block)
-        await self._write(line, block_message_id(block.id, len(block.edits)))
-        self._height, self._id, self._edits = block.block, block.id, len(block.edits)
+        await self._write_block(block, line, message)
 
     async def _write_operations(self, block: PackedBlock) -> None:
         """Write the operations of a block, virtual ones too, but for those that stand there since before a kill."""
+        if self._last_operation == self._finished_operation and self._last_operation[0] == block.id:
+            return  # The node works for each question.
         shown = await asyncio.to_thread(operations_in, self._client, block.block)
         if not await self._is_theirs(block.block, block.id):
             raise NodeError(f"block {block.block} was undone while its operations were read")
         done = self._last_operation[1] + 1 if self._last_operation[0] == block.id else 0
-        for first in range(done, len(shown), AT_ONCE_MAX):
-            waiting = []
-            for place in range(first, min(len(shown), first + AT_ONCE_MAX)):
-                name, payload = operation_of(shown[place], block.id, place)
-                headers = {"Nats-Msg-Id": operation_message_id(block.id, place)}
-                waiting.append(self._js.publish(self._names.kind(name), payload, headers=headers))
-            await asyncio.gather(*waiting)
+        waiting: list[Any] = []
+        size = 0
+        for place in range(done, len(shown)):
+            name, payload = operation_of(shown[place], block.id, place)
+            subject, message_id = self._names.kind(name), operation_message_id(block.id, place)
+            size += len(payload)
+            if len(waiting) == AT_ONCE_MAX or size > AT_ONCE_SIZE_MAX or len(payload) > self._message_size:
+                await asyncio.gather(*waiting)
+                waiting, size = [], 0
+            if len(payload) <= self._message_size:
+                waiting.append(self._js.publish(subject, payload, headers={"Nats-Msg-Id": message_id}))
+                continue
+            for part, data in parts_of(payload, whole_of(payload, message_id), self._message_size):
+                headers = {"Nats-Msg-Id": f"{message_id}:{part.offset}"} | self._header_of(part)
+                await self._js.publish(subject, data, headers=headers)
+        await asyncio.gather(*waiting)
+        self.counters.operations += len(shown) - done
+        self._finished_operation = self._last_operation = block.id, len(shown) - 1
 
     async def _undo(self, first: int, last: int) -> None:
         """Say that blocks are undone."""
@@ -235,14 +298,18 @@ class Relay:
 # ------------------------------------------------------------------ the node
 
 
-async def stream_lines(url: str, first: int) -> AsyncIterator[bytes]:
+async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
     """Yield the lines of a node's packed stream from a block on; the first says what the chain is. Raises Unreachable and NoNode."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port or PORTS[parts.scheme], timeout=SILENCE_SECONDS_MAX)
+    sock: socket.socket | None = None
 
     def begin() -> http.client.HTTPResponse:
+        nonlocal sock
+        connection.connect()
+        sock = connection.sock
         connection.request("GET", f"/stream/blocks?from={first}&form=packed")
         return connection.getresponse()
 
@@ -261,6 +328,10 @@ async def stream_lines(url: str, first: int) -> AsyncIterator[bytes]:
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"{url} gives no answer ({error or type(error).__name__})") from None
     finally:
+        if sock is not None:
+            # A thread may be waiting there still.
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
         connection.close()
 
 
@@ -273,10 +344,26 @@ def read_greeting(url: str, line: bytes) -> Greeting:
         raise NoNode(f"{url} doesn't say what its chain is") from None
 
 
+def last_operation(data: bytes, part: Part | None) -> tuple[str, int]:
+    """Return the id of the block and the place of the last operation that is whole with a message, ("", -1) for one that is of none."""
+    if part is not None:
+        block_id, _, place = part.of.rpartition("-")
+        return block_id, int(place) - (part.offset + len(data) < part.size)
+    given = msgspec.json.decode(data)
+    is_operation = isinstance(given, dict) and "block_id" in given
+    return (given["block_id"], int(given["place"])) if is_operation else ("", -1)
+
+
 def id_of(client: Client, number: int) -> str:
-    """Return the id of a block on a node's main branch, "" without it."""
-    found = client.call("block_api.get_block", {"block_num": number}).get("block")
-    return str(found["block_id"]) if found else ""
+    """Return the id of a block on a node's main branch, "" without it. It is asked for without the block, which may be large."""
+    found = client.call("block_api.get_block_header", {"block_num": number + 1})
+    if not found:
+        props = client.call("database_api.get_dynamic_global_properties", {})
+        if props["head_block_number"] == number:
+            return str(props["head_block_id"])
+        # Another block may have come in between.
+        found = client.call("block_api.get_block_header", {"block_num": number + 1})
+    return str(found["previous"]) if found else ""
 
 
 def operations_in(client: Client, number: int) -> list[Any]:

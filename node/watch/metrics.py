@@ -82,6 +82,8 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
     )
     yield gauge("coind_ready", "1 when /health has no trouble to report, else 0", int(not trouble(parts)))
     producer = parts.producer
+    on_demand = producer is not None and bool(producer.idle())
+    yield gauge("coind_blocks_on_demand", "1 when the node makes blocks only when asked, or for a transaction; else 0", int(on_demand))
     yield gauge("coind_producing", "1 when the node produces blocks, else 0", int(producer is not None and not not_producing(parts)))
     if producer is not None:
         yield gauge("coind_next_block_seconds", "Time until the next slot that can get a block", producer.seconds_until_next())

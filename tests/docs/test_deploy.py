@@ -121,11 +121,11 @@ def test_the_unit_is_bound_and_restarts_only_where_that_may_help() -> None:
 def test_alerts_ask_for_metrics_that_there_are() -> None:
     groups = yaml.safe_load((DEPLOY / "alerts.yaml").read_text("utf-8"))["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
-    source = (ROOT / "node" / "watch" / "metrics.py").read_text("utf-8")
+    source = "".join((ROOT / "node" / place / "metrics.py").read_text("utf-8") for place in ("watch", "relay"))
     declared_names = set(re.findall(r'"(coind_\w+)"', source))
     named = {name for rule in rules for name in re.findall(r"\bcoind_\w+", rule["expr"])}
     assert {name.removesuffix("_total") for name in named} <= declared_names
     assert len(rules) >= 5
     scraped = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))
     assert [(DEPLOY / name).exists() for name in scraped["rule_files"]] == [True]
-    assert [job["job_name"] for job in scraped["scrape_configs"]] == ["coind"]
+    assert [job["job_name"] for job in scraped["scrape_configs"]] == ["coind", "coind-relay"]

@@ -13,6 +13,7 @@ from node.specs import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time
+from state.plugins.registry import enable
 from state.protocol.keys.keys import derive_secret, secret_from_wif
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
@@ -24,9 +25,9 @@ SECRET = secret_from_wif(DEV.witness_keys[0])
 START = 1_800_000_000  # some time after the genesis of dev, on a slot
 
 
-def dev_chain() -> Chain:
+def dev_chain(*plugins: str) -> Chain:
     """A chain dev at genesis."""
-    return Chain(new_state(DEV))
+    return Chain(new_state(DEV, lambda fresh: enable(fresh, plugins)))
 
 
 def make_block(chain: Chain, missed: int = 0) -> SignedBlock:

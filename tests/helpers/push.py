@@ -33,9 +33,9 @@ START_MILLISECONDS = START * 1000
 class Pushing:
     """A chain with its hub and its service."""
 
-    def __init__(self) -> None:
+    def __init__(self, *plugins: str) -> None:
         self.seconds = 0.0  # what limits of work are measured with
-        self.chain: Chain = dev_chain()
+        self.chain: Chain = dev_chain(*plugins)
         self.hub = Hub(self.chain, trio_clock, Additions(self.chain))
         self.processor = Processor(self.chain, clock=ChainClock(trio_clock), stopwatch=lambda: self.seconds)
         explainer = Explainer(self.chain, trio.current_time)
@@ -43,7 +43,7 @@ class Pushing:
         self.service = Service(
             watched(METHODS.values()),
             wire=self.chain.state.wire,
-            plugins=(),
+            plugins=plugins,
             state=self.chain.state,
             chain=self.chain,
             processor=self.processor,

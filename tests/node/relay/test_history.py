@@ -1,22 +1,32 @@
 """How blocks stand in a broker: names and ids, what messages say, and where a block is found whatever has been undone before."""
 
+import json
 import random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from node.failures import NodeError
 from node.relay.history import (
+    PART_HEADER,
+    WHOLE_SIZE_MAX,
+    Joiner,
     Message,
     Names,
+    Part,
     block_message_id,
     branch_of,
     find_block,
+    first_part,
+    first_whole,
     is_in_block,
     operation_message_id,
     operation_of,
+    parts_of,
     read_message,
     undone_line,
+    whole_of,
 )
 from rpc.push.packed import packed_line
 from tests.helpers.nodes import dev_chain, make_block
@@ -40,7 +50,7 @@ def test_what_messages_say() -> None:
     chain = dev_chain()
     one, two = make_block(chain), make_block(chain)
     message = read_message(packed_line(chain.state.wire, two, (), ()))
-    assert message == Message(2, two.id.hex(), one.id.hex())
+    assert message == Message(2, two.id.hex(), one.id.hex(), two.timestamp)
     assert read_message(undone_line(5, 9)) == Message(4)
     for line in (b"", b"{}", b"[]", b'{"block":"x"}'):
         with pytest.raises(NodeError, match="message of the broker"):
@@ -71,9 +81,16 @@ def history(draw: random.Random, count: int) -> list[Message]:
             height -= draw.randint(1, min(height, 5))
             found.append(Message(height))
         else:
-            height, made = height + 1, made + 1
-            found.append(Message(height, f"id{made}"))
-    return found
+            made += 1
+            # Some blocks come in parts; of some of those only the first parts are there, since their relay has ended.
+            parts = draw.randint(2, 4) if draw.random() < 0.3 else 0
+            whole = Part(f"id{made}", parts, "")
+            found += [Message(height, part=replace(whole, offset=place)) for place in range(parts - 1)]
+            if parts and draw.random() < 0.3:
+                continue
+            height += 1
+            found.append(Message(height, f"id{made}", part=replace(whole, offset=parts - 1) if parts else None))
+    return found[:count]
 
 
 def main_branch(messages: list[Message]) -> list[tuple[int, str]]:
@@ -102,5 +119,87 @@ async def test_blocks_are_found_whatever_was_undone(seed: int) -> None:
         assert place is not None
         found = await read(place)
         assert (found.height, bool(found.id)) == (number, True)
+        begin = messages[await first_part(place, 1, read) - 1].part
+        assert begin is None or not begin.offset
+    for first in range(1, 61):
+        begin = messages[await first_whole(first, 60, read) - 1 :][0].part if await first_whole(first, 60, read) <= 60 else None
+        assert begin is None or not begin.offset
     assert await find_block(branch[0][0] + 10, 1, 60, read) is None
     assert await find_block(1, 2, 1, read) is None
+
+
+# ------------------------------------------------------------------ parts
+
+LINE = b"0123456789" * 3
+Parts = list[tuple[bytes, dict[str, str]]]
+
+
+def in_parts(line: bytes = LINE, name: str = "id", size: int = 8) -> Parts:
+    """A message in parts, as they are sent."""
+    return [(data, {PART_HEADER: msgspec.json.encode(part).decode()}) for part, data in parts_of(line, whole_of(line, name), size)]
+
+
+def joined(parts: Parts) -> list[bytes]:
+    """The messages that come of parts."""
+    joiner = Joiner()
+    return [whole for data, headers in parts if (whole := joiner.add(data, headers)) is not None]
+
+
+ALL, OTHER = in_parts(), in_parts(b"another" * 9, "other")
+WHOLE = (b"a line", {"Nats-Msg-Id": "1"})
+
+
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        (ALL, [LINE]),
+        ([WHOLE, *ALL, WHOLE, *OTHER], [b"a line", LINE, b"a line", b"another" * 9]),
+        # Doubled ones, also when the message is whole already, and when another relay has cut it differently.
+        ([ALL[0], ALL[0], ALL[1], ALL[0], ALL[1], *ALL[2:], ALL[3], ALL[0]], [LINE]),
+        ([*ALL[:2], *in_parts(size=5)], [LINE]),
+        # What a relay has left behind.
+        ([*ALL[:3], WHOLE, *ALL], [b"a line", LINE]),
+        ([*ALL[:3], *OTHER], [b"another" * 9]),
+        ([*ALL[:3], *in_parts(LINE[::-1])], [LINE[::-1]]),
+        (ALL[:-1], []),
+        ([*ALL, WHOLE, *ALL], [LINE, b"a line", LINE]),
+    ],
+)
+def test_parts_are_joined(parts: Parts, lines: list[bytes]) -> None:
+    assert joined(parts) == lines
+
+
+def with_header(**said: object) -> Parts:
+    """A message whose first part says something else."""
+    data, headers = ALL[0]
+    return [(data, {PART_HEADER: json.dumps(json.loads(headers[PART_HEADER]) | said)}), *ALL[1:]]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ALL[1:],
+        [ALL[0], *ALL[2:]],
+        [ALL[1], ALL[0], *ALL[2:]],
+        [*ALL[:2], WHOLE, *ALL[2:]],
+        [(b"X" * 8, ALL[0][1]), *ALL[1:]],
+        [*ALL[:3], (LINE, ALL[3][1])],
+        with_header(size=-1),
+        with_header(size=WHOLE_SIZE_MAX + 1),
+        with_header(offset=-8),
+        with_header(digest="00"),
+        with_header(of=None),
+        [(b"", {PART_HEADER: "["})],
+    ],
+)
+def test_parts_that_make_no_message_are_refused(parts: Parts) -> None:
+    with pytest.raises(NodeError):
+        joined(parts)
+
+
+def test_what_a_part_says_holds_with_the_last_one() -> None:
+    block = Message(8, "08aa", "07aa", 1_800_000_000, 2)
+    whole = whole_of(LINE, "08aa+2", block, 7)
+    messages = [read_message(data, {PART_HEADER: msgspec.json.encode(part).decode()}) for part, data in parts_of(LINE, whole, 20)]
+    assert [(each.height, each.id, each.end) for each in messages] == [(7, "", 20), (8, "08aa", 30)]
+    assert (messages[1].previous, messages[1].time, messages[1].edits) == ("07aa", 1_800_000_000, 2)

@@ -1,0 +1,309 @@
+"""A broker in this process that speaks as much of NATS and JetStream as relays and readers need, and a node for them, both in asyncio."""
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from msgspec import Struct
+
+from node.relay.history import Joiner
+from rpc.service.caller import LOCAL
+from tests.helpers.push import Pushing
+
+Headers = dict[str, str]
+WRONG_LAST_SEQUENCE = {"code": 400, "err_code": 10071, "description": "wrong last sequence"}
+NOT_FOUND = {"code": 404, "err_code": 10059, "description": "stream not found"}
+NO_MESSAGE = {"code": 404, "err_code": 10037, "description": "no message found"}
+LONG_AGO = "2026-01-01T00:00:00Z"
+
+
+class Stored(Struct):
+    """A message of a stream."""
+
+    subject: str
+    data: bytes
+    headers: Headers
+
+
+class Stream:
+    """A stream: its messages by their numbers."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config, self.first, self.last = config, 1, 0
+        self.messages: dict[int, Stored] = {}
+        self.ids: dict[str, int] = {}
+
+    def info(self) -> dict[str, Any]:
+        """How it stands, as JetStream says it."""
+        state = {"messages": len(self.messages), "bytes": 0, "first_seq": self.first, "last_seq": self.last, "consumer_count": 0}
+        return {"config": self.config, "state": state, "created": LONG_AGO}
+
+    def takes(self, subject: str) -> bool:
+        """Whether messages of a subject are its own."""
+        return any(subject == own or (own.endswith("*") and subject.startswith(own[:-1])) for own in self.config["subjects"])
+
+    def add(self, message: Stored) -> dict[str, Any]:
+        """Store a message; returns what is said of it."""
+        message_id = message.headers.get("Nats-Msg-Id", "")
+        if message_id in self.ids:
+            return {"seq": self.ids[message_id], "duplicate": True}
+        expected = message.headers.get("Nats-Expected-Last-Subject-Sequence")
+        if expected is not None and int(expected) != self.last:
+            return {"error": WRONG_LAST_SEQUENCE}
+        self.last += 1
+        self.messages[self.last] = message
+        if message_id:
+            self.ids[message_id] = self.last
+        return {"seq": self.last}
+
+    def drop(self, before: int) -> None:
+        """Drop the messages before a number."""
+        for number in range(self.first, before):
+            self.messages.pop(number, None)
+        self.first = max(self.first, before)
+
+    def whole(self) -> list[Any]:
+        """What its messages say, those in parts joined."""
+        joiner = Joiner()
+        joined = [joiner.add(each.data, each.headers) for each in self.messages.values()]
+        return [json.loads(data) for data in joined if data is not None]
+
+
+class Broker:
+    """The broker. `before` is called with each message that is to be stored; where it returns False, all connections end before that."""
+
+    def __init__(self, max_payload: int = 1 << 20) -> None:
+        self.streams: dict[str, Stream] = {}
+        self.max_payload = max_payload
+        self.before: Callable[[Stored], bool] = lambda message: True
+        self.clients: set[_Client] = set()
+        self.changed = asyncio.Event()
+        self.consumers: dict[str, tuple[Stream, list[int]]] = {}
+        self.url = ""
+
+    def end_connections(self) -> None:
+        """End all connections, as the end of the broker does; what is stored stays."""
+        for client in list(self.clients):
+            client.writer.close()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Talk to a client."""
+        client = _Client(self, writer)
+        self.clients.add(client)
+        client.say(b"INFO " + json.dumps({"max_payload": self.max_payload, "headers": True, "proto": 1, "version": "2.12.0"}).encode())
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while line := await reader.readline():
+                await client.hear(line.decode().split(), reader)
+        self.clients.discard(client)
+        writer.close()
+
+    def publish(self, subject: str, data: bytes, headers: Headers, reply: str) -> None:
+        """Take a message: a question to JetStream, one for a stream, or one for those who listen."""
+        if subject.startswith("$JS.API."):
+            if (said := self.answer(subject.removeprefix("$JS.API."), data, reply)) is not None:
+                self.give(reply, json.dumps({"type": ""} | said).encode())
+            return
+        for name, stream in self.streams.items():
+            if stream.takes(subject):
+                message = Stored(subject, data, headers)
+                if not self.before(message):
+                    self.end_connections()
+                    return
+                self.give(reply, json.dumps({"stream": name} | stream.add(message)).encode())
+                changed, self.changed = self.changed, asyncio.Event()
+                changed.set()
+        self.give(subject, data)
+
+    def give(self, subject: str, data: bytes, headers: Headers | None = None, reply: str = "") -> None:
+        """Give a message to everybody who listens."""
+        for client in list(self.clients):
+            client.give(subject, data, headers, reply)
+
+    def answer(self, subject: str, data: bytes, reply: str) -> dict[str, Any] | None:
+        """Answer a question; None where the answer comes later."""
+        what, _, name = subject.rpartition(".")
+        asked = json.loads(data) if data else {}
+        if what == "STREAM.CREATE":
+            self.streams[name] = Stream(asked)
+            return self.streams[name].info()
+        if what.startswith("CONSUMER."):
+            return self.answer_reader(subject.split("."), asked, reply)
+        stream = self.streams.get(name)
+        if stream is None:
+            return {"error": NOT_FOUND}
+        if what == "STREAM.PURGE":
+            stream.drop(asked["seq"])
+            return {"success": True, "purged": 0}
+        if what == "STREAM.MSG.GET":
+            found = stream.messages.get(asked["seq"])
+            return {"error": NO_MESSAGE} if found is None else {"message": shown(asked["seq"], found)}
+        return stream.info()
+
+    def answer_reader(self, words: list[str], asked: dict[str, Any], reply: str) -> dict[str, Any] | None:
+        """Answer a reader of a stream: a new one, or one that wants messages."""
+        if words[1] == "CREATE":
+            name = words[3]
+            stream = self.streams[words[2]]
+            self.consumers[name] = stream, [max(stream.first, asked["config"].get("opt_start_seq", 1))]
+        else:
+            name = words[-1]
+        stream, place = self.consumers[name]
+        if words[1:3] == ["MSG", "NEXT"]:
+            task = asyncio.ensure_future(self.hand_out(stream, place, asked, reply))
+            task.add_done_callback(lambda done: done.exception())
+            return None
+        config = {"deliver_policy": "by_start_sequence"}
+        waiting = max(0, stream.last + 1 - place[0])
+        return {"name": name, "stream_name": "", "config": config, "created": LONG_AGO, "num_pending": waiting}
+
+    async def hand_out(self, stream: Stream, place: list[int], asked: dict[str, Any], reply: str) -> None:
+        """Give a reader the messages that it wants, as soon as there are any; in a while without, it is told that there are none."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0 if asked.get("no_wait") else asked.get("expires", 0) / 1e9):
+                while place[0] > stream.last:
+                    await self.changed.wait()
+        count = min(asked["batch"], stream.last + 1 - place[0])
+        for _ in range(count):
+            message = stream.messages[place[0]]
+            self.give(reply, message.data, message.headers, f"$JS.ACK.s.c.1.{place[0]}.{place[0]}.0.0")
+            place[0] += 1
+        if count < asked["batch"]:
+            self.give(reply, b"", {"": "404 No Messages" if asked.get("no_wait") else "408 Request Timeout"})
+
+
+class _Client:
+    """The broker's end of a connection."""
+
+    def __init__(self, broker: Broker, writer: asyncio.StreamWriter) -> None:
+        self.broker, self.writer = broker, writer
+        self.subjects: dict[str, str] = {}
+
+    def say(self, line: bytes) -> None:
+        """Send something."""
+        if not self.writer.is_closing():
+            self.writer.write(line + b"\r\n")
+
+    async def hear(self, words: list[str], reader: asyncio.StreamReader) -> None:
+        """Take a line of the client, with what comes after it."""
+        match words:
+            case ["PING"]:
+                self.say(b"PONG")
+            case ["SUB", subject, *_, number]:
+                self.subjects[number] = subject
+            case ["UNSUB", number, *_]:
+                self.subjects.pop(number, None)
+            case ["PUB" | "HPUB" as verb, subject, *reply_and_sizes]:
+                *before, size = reply_and_sizes
+                head_size = int(before.pop()) if verb == "HPUB" else 0
+                assert int(size) <= self.broker.max_payload, "the client knows how much it may send"
+                body = (await reader.readexactly(int(size) + 2))[:-2]
+                headers = dict(line.split(": ", 1) for line in body[:head_size].decode().split("\r\n") if ": " in line)
+                self.broker.publish(subject, body[head_size:], headers, before[0] if before else "")
+
+    def give(self, subject: str, data: bytes, headers: Headers | None, reply: str) -> None:
+        """Give the client a message if it listens to its subject."""
+        for number, wanted in self.subjects.items():
+            if subject == wanted or (wanted.endswith("*") and subject.startswith(wanted[:-1])):
+                head = b"" if headers is None else header_text(headers)
+                sizes = f"{len(head)} {len(head) + len(data)}" if head else str(len(data))
+                self.say(f"{'H' if head else ''}MSG {subject} {number} {reply} {sizes}\r\n".encode() + head + data)
+
+
+def header_text(headers: Headers) -> bytes:
+    """Headers as they are sent; what has no name is a status."""
+    lines = [f"{name}: {value}" for name, value in headers.items() if name]
+    return "\r\n".join([f"NATS/1.0 {headers.get('', '')}".strip(), *lines, "", ""]).encode()
+
+
+def shown(number: int, message: Stored) -> dict[str, Any]:
+    """A stored message as JetStream shows it."""
+    head = b64encode(header_text(message.headers)).decode()
+    return {"subject": message.subject, "seq": number, "data": b64encode(message.data).decode(), "hdrs": head, "time": LONG_AGO}
+
+
+@asynccontextmanager
+async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
+    """A broker that answers for a while."""
+    broker = Broker(max_payload)
+    server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
+    broker.url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield broker
+    finally:
+        server.close()
+        broker.end_connections()
+
+
+def node_world() -> Pushing:
+    """A chain that knows its operations."""
+    return Pushing("account_history")
+
+
+class NodeServer:
+    """A node that answers calls and streams its blocks; `wake` is to be called when its chain has changed. It counts its calls."""
+
+    def __init__(self) -> None:
+        self.world = node_world()
+        self.calls: list[str] = []
+        self.url = ""
+        self._news = asyncio.Event()
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def wake(self) -> None:
+        """Have the streams look at the chain, and give a sign of life."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def end_streams(self) -> None:
+        """End all connections."""
+        for writer in list(self._writers):
+            writer.close()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer on a connection, one request after another."""
+        self._writers.add(writer)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while line := await reader.readline():
+                size = 0
+                while (header := await reader.readline()).strip():
+                    if header.lower().startswith(b"content-length:"):
+                        size = int(header.split(b":")[1])
+                body = await reader.readexactly(size)
+                if line.startswith(b"POST"):
+                    self.calls.append(json.loads(body)["method"])
+                    answer = self.world.service.answer(body, LOCAL)
+                    assert isinstance(answer, bytes)
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
+                else:
+                    await self._stream(int(line.split(b"from=")[1].split(b"&")[0]), writer)
+        self._writers.discard(writer)
+        writer.close()
+
+    async def _stream(self, first: int, writer: asyncio.StreamWriter) -> None:
+        hub = self.world.hub
+        with hub.stream(first, irreversible=False, packed=True) as stream:
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + hub.greeting(first))
+            while not writer.is_closing():
+                news = self._news
+                while piece := stream.piece():
+                    writer.write(piece)
+                writer.write(hub.sign_of_life())
+                await writer.drain()
+                await news.wait()
+
+
+@asynccontextmanager
+async def node_running() -> AsyncIterator[NodeServer]:
+    """A node that answers for a while."""
+    node = NodeServer()
+    server = await asyncio.start_server(node.serve, "127.0.0.1", 0)
+    node.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield node
+    finally:
+        server.close()
+        node.end_streams()
+        node.wake()
