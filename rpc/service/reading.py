@@ -49,7 +49,8 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
 
     Nobody else is answered meanwhile; large bodies are for `read_in_slices`.
     """
-    check_marks(body, bound(body, is_local))
+    if len(body) > REMOTE_MARKS_MAX:
+        check_marks(body, bound(body, is_local))
     check_depth(body)
     try:
         value = _decode(body)
@@ -129,9 +130,10 @@ def require_marks(marks: int, most: int) -> None:
 
 def check_depth(body: bytes) -> None:
     """Refuse a body that is nested too deep; like the reference, count brackets everywhere, also inside of texts."""
-    for start, end in (b"{}", b"[]"):
-        if body.count(start) > DEPTH_MAX:
-            check_depth_from(0, body, start, end)
+    if body.count(b"{") > DEPTH_MAX:
+        check_depth_from(0, body, *b"{}")
+    if body.count(b"[") > DEPTH_MAX:
+        check_depth_from(0, body, *b"[]")
 
 
 def check_depth_from(depth: int, body: bytes, start: int, end: int) -> int:

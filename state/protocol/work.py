@@ -94,17 +94,25 @@ class Work:
 
         It raises TooMuchWork also at the end, if the caller of a listener has swallowed the one raised inside.
         """
-        before = self.limit_at, self.limit, self.what, self.kinds
-        self.limit_at, self.limit, self.what, self.kinds = self.spent + limit, limit, what, {}
-        self.set_next()
+        # Each call comes through here: `set_next` as a function would double what this takes.
+        if self.kinds is not None:
+            before = self.limit_at, self.limit, self.what, self.kinds
+        else:
+            before = None
+        self.limit_at = limit_at = self.spent + limit
+        self.limit, self.what, self.kinds = limit, what, {}
+        self._next = limit_at if limit_at < self._pause_at else self._pause_at
         try:
             value = function(*given)
             if self.spent > self.limit_at:
                 raise self.too_much()
             return value
         finally:
-            self.limit_at, self.limit, self.what, self.kinds = before
-            self.set_next()
+            if before is None:
+                self.limit_at, self.kinds, self._next = NEVER, None, self._pause_at
+            else:
+                self.limit_at, self.limit, self.what, self.kinds = before
+                self.set_next()
 
     def set_next(self) -> None:
         """Look at the limit and the hook next when the first of them is due."""
