@@ -14,14 +14,21 @@ from state.protocol.errors import Refused
 UNITS_MAX, LOCAL_UNITS_MAX = 5_000, 50_000
 # For a block that this node makes. A transaction that alone takes more gets a block to itself.
 BLOCK_UNITS_MAX = 50_000
+KEY_TEXT_UNITS = 1  # a public key, read from its text
 KEY_UNITS = 3  # one public key, recovered from a signature or derived from a secret
 BYTES_OF_UNIT = 512  # of a packed transaction
 PAUSE_UNITS = 100  # between two calls of `on_pause`
 KINDS_SHOWN_MAX = 3
+Spend = Callable[[int, str], None]
+"""What counts units of a kind before they are done, and may raise, as `Work.spend`."""
 
 NEVER = 1 << 62
 
 Result = TypeVar("Result")
+
+
+def spend_nothing(units: int, kind: str) -> None:
+    """Count no work."""
 
 
 class TooMuchWork(Refused):

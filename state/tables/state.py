@@ -160,6 +160,7 @@ class State:
         self.journal = journal = Journal()
         self.here = Coordinates()
         self.work = Work()
+        self.wire.codecs.spend = self.work.spend
         self.journal.on_undone = lambda: self.work.undo(UNDO_UNITS)
         self.listeners = Listeners()
         # A copy, since set_hardfork moves the times of the first five. As in the reference they are this node's own memory

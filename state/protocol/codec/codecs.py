@@ -16,6 +16,7 @@ from state.protocol.codec.straight import struct_dumper, struct_packer, struct_p
 from state.protocol.errors import OutOfRange, require
 from state.protocol.spec import ChainSpec
 from state.protocol.values.symbols import Symbols
+from state.protocol.work import Spend, spend_nothing
 
 ClassDumper = Callable[[Codecs, type, bool], Dump]
 
@@ -31,6 +32,7 @@ class ChainCodecs:
     def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:
         self.spec = spec
         self.canonical = canonical
+        self.spend: Spend = spend_nothing  # a state puts its own there
         self.symbols = Symbols(spec.coin_symbol, spec.debt_symbol, spec.vests_symbol, canonical=canonical)
         self._class_dumper = class_dumper
         self._made: dict[tuple[str, Any], Any] = {}

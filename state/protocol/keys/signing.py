@@ -18,17 +18,12 @@ from state.protocol.errors import (
 )
 from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed
+from state.protocol.work import Spend, spend_nothing
 
 Lookup = Callable[[str], Authority]
-Spend = Callable[[int, str], None]
-"""Counts units of work of a kind before they are done, and may raise (`state.protocol.work`)."""
 
 MEMBERS_OF_UNIT = 40  # keys and accounts of authorities that are looked at
 MEMBERS_OF_AUTHORITY = 4  # to find an authority takes as long as to look at so many
-
-
-def spend_nothing(units: int, kind: str) -> None:
-    """Count no work."""
 
 
 class Lookups(Struct, frozen=True):

@@ -178,3 +178,17 @@ def test_work_is_limited(site: Site) -> None:
     for method, named in asked:
         with pytest.raises(TooMuchWork):
             site.state.work.run(50, "a call", partial(site.refused, f"database_api.{method}", **named))
+
+
+def test_texts_of_keys_are_counted_as_they_are_read(site: Site) -> None:
+    keys = [public_key_text(b"\2" + i.to_bytes(32, "big"), "TST") for i in range(60)]
+    wide = {"weight_threshold": 1, "account_auths": [], "key_auths": [[key, 1] for key in keys]}
+    creation = {"type": "create_claimed_account_operation", "value": {"creator": "alice", "new_account_name": "new", "owner": wide}}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("database_api.verify_account_authority", {"account": "alice", "signers": keys}),
+        ("database_api.verify_signatures", {"hash": ZERO_HASH, "required_other": [wide]}),
+        ("database_api.get_transaction_hex", {"trx": {"operations": [creation]}}),
+    ]
+    for method, named in asked:
+        with pytest.raises(TooMuchWork):
+            site.state.work.run(50, "a call", partial(site.refused, method, **named))

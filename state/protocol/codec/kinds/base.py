@@ -19,6 +19,7 @@ from state.protocol.errors import NotCanonical, OutOfRange
 from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import UINT32_MAX
 from state.protocol.values.symbols import Symbols
+from state.protocol.work import Spend
 
 Pack = Callable[[Any], bytes]
 Unpack = Callable[[bytes, int], tuple[Any, int]]
@@ -39,6 +40,8 @@ class Codecs(Protocol):
     symbols: Symbols
     canonical: bool
     """Whether unpackers take only the bytes that packing gives, and raise NotCanonical for others."""
+    spend: Spend
+    """Counts the work of reading JSON."""
 
     def packer(self, of: Any) -> Pack:
         """Return the function from a value to its bytes."""

@@ -31,14 +31,12 @@ from state.protocol.keys.signing import (
     Lookup,
     Lookups,
     SignState,
-    Spend,
     one_key_is_enough,
     required_signatures,
-    spend_nothing,
     verify,
 )
 from state.protocol.operation import Needed
-from state.protocol.work import TooMuchWork, Work
+from state.protocol.work import Spend, TooMuchWork, Work, spend_nothing
 from tests.helpers.wire import ANY, VECTOR_CODECS, vectors
 
 PREFIX = "STM"
