@@ -30,6 +30,8 @@ class Preemption:
         self._until = self._left = 0.0
         self._stack: greenlet | None = None
         self.can_raise = False
+        # To set it for each function takes as long as to enter the stack.
+        self._hook = self._pause
 
     def start(self, function: Callable[[], object]) -> bool:
         """Call a function; returns whether it is done. If not, the gate is shut, and the caller sees to it that `finish` is called."""
@@ -64,6 +66,7 @@ class Preemption:
     def throw(self, error: BaseException) -> None:
         """Raise an error where the function was interrupted, and have it run to its end: what it does about it, it does at once."""
         assert self._stack is not None
+        self._units.on_pause = None
         self._stack.throw(error)
 
     def _go_on(self, *, is_interruptible: bool = True) -> bool:
@@ -76,16 +79,16 @@ class Preemption:
 
             self._stack = greenlet(self._work, getcurrent())
         self._until = 0.0
-        if is_interruptible:
-            self._units.on_pause = self._pause
-        try:
-            self._stack.switch()
-        finally:
-            self._units.on_pause = None
+        hook = self._hook if is_interruptible else None
+        if self._units.on_pause is not hook:
+            self._units.on_pause = hook
+        self._stack.switch()
         return self._function is None
 
     def _pause(self, can_raise: bool) -> None:
         """Leave the stack for the loop's, if the slice is over, which begins with the first look."""
+        if self._function is None:
+            return  # others count their work as well
         self._left = self._stopwatch()
         if not self._until:
             self._until = self._left + SLICE_SECONDS

@@ -56,7 +56,7 @@ async def test_others_have_their_turn_after_each_slice_and_know_that_the_chain_i
     assert len({count for count, is_shut in seen if is_shut}) == len(bench.interrupted) >= 3
     assert bench.interrupted == sorted(bench.interrupted)
     assert not bench.gate.is_shut
-    assert bench.units.on_pause is None
+    bench.units.spend(10 * PAUSE_UNITS, "what others do")
     nursery.cancel_scope.cancel()
 
 
