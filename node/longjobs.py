@@ -125,6 +125,6 @@ class LongJobs:
         """Let no other process answer any more."""
         self._can_stand_in = False
         if self._stand_in is not None:
-            self._stand_in.end()
+            self._stand_in.dismiss()
             self._stand_in = None
             self._gate.place(None)

@@ -13,7 +13,10 @@ import trio
 from node.readers.link import HEAD, Link, framed
 from node.readers.messages import Call, Reply
 from node.snapshots.child import Child
+from rpc.log import Log
 from rpc.service.caller import Caller
+
+_log = Log("processor")
 
 Answer = Callable[[bytes, Caller], bytes]
 IN_SESSION = object()
@@ -39,6 +42,7 @@ class StandIn:
         self._numbers = count()
         self._waiting: dict[int, trio.Event] = {}
         self._replies: dict[int, bytes] = {}
+        self._is_dismissed = False
 
     async def run(self) -> None:
         """Take its answers, until it has ended or is ended."""
@@ -52,7 +56,9 @@ class StandIn:
                 nursery.cancel_scope.cancel()
         finally:
             self.end()
-            await self._child.kill()
+            why = await self._child.kill()
+            if not self._is_dismissed:
+                _log.warning("the copy that answers reads during a long job has ended, reads wait", reason=why)
 
     async def ask(self, body: bytes, caller: Caller) -> bytes:
         """Return its answer to a request; b"" when it has none, or has ended."""
@@ -68,8 +74,13 @@ class StandIn:
             reply = self._replies.pop(number, b"")
         return reply
 
+    def dismiss(self) -> None:
+        """End it in order; whoever waits for an answer gets none."""
+        self._is_dismissed = True
+        self.end()
+
     def end(self) -> None:
-        """End it; whoever waits for an answer gets none."""
+        """Take no more answers from it."""
         self._link.close()
         for event in self._waiting.values():
             event.set()

@@ -56,23 +56,28 @@ class Child:
                 while (status := self._status()) is None:
                     await trio.sleep(POLL_SECONDS)
                 if status:
-                    message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
-                    raise ChildFailed(message or f"the process that saves has ended with {describe(status)}")
+                    raise ChildFailed(self._message(status))
                 return
             raise ChildFailed(f"it has not ended within {SECONDS_MAX} seconds")
         finally:
             self._end()
 
-    async def kill(self) -> None:
-        """End it, and return when it has ended: to give back much memory takes it a while."""
+    async def kill(self) -> str:
+        """End it, and return with what it has ended: it may have done so before, and to give back much memory takes it a while."""
         try:
             if self.pid > 0:
                 os.kill(self.pid, signal.SIGKILL)
-                with trio.CancelScope(shield=True):
-                    while self._status() is None:
-                        await trio.sleep(KILL_POLL_SECONDS)
+            with trio.CancelScope(shield=True):
+                while (status := self._status()) is None:
+                    await trio.sleep(KILL_POLL_SECONDS)
+                return self._message(status)
         finally:
             self._end()
+
+    def _message(self, status: int) -> str:
+        """Return why it has ended with a status."""
+        message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
+        return message or f"the process has ended with {describe(status)}"
 
     def _status(self) -> int | None:
         """Return the status that the child has ended with, None while it works."""

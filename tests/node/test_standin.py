@@ -159,8 +159,12 @@ async def test_a_copy_that_dies_leaves_reads_waiting(nursery: trio.Nursery) -> N
     served = Served()
     answered = await served.begin(nursery)
     assert await served.head() == 1
-    os.kill(served.stand_in._child.pid, signal.SIGKILL)
-    await read_at_the_end(served, answered, nursery)
+    with capture_logs() as logged:
+        os.kill(served.stand_in._child.pid, signal.SIGKILL)
+        while not logged:
+            await trio.lowlevel.checkpoint()
+        await read_at_the_end(served, answered, nursery)
+    assert [(line["log_level"], line["reason"]) for line in logged] == [("warning", "the process has ended with signal 9")]
 
 
 async def test_a_copy_that_hangs_leaves_reads_waiting(nursery: trio.Nursery) -> None:
@@ -255,5 +259,5 @@ async def test_its_answers_name_what_they_belong_to(nursery: trio.Nursery) -> No
         for number in range(50):
             asking.start_soon(ask, b"%d" % number)
     assert replies == {b"%d" % number: b"%d1.2.3.4" % number for number in range(50)}
-    stand_in.end()
+    stand_in.dismiss()
     assert await stand_in.ask(b"late", LOCAL) == b""
