@@ -67,10 +67,13 @@ class Child:
         try:
             if self.pid > 0:
                 os.kill(self.pid, signal.SIGKILL)
+            status = self._status()
             with trio.CancelScope(shield=True):
-                while (status := self._status()) is None:
+                while status is None:
                     await trio.sleep(KILL_POLL_SECONDS)
-                return self._message(status)
+                    status = self._status()
+            assert status is not None
+            return self._message(status)
         finally:
             self._end()
 
