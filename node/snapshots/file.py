@@ -8,6 +8,8 @@
     8 bytes   where the index begins, little endian
     32 bytes  BLAKE2b of the first 16 bytes and of everything from the index on up to here
 
+Zeros follow a chunk that would be shorter than 1/64 of what is packed in it: so the size of a file says how much may be in it.
+
 Sections follow each other without a gap, so that every byte of the file is under a digest. The index comes last because a section's
 digest is known when it has been written: nothing has to be kept in memory but one chunk.
 """
@@ -32,6 +34,8 @@ START, CHUNK, END = struct.Struct("<8sII"), struct.Struct("<II"), struct.Struct(
 DIGEST_SIZE = 32
 LEVEL = 1  # of zstd: 3 takes twice the time for a tenth less
 CHUNK_SIZE_MAX = 1 << 31
+# As many bytes are unpacked of a file for each of its own, and so many more.
+UNPACKED_PER_BYTE, UNPACKED_FREE = 64, 1 << 20
 INDEX_SIZE_MAX = 1 << 26
 READ_SIZE = 1 << 20
 
@@ -92,6 +96,7 @@ class Writer:
         start, total = self._at, digest_of()
         for chunk in chunks:
             packed = self._packer.compress(chunk)
+            packed = packed.ljust(len(chunk) // UNPACKED_PER_BYTE, b"\0")
             framed = CHUNK.pack(len(packed), len(chunk)) + packed
             total.update(framed)
             self._file.write(framed, self._at)
@@ -115,6 +120,7 @@ class Snapshot:
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
+        self._unpacked_sizes: dict[str, int] = {}
         try:
             self._file = disk.open_to_read(path)
         except (OSError, ValueError) as error:
@@ -168,21 +174,36 @@ class Snapshot:
     def _unpacked(self, name: str, data: bytes) -> Iterator[bytes]:
         import zstandard
 
-        unpacker, at = zstandard.ZstdDecompressor(), 0
-        while at < len(data):
+        unpacker = zstandard.ZstdDecompressor()
+        for packed, size in self._sized(name, data):
             try:
-                packed_size, size = CHUNK.unpack_from(data, at)
-                at += CHUNK.size + packed_size
-                packed = memoryview(data)[at - packed_size : at]
                 # The frame says its size as well, and room for that is made before anything is unpacked.
-                if size > CHUNK_SIZE_MAX or at > len(data) or zstandard.frame_content_size(packed) != size:
+                if zstandard.frame_content_size(packed) != size:
                     raise Broken(f"{self.path}: a chunk of {name} has an impossible size")
                 chunk = unpacker.decompress(packed, max_output_size=size)
-            except (struct.error, zstandard.ZstdError) as error:
+            except zstandard.ZstdError as error:
                 raise Broken(f"{self.path}: {name} can't be unpacked: {error}") from None
             if len(chunk) != size:
                 raise Broken(f"{self.path}: a chunk of {name} has {len(chunk)} bytes in place of {size}")
             yield chunk
+
+    def _sized(self, name: str, data: bytes) -> list[tuple[memoryview, int]]:
+        """Return the packed chunks of a section with their sizes, once it is known that all together aren't too large. Raises Broken."""
+        found, at = [], 0
+        while at < len(data):
+            try:
+                packed_size, size = CHUNK.unpack_from(data, at)
+            except struct.error as error:
+                raise Broken(f"{self.path}: {name} can't be unpacked: {error}") from None
+            at += CHUNK.size + packed_size
+            if size > CHUNK_SIZE_MAX or at > len(data):
+                raise Broken(f"{self.path}: a chunk of {name} has an impossible size")
+            found.append((memoryview(data)[at - packed_size : at], size))
+        self._unpacked_sizes[name] = sum(size for _, size in found)
+        unpacked, most = sum(self._unpacked_sizes.values()), UNPACKED_FREE + UNPACKED_PER_BYTE * self.size
+        if unpacked > most:
+            raise Broken(f"{self.path}: {unpacked:,} bytes and more are packed in it, and {most:,} may be in a file of {self.size:,}")
+        return found
 
     def _read_index(self) -> Index:
         start = self._read(START.size, 0)

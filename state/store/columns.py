@@ -39,8 +39,10 @@ class Column:
         is_struct = isinstance(kind, type) and issubclass(kind, Struct) and bool(kind.__struct_fields__)
         self._structs = Structs(kind) if is_struct else None
 
-    def pack(self, values: list[Any]) -> bytes:
-        """Return the values as bytes."""
+    def pack(self, values: list[Any], *, is_plain: bool = False) -> bytes:
+        """Return the values as bytes; with `is_plain` one by one, so that each takes a byte at least."""
+        if is_plain:
+            return _plain(values)
         if values and values[-1] == values[0] and values.count(values[0]) == len(values):
             return msgpack.encode([CONSTANT, Raw(_plain(values[:1]))])
         if values and self._structs is not None:

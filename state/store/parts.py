@@ -8,9 +8,9 @@ before anything has changed.
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
-from msgspec import MsgspecError, msgpack
+from msgspec import Meta, MsgspecError, msgpack
 
 from state.store.columns import Column, Special, Structs, Unreadable, schema
 from state.store.deferred import Deferred
@@ -20,6 +20,9 @@ from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
 ROWS_PER_CHUNK_MAX = 100_000  # that are read
+ORDERS_MAX = 64  # of a table
+# A column of equal values says in a few bytes how many there are. Of histories, so many values more than bytes are read.
+VALUES_FREE = 100_000
 
 Install = Callable[[], Deferred | None]
 """Puts what was read in place, and returns what is left to do."""
@@ -74,7 +77,7 @@ class TablePart:
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part. A deferred table decodes its rows later."""
         next_id, count = decoded(tuple[int, int], next(chunks, b""))
-        orders = decoded(list[list[int]], next(chunks, b""))
+        orders = decoded(_ORDERS, next(chunks, b""))
         if self._is_deferred and count > ROWS_PER_CHUNK:
             return lambda: Deferred(
                 (self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders), self._table.journal.reads
@@ -93,7 +96,7 @@ class TablePart:
         total, last = 0, -1
         for chunk in chunks:
             packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
-            if size > ROWS_PER_CHUNK_MAX:
+            if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # no two ids are equal
                 raise Unreadable(f"{size} rows in one chunk")
             ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
@@ -131,11 +134,11 @@ class ListsPart:
 
     def dump(self) -> Iterator[bytes]:
         """See Part."""
-        yield from dump_lists(self._lists, self._keys, lambda values: self._values.pack(values))
+        yield from dump_lists(self._lists, self._keys, self._values)
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
-        found = read_lists(chunks, self._keys, lambda data, count: self._values.unpack(data, count))
+        found = read_lists(chunks, self._keys, self._values.unpack)
         return lambda: self._lists.restore(found)
 
     def keeping(self) -> Keeping:
@@ -170,6 +173,8 @@ class DictPart:
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
         count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
+        if count > len(keys):  # no two are equal
+            raise Unreadable(f"{count} keys in {len(keys)} bytes")
         found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
         if len(found) != count:
             raise Unreadable("a key stands there twice")
@@ -211,8 +216,8 @@ Histories = dict[Any, tuple[int, list[Any]]]
 """The number of the oldest value kept, and the values, by key."""
 
 
-def dump_lists(lists: Lists[Any, Any], keys: Column, pack: Callable[[list[Any]], bytes]) -> Iterator[bytes]:
-    """Yield histories in chunks; `pack` writes their values."""
+def dump_lists(lists: Lists[Any, Any], keys: Column, column: Column) -> Iterator[bytes]:
+    """Yield histories in chunks; `column` writes their values."""
     every = list(lists)
     yield msgpack.encode(len(every))
     for begin in range(0, len(every), ROWS_PER_CHUNK):
@@ -220,15 +225,21 @@ def dump_lists(lists: Lists[Any, Any], keys: Column, pack: Callable[[list[Any]],
         histories = [lists.get(key) for key in piece]
         values = [value for history in histories for value in history]
         firsts, sizes = [history.first for history in histories], [len(history) for history in histories]
-        yield msgpack.encode((len(piece), len(values), keys.pack(piece), _IDS.pack(firsts), _IDS.pack(sizes), pack(values)))
+        packed = column.pack(values)
+        if len(packed) < len(values):
+            packed = column.pack(values, is_plain=True)
+        yield msgpack.encode((len(piece), len(values), keys.pack(piece), _IDS.pack(firsts), _IDS.pack(sizes), packed))
 
 
 def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
     """Return histories that `dump_lists` has written; `unpack` reads that many values. Raises Unreadable."""
     found: Histories = {}
-    total = decoded(int, next(chunks, b""))
+    total, room = decoded(int, next(chunks, b"")), VALUES_FREE
     for chunk in chunks:
         count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
+        room += len(chunk) - size
+        if count > len(packed_keys) or room < 0:
+            raise Unreadable(f"{count} histories with {size} values in {len(chunk)} bytes")
         values = checked_read(unpack, packed, size)
         firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
         if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
@@ -244,6 +255,7 @@ def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, i
 # ------------------------------------------------------------------ decoding
 
 _IDS = Column(int)
+_ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
 
 
 def decoded(kind: Any, data: bytes) -> Any:

@@ -94,6 +94,8 @@ class UsesPart:
         read = 0
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
+            if max(size, every) > len(chunk):  # no two authors are equal, nor two tags of one
+                raise Unreadable(f"{size} authors with {every} tags in {len(chunk)} bytes")
             authors, sizes, tags, values = (
                 checked_read(column.unpack, data, many)
                 for column, data, many in zip((_TEXTS, _NUMBERS, _TEXTS, _NUMBERS), packed, (size, size, every, every), strict=True)

@@ -1,19 +1,21 @@
 """Tables, lists and dictionaries as bytes and back: exactly, and nothing that isn't one."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import msgpack
+from msgspec import Raw, msgpack
 
 from state.protocol.errors import NotUnique
 from state.store import Journal, Lists, Table
 from state.store import parts as parts_module
 from state.store.columns import Unreadable
-from state.store.parts import DictPart, ListsPart, Part, TablePart
+from state.store.parts import VALUES_FREE, DictPart, ListsPart, Part, TablePart
 from tests.state.store.test_store_model import Thing, Things
 
+MANY = 1 << 26
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=4)  # with surrogates
 INTEGERS = st.integers(-(2**130), 2**130) | st.integers(-2, 2)
 THINGS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
@@ -144,6 +146,44 @@ def test_a_dictionary_comes_back_in_its_order(kept: dict[bytes, int]) -> None:
     target: dict[bytes, int] = {b"old": 1}
     moved(DictPart(kept, bytes, int), DictPart(target, bytes, int))
     assert list(target.items()) == list(kept.items())
+
+
+def equal(values: bytes) -> bytes:
+    """A column of equal values."""
+    return msgpack.encode([0, Raw(msgpack.encode([1, Raw(values)]))])
+
+
+@pytest.mark.parametrize(
+    ("part", "chunks"),
+    [
+        (DictPart({}, int, int), [(MANY, equal(b"\x91\x01"), equal(b"\x91\x01"))]),
+        (
+            ListsPart(Lists(Journal()), int, int),
+            [1, (1, MANY, *[msgpack.encode([1, [number]]) for number in (1, 0, MANY)], equal(b"\x91\x01"))],
+        ),
+        (ListsPart(Lists(Journal()), int, int), [1, (MANY, 0, *[equal(b"\x91\x00")] * 3, msgpack.encode([1, []]))]),
+        (TablePart(Things(Journal())), [(MANY, 100_000), [], (equal(b"\x91\x01"), 100_000, b"\x90")]),
+        (TablePart(Things(Journal())), [(MANY, 1), [[]] * 1000]),
+    ],
+)
+def test_a_few_bytes_do_not_take_much_memory(part: Part, chunks: list[Any]) -> None:
+    packed = [msgpack.encode(chunk) for chunk in chunks]
+    tracemalloc.start()
+    try:
+        with pytest.raises(Unreadable):
+            part.read(iter(packed))
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_equal_values_of_many_histories_come_back() -> None:
+    lists: Lists[int, int] = Lists(Journal())
+    for _ in range(3 * VALUES_FREE):
+        lists.append(7, 1)
+    target: Lists[int, int] = Lists(Journal())
+    moved(ListsPart(lists, int, int), ListsPart(target, int, int))
+    assert list(target.get(7)) == [1] * 3 * VALUES_FREE
 
 
 def test_entries_show_what_a_part_holds() -> None:
