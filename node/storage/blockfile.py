@@ -18,7 +18,10 @@ from node.storage.frames import CHUNK_SIZE, FRAME_SIZE_MAX, frame_start, last_nu
 from state.protocol.errors import ChainError, ParseError
 from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
-ZSTD_CHUNK_SIZE = 1 << 14
+# So many packed bytes become 32 MiB at most.
+ZSTD_CHUNK_SIZE = 1 << 10
+# A block of a packed file has so many bytes at most for each of the file, and so many more.
+UNPACKED_PER_BYTE, UNPACKED_FREE = 64, 1 << 24
 LINE_SIZE_MAX = 1 << 29
 SYSTEM = SystemDisk()
 # Sorted. The first byte of a number is below all of them for the first 167 million blocks, which take 16 years.
@@ -50,6 +53,8 @@ class BlockFile:
             magic = self._file.read(4, 0)
             self._is_plain = not magic.startswith((GZIP, ZSTD))
             self._stream = unpacked(self._raw, magic)
+            is_bounded = not self._is_plain and not self.is_pipe
+            self._most = UNPACKED_FREE + UNPACKED_PER_BYTE * self.size if is_bounded else LINE_SIZE_MAX
             self._is_log = self._peek()
             self.last = last_number(self._file, self.size) if self._is_plain and self._is_log else 0
         except BaseException as error:
@@ -104,7 +109,7 @@ class BlockFile:
                 more = read(max(CHUNK_SIZE, len(data) - at))
                 if not more and at == len(data):
                     return
-                if not more or len(data) - at > FRAME_SIZE_MAX:
+                if not more or len(data) - at > min(FRAME_SIZE_MAX, self._most):
                     where = f"byte {base + at}, after block {self._number}"
                     raise FileError(f"{self.path}: no whole block at {where}: {found.message(self._wire.spec.spell)}")
                 data, base, at = data[at:] + more, base + at, 0
@@ -127,10 +132,10 @@ class BlockFile:
     # -------------------------------------------------------------- JSON lines
 
     def _from_lines(self) -> Iterator[SignedBlock]:
-        number = 0
-        while line := self._stream.readline(LINE_SIZE_MAX + 1):
+        number, most = 0, min(LINE_SIZE_MAX, self._most)
+        while line := self._stream.readline(most + 1):
             number += 1
-            if len(line) > LINE_SIZE_MAX:
+            if len(line) > most:
                 raise FileError(f"{self.path}: line {number} is too long")
             if line.isspace():
                 continue

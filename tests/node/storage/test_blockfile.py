@@ -1,11 +1,15 @@
 """Files of blocks: what opening one leaves behind. What is in them is tested by replays."""
 
+import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from node.failures import FileError
+from node.storage import blockfile
 from node.storage.blockfile import BlockFile
 from tests.helpers.nodes import dev_chain
 
@@ -19,3 +23,31 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path, content: bytes) -> Non
         with pytest.raises(FileError, match=str(file)):
             BlockFile(file, wire)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("start", [b"{", b"\1"])
+def test_a_block_that_is_much_longer_than_its_file_is_refused(tmp_path: Path, start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blockfile, "UNPACKED_FREE", 0)
+    file = tmp_path / "blocks"
+    # No block: it would have more transactions than there are bytes.
+    file.write_bytes(gzip.compress(start + b"\xff" * (1 << 25)))
+    blocks = BlockFile(file, dev_chain().state.wire)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError):
+            list(blocks)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+        blocks.close()
+
+
+def test_zstd_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
+    file, packer = tmp_path / "blocks", zstandard.ZstdCompressor().compressobj()
+    file.write_bytes(b"".join([packer.compress(b"{"), *(packer.compress(bytes(1 << 24)) for _ in range(12)), packer.flush()]))
+    tracemalloc.start()
+    try:
+        BlockFile(file, dev_chain().state.wire).close()
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
