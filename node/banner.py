@@ -149,11 +149,14 @@ def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: 
     """Yield the lines for programs, each with a name, a colon and a value."""
     for name, text in facts(spec, addresses, blocks):
         yield f"{name}: {text}"
-    for account in funded(spec):
+    accounts = funded(spec)
+    for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
         yield f"account {account.name}: {holdings(spec, account)}, active key {private_key(account, 'active')}"
         if shows_keys:
             for role in ROLES:
                 yield f"key {account.name} {role}: {private_key(account, role)}"
+    if (left_out := len(accounts) - SHOWN_MAX) > 0 and not shows_keys:
+        yield f"accounts: {left_out:,} more, up to {accounts[-1].name}; coind keys NAME prints the keys of one, --show-keys those of all"
 
 
 def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:

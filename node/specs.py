@@ -31,6 +31,7 @@ BASES_MAX = 8
 SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
 SIZE_MAX = 1 << 24
 DEPTH_MAX = 16  # of tables in tables; no key is deeper than three
+NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 
 Table = dict[str, Any]
@@ -72,9 +73,9 @@ def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
     first = require_test(spec, "--witnesses").genesis.witness
     names = tuple(f"{first}{number}" for number in range(2, count + 1))
     taken = {account.name for account in spec.genesis.accounts}
-    wrong = next((name for name in names if name in taken or not is_valid_account_name(name)), None)
-    if wrong is not None:
-        raise NodeError(f"--witnesses {count}: {wrong} can't be a witness of {spec.name}: the name is taken or not valid")
+    wrong = [name for name in names if name in taken or not is_valid_account_name(name)]
+    if wrong:
+        raise NodeError(f"--witnesses {count}: names of witnesses of {spec.name} are taken or not valid: {some_of(wrong)}")
     return replace(spec, genesis=replace(spec.genesis, witnesses=names))
 
 
@@ -92,7 +93,10 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
         raise NodeError(f"--accounts: the chain {spec.name} has no accounts whose keys are known; use dev or dev-tests")
     others = [account for account in spec.genesis.accounts if not account.password]
     model = own[0]
-    added = [like(model, f"user{number}") for number in range(len(own) + 1, count + 1)]
+    names = [f"user{number}" for number in range(len(own) + 1, count + 1)]
+    if wrong := sorted({account.name for account in spec.genesis.accounts} & set(names)):
+        raise NodeError(f"--accounts {count}: the chain {spec.name} has accounts with names of those that are added: {some_of(wrong)}")
+    added = [like(model, name) for name in names]
     made = replace(spec, genesis=replace(spec.genesis, accounts=(*others, *own[:count], *added)))
     try:
         check_numbers(made)
@@ -484,16 +488,27 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
     listed = {*spec.hf9_accounts, *spec.hf23_accounts}
+    wrong: list[tuple[str, str, str]] = []
     for index, table in enumerate(given):
         for position, name in enumerate(table.names):
-            key = f"genesis.accounts[{index}].names[{position}]"
+            expected = ""
             if not is_valid_account_name(name):
-                raise Fault(key, f"expected a valid account name instead of {name}")
-            if name in reserved:
-                raise Fault(key, f"expected a new account name, {name} exists already")
-            if name in listed:
-                raise Fault(key, f"expected another name, hardfork 9 or 23 takes {name} away")
+                expected = f"expected a valid account name instead of {name}"
+            elif name in reserved:
+                expected = f"expected a new account name, {name} exists already"
+            elif name in listed:
+                expected = f"expected another name, hardfork 9 or 23 takes {name} away"
+            if expected:
+                wrong.append((f"genesis.accounts[{index}].names[{position}]", expected, name))
             reserved.add(name)
+    if wrong:
+        key, expected, _ = wrong[0]
+        raise Fault(key, expected + (f"; nor can these be taken: {some_of([name for _, _, name in wrong[1:]])}" if wrong[1:] else ""))
+
+
+def some_of(names: list[str]) -> str:
+    """Return names in words, no more than can be read."""
+    return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
 
 
 def check_numbers(spec: ChainSpec) -> None:

@@ -186,8 +186,9 @@ def lock(disk: Disk, folder: Path) -> File:
     file = disk.open(folder / LOCK_NAME, create=True)
     with closed_on_failure(file):
         if not file.lock():
-            owner = file.read(PROCESS_ID_SIZE_MAX, 0).decode("ascii", "replace").strip()
-            raise NodeError(f"{folder} is in use by another node (process {owner}); stop that one, or use another folder")
+            owner = file.read(PROCESS_ID_SIZE_MAX, 0).strip()  # there is none for a moment after the lock
+            which = f" (process {owner.decode()})" if owner.isdigit() else ""
+            raise NodeError(f"{folder} is in use by another node{which}; stop that one, or use another folder")
         file.truncate(0)
         file.write(b"%d\n" % os.getpid(), 0)
     return file

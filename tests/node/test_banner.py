@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import node.banner
-from node.banner import WIDTH_MAX, Announcer, duration
+from node.banner import SHOWN_MAX, WIDTH_MAX, Announcer, duration
 from node.failures import NodeError
 from node.local import LocalChain
 from node.specs import load_spec, spec_names
@@ -94,6 +94,11 @@ def test_of_many_accounts_only_some_are_shown() -> None:
     assert "user10" not in text
     assert "and 15 more; --show-keys" in text
     assert "user24" in banner(spec, shows_keys=True)
+    # Those of a service go into its journal.
+    lines = banner(spec, io.StringIO()).splitlines()
+    assert sum("active key" in line for line in lines) == SHOWN_MAX
+    assert any("15 more" in line for line in lines)
+    assert "account user24" in banner(spec, io.StringIO(), shows_keys=True)
 
 
 def test_modes_in_words() -> None:

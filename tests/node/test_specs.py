@@ -236,6 +236,24 @@ def test_what_is_wrong_is_told_by_file_and_key(tmp_path: Path, line: str, key: s
     assert str(caught.value).startswith(f"{path}: {key}: {expected}")
 
 
+def test_all_names_that_clash_are_told_at_once(tmp_path: Path) -> None:
+    path = user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["bob", "bob", "Carl", "dan", "eve", "coin.dao"]\n')
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    assert caught.value.key == "genesis.accounts[0].names[1]"
+    assert all(name in caught.value.expected for name in ("bob", "Carl", "dan", "coin.dao"))
+    assert "eve" not in caught.value.expected
+
+
+def test_accounts_that_are_added_must_have_new_names(tmp_path: Path) -> None:
+    spec = load_spec(user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["user3", "user5", "user9"]\n'))
+    assert len(with_accounts(spec, 4).genesis.accounts) == 4
+    with pytest.raises(NodeError) as caught:
+        with_accounts(spec, 8)
+    assert "user5" in str(caught.value)
+    assert "user9" not in str(caught.value)
+
+
 def test_a_missing_key_is_told(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="brand: expected a value, the key is missing"):
         load_spec(user_spec(tmp_path, 'key_prefix = "TST"\n'))

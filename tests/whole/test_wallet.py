@@ -214,6 +214,8 @@ def test_the_first_witness_is_known(run: Command) -> None:
     key = public_key_text(public_key(derive_secret("initminer", "x", "")), "TST")
     done = run("tx", "witness-set-properties", "initminer", json.dumps({"key": key, "url": "https://x"}), "--dry-run")
     assert "it needs the authority TST" in done.err
+    for props in ('{"url": "https://x"}', "[]"):
+        assert "PROPS" in run("tx", "witness-set-properties", "initminer", props, "--dry-run").err
 
 
 def test_mistakes_are_refused_before_anything_is_sent(run: Command) -> None:

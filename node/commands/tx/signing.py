@@ -8,6 +8,7 @@ from typing import Any
 
 from node.commands.remote import Remote
 from node.failures import NodeError
+from state.operations.witnesses import NOBODY as NO_KEY
 from state.protocol.errors import ChainError
 from state.protocol.keys.authority import Authority
 from state.protocol.keys.fewest import suffice
@@ -77,6 +78,8 @@ class Signing:
         self._remote = remote
         self._prefix = remote.spec.key_prefix
         self.needed = needed_by(operations)
+        if NO_KEY in self.needed.other:
+            raise NodeError("PROPS need a property key: the signing key that the witness has now, as bin/coind show witness OWNER prints it")
         self.authorities = Authorities(remote)
         self._keys: dict[bytes, bytes] = {}
         self.names = self.needed.posting | self.needed.active | self.needed.owner
