@@ -57,17 +57,22 @@ def end_of(error: BaseException) -> int:
         return Status.INTERRUPTED
     if has_only(error, BrokenPipeError):
         return leave_quietly()
-    if isinstance(error, OSError) and error.errno in FULL:
-        leave_quietly()
-        last_line(f"coind: {error.filename or 'the output'} can't be written: {error.strerror}")
-        return Status.DISK
+    inner = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    if has_only(error, OSError):
+        assert isinstance(inner, OSError), "the first of those in the group"
+        if inner.errno in FULL:
+            leave_quietly()
+            last_line(f"coind: {inner.filename or 'the output'} can't be written: {inner.strerror}")
+            return Status.DISK
+        if inner.filename is not None:
+            last_line(f"coind: {inner.filename}: {inner.strerror}")
+            return Status.DISK
     if has_only(error, MemoryError):
         last_line("coind: memory is used up. Give the node more, or turn off plugins with --disable")
         return Status.BUG
     report(error)
-    inner = error
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
     advice = NODE_ADVICE if sys.argv[1:2] == ["run"] else ADVICE
     last_line(f"coind: an internal error ended this ({type(inner).__name__}). {advice}")
     return Status.BUG

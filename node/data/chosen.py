@@ -4,7 +4,7 @@ from itertools import islice
 from pathlib import Path
 
 from node.data.errors import UnknownChain, UnreadableBlocks, as_data_errors
-from node.failures import FileError, NodeError
+from node.failures import DiskError, FileError, NodeError
 from node.replaying.recognising import FIRST_BLOCKS, chains_of, takes
 from node.specs import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
@@ -75,7 +75,10 @@ def require_fitting(path: Path, spec: ChainSpec) -> None:
 def mark_at(path: Path) -> FolderMark | None:
     """Return what the data folder that the blocks at a path are in says of its chain. Raises NodeError for a damaged one."""
     folder = path.parent if path.name == LOG_NAME and path.is_file() else path
-    return read_chain(SYSTEM, folder) if folder.is_dir() else None
+    try:
+        return read_chain(SYSTEM, folder) if folder.is_dir() else None
+    except OSError as error:
+        raise DiskError(f"{error.filename or folder}: {error.strerror}") from None
 
 
 def is_pipe(path: Path) -> bool:

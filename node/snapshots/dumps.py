@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.failures import NodeError
-from node.snapshots.file import MAGIC, Broken, Snapshot, SnapshotError, Unfit, Writer
+from node.snapshots.file import MAGIC, Broken, Snapshot, SnapshotError, Unfit, Unwritable, Writer
 from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
 from node.snapshots.installing import blocks_of
 from node.storage.disk import NEW, Disk, written_whole
@@ -45,7 +45,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
             writer.finish(VERSION, chain.state.spec, head)
             return file.size()
     except OSError as error:
-        raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None
+        raise Unwritable(f"{path}: the dump can't be written: {error.strerror}") from None
 
 
 def require_replaceable(path: Path, disk: Disk) -> None:
@@ -63,7 +63,7 @@ def require_replaceable(path: Path, disk: Disk) -> None:
             if start and start != MAGIC:
                 raise SnapshotError(f"{each}: is there already, and is no dump; it stays as it is")
     except OSError as error:
-        raise SnapshotError(f"{path}: the dump can't be written: {error.strerror}") from None
+        raise Unwritable(f"{path}: the dump can't be written: {error.strerror}") from None
     except ValueError as error:
         raise SnapshotError(f"{str(path)!r} names no file: {error}") from None
 

@@ -54,6 +54,12 @@ class Unfit(SnapshotError):
     STATUS = Status.REFUSED
 
 
+class Unwritable(SnapshotError):
+    """The folder of snapshots, or the file of one, can't be written, or isn't a folder."""
+
+    STATUS = Status.DISK
+
+
 class Foreign(Unfit):
     """The file is whole, and was taken at a block that the block log doesn't have."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Writer
+from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Unwritable, Writer
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.storage.specfile import difference
@@ -49,7 +49,7 @@ def paths(folder: Path, disk: Disk) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise SnapshotError(f"{folder}: {error.strerror}") from None
+        raise Unwritable(f"{folder}: {error.strerror}; it must be a folder that this user can write to") from None
 
 
 def block_of(path: Path) -> int:
@@ -72,7 +72,7 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
         require_room(folder, disk)
         path = write(chain, folder, disk, with_blocks=with_blocks)
     except OSError as error:
-        raise SnapshotError(f"{error.filename or folder}: {error.strerror}") from None
+        raise Unwritable(f"{error.filename or folder}: {error.strerror}; it must be a folder that this user can write to") from None
     return path
 
 
@@ -110,9 +110,7 @@ def require_room(folder: Path, disk: Disk) -> None:
             file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
-        raise SnapshotError(
-            f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted"
-        )
+        raise Unwritable(f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted")
 
 
 def tidy(folder: Path, disk: Disk) -> None:

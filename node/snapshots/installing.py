@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from node.failures import NodeError
+from node.failures import DiskError, NodeError
 from node.snapshots.file import Snapshot, Unfit
 from node.snapshots.folder import BLOCKS, folder_of, name_of, require_in_log
 from node.storage.datafolder import DataFolder
@@ -33,7 +33,7 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
         disk.make_folder(path.parent)
         copy(file, path, disk)
     except OSError as error:
-        raise NodeError(f"{error.filename or data}: {error.strerror}") from None
+        raise DiskError(f"{error.filename or data}: {error.strerror}") from None
     finally:
         snapshot.close()
         folder.close()

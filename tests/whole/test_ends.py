@@ -1,5 +1,6 @@
 """The ends of the program in a process of its own: its statuses, its last words, and that what was answered for is there again."""
 
+import errno
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from node import __main__ as program
 from node.failures import Status
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from tests.helpers.nodes import DEV, case_log, time_text
@@ -185,6 +187,22 @@ def test_output_that_cannot_be_written_is_said() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(command("version"), stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False)
     assert (done.returncode, done.stderr) == (Status.DISK, "coind: the output can't be written: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the output can't be written"),
+        (OSError(errno.ENXIO, "No such device or address", "chain/edits"), "chain/edits"),
+    ],
+)
+def test_an_error_of_the_disk_is_no_bug_wherever_it_comes_from(error: OSError, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(program, "last_line", lines.append)
+    monkeypatch.setattr(program, "leave_quietly", lambda: None)
+    for each in (error, BaseExceptionGroup("", [ExceptionGroup("", [error])])):
+        assert program.end_of(each) == Status.DISK
+    assert [said in line for line in lines] == [True, True]
 
 
 def test_the_pages_are_there_and_a_leap_is_no_trouble(tmp_path: Path) -> None:

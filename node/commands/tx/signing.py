@@ -79,7 +79,9 @@ class Signing:
         self._prefix = remote.spec.key_prefix
         self.needed = needed_by(operations)
         if NO_KEY in self.needed.other:
-            raise NodeError("PROPS need a property key: the signing key that the witness has now, as bin/coind show witness OWNER prints it")
+            raise NodeError(
+                "PROPS need a property key: the signing key that the witness has now, as bin/coind show witness OWNER prints it"
+            )
         self.authorities = Authorities(remote)
         self._keys: dict[bytes, bytes] = {}
         self.names = self.needed.posting | self.needed.active | self.needed.owner

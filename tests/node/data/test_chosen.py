@@ -1,5 +1,6 @@
 """The chain of blocks: what folders and first blocks say of it, and chains that contradict them."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from node.data.chosen import chosen_chain
 from node.data.errors import UnknownChain
 from node.specs import load_spec
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import CHAIN_NAME, DataFolder
 from tests.helpers.commands import coind
 from tests.helpers.nodes import DEV, case_log, dev_chain, make_block
 
@@ -43,6 +44,14 @@ def test_a_data_folder_says_its_chain(folder: Path, tmp_path: Path) -> None:
     assert chosen_chain(alone, "dev-tests").name == "dev-tests"
     with pytest.raises(UnknownChain):
         chosen_chain(alone, None)
+
+
+def test_a_folder_whose_chain_cannot_be_read_says_so(folder: Path) -> None:
+    (folder / CHAIN_NAME).unlink()
+    os.mkfifo(folder / CHAIN_NAME)
+    with pytest.raises(UnknownChain):
+        chosen_chain(folder, None)
+    assert chosen_chain(folder, "dev").name == "dev"
 
 
 def test_commands_find_the_chain_and_refuse_another(

@@ -1,10 +1,12 @@
 """The folder of snapshots: which one is taken, what is set aside, and what a full disk or an interrupted save leaves."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from node.failures import Status
 from node.snapshots import folder as folder_module
 from node.snapshots.file import SnapshotError
 from node.snapshots.folder import ASIDE_MAX, KEPT_MAX, folder_of, newest_good, paths, save, tidy
@@ -105,6 +107,15 @@ def test_at_genesis_there_is_nothing_to_save(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="nothing to save"):
         save(dev_chain(), tmp_path, DISK)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_none_is_no_damage(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    os.mkfifo(folder)
+    for work in (lambda: paths(folder, DISK), lambda: save(grown(30), folder, DISK)):
+        with pytest.raises(SnapshotError) as refused:
+            work()
+        assert refused.value.STATUS is Status.DISK
 
 
 def test_a_disk_without_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,6 +253,9 @@ def test_a_folder_belongs_to_one_node(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path, DEV, wire)
     with pytest.raises(NodeError, match=r"in use by another node \(process \d+\)"):
         DataFolder(tmp_path, DEV, wire)
+    (tmp_path / "lock").write_text("")  # as it is for a moment after the lock
+    with pytest.raises(NodeError, match=r"in use by another node;"):
+        DataFolder(tmp_path, DEV, wire)
     folder.close()
     DataFolder(tmp_path, DEV, wire).close()
 
