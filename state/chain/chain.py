@@ -76,10 +76,7 @@ class Chain:
     # -------------------------------------------------------------- snapshots, checkpoints
 
     def rewind(self) -> int:
-        """Undo everything that can be undone, for good, and return the number of the head then: the last irreversible block.
-
-        Nobody is called, and the chain can't go on: it is for a snapshot, in a copy of the process or at its end.
-        """
+        """Undo what can be undone, and return the last irreversible block's number. It is for a snapshot: the chain can't go on."""
         self._set_pending_aside()
         if self._marks:
             self.state.journal.undo(self._marks[0][1])
