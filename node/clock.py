@@ -37,7 +37,7 @@ class ChainClock:
     def __init__(self, base: Clock = system_clock, start_ms: int | None = None, steady: Clock = steady_clock) -> None:
         self._base, self._steady = base, steady
         self._start_ms = start_ms
-        self._difference_ms: int | None = None  # between the two, when they were last compared
+        self._difference_ms: int | None = None  # of the machine's clock and the steady one, when they were last compared
         self._reached_ms = self.lead_ms = self.behind_ms = 0
         self.start()
 

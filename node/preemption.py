@@ -1,7 +1,7 @@
-"""Does work that may take long in slices, with turns of all other tasks in between. The work is a plain function that knows nothing of it:
-it counts what it does (`state.work`), and is interrupted where it counts. It must not know what the work is.
+"""Runs long work in slices, between which all other tasks have a turn. The work is a plain function: it counts its units in `state.work`,
+and is interrupted where it counts.
 
-Between two slices the chain is in the middle of something. So the gate is shut then, and nobody reads.
+Between two slices the chain is in the middle of a change. The gate is shut then, so that nobody reads the chain.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from state.protocol.work import Work
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-SLICE_SECONDS = 0.01
+SLICE_SECONDS = 0.01  # of a function, before all others have a turn
 
 
 class Preemption:
-    """Runs functions, one at a time, in a stack of their own, which is left in the middle of one and entered again.
+    """Runs functions, one at a time, on a stack of their own, which is suspended in the middle of a function and resumed.
 
-    `can_raise` says whether the interrupted function can be left for good by an exception: not so in the middle of an undo.
+    `can_raise` says whether an exception may be raised where the function is suspended: not in the middle of an undo.
     """
 
     def __init__(self, units: Work, gate: Gate, patience: Patience, stopwatch: Stopwatch) -> None:
@@ -34,7 +34,11 @@ class Preemption:
         self._hook = self._pause
 
     def start(self, function: Callable[[], object]) -> bool:
-        """Call a function; returns whether it is done. If not, the gate is shut, and the caller sees to it that `finish` is called."""
+        """Run a function for a slice; returns whether it is done. If not, the gate is shut, and the caller must have `finish` called.
+
+        Raises what the function raises.
+        """
+        assert self._function is None, "the function before is done"
         self._function = function
         if not self._go_on():
             self._gate.shut()
@@ -43,9 +47,10 @@ class Preemption:
         return True
 
     async def finish(self, interrupted: Callable[[float], None]) -> None:
-        """Do what is left of the function. After each turn of others `interrupted` is called with the seconds since the first one began.
+        """Run the rest of the function. After each turn of others `interrupted` is called with the seconds since the first one began.
 
-        When this is cancelled, the function is done to its end at once: what changes the chain is never left half done.
+        When this is cancelled, the function is run to its end at once: a change of the chain is never left half done. Raises what the
+        function raises.
         """
         begun = self._left
         try:
@@ -60,17 +65,17 @@ class Preemption:
             self._go_on(is_interruptible=False)
             self._gate.open()
         self._end()
-        # Who has waited at the gate, before the next function shuts it again.
+        # Tasks that have waited at the gate run before the next function shuts it again.
         await let_others_in()
 
     def throw(self, error: BaseException) -> None:
-        """Raise an error where the function was interrupted, and have it run to its end: what it does about it, it does at once."""
+        """Raise an error where the function is suspended. What it does about the error isn't interrupted."""
         assert self._stack is not None
         self._units.on_pause = None
         self._stack.throw(error)
 
     def _go_on(self, *, is_interruptible: bool = True) -> bool:
-        """Do a slice of the function, or what is left of it; returns whether it is done."""
+        """Run a slice of the function, or all that is left of it; returns whether it is done."""
         if self._function is None:
             return True
         if self._stack is None:
@@ -86,7 +91,7 @@ class Preemption:
         return self._function is None
 
     def _pause(self, can_raise: bool) -> None:
-        """Leave the stack for the loop's, if the slice is over, which begins with the first look."""
+        """Suspend the function if its slice is over, which begins with the first call: short functions never look at the clock."""
         if self._function is None:
             return  # others count their work as well
         self._left = self._stopwatch()
@@ -108,7 +113,7 @@ class Preemption:
                 function()
             except BaseException as error:
                 self._raised = error
-            # What it holds must not live until the next one.
+            # The function is given up here: else what it holds would live until the next one is run.
             self._function = function = None
             stack.parent.switch()
 

@@ -411,7 +411,7 @@ class Processor:
         # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
-            # A job that was begun at once may not be done yet. Who else has waited for it has a turn before the next one.
+            # A job that was begun at once may not be done yet. Tasks that wait for it run before the next job shuts the gate again.
             if self.gate.is_shut:
                 await self.gate.opened()
                 await let_others_in()

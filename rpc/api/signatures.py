@@ -69,7 +69,7 @@ def verify_signatures(
     needed = Needed(set(required_posting), set(required_active), set(required_owner), required_other)
     given = authority_lookups(state)
     try:
-        verify(needed, keys, Lookups(given.owner, given.active, given.posting, given.spend))
+        verify(needed, keys, Lookups(active=given.owner, owner=given.active, posting=given.posting, spend=given.spend))
     except TooMuchWork:
         raise
     except ChainError:

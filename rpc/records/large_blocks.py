@@ -1,7 +1,7 @@
 """Large blocks as replies show them, made in slices: the JSON of a block of 2 MB takes a quarter of a second.
 
-One is made at a time, since what it is made from takes twenty times its bytes: whoever wants another one helps with it first. The last
-ones are kept, as bytes.
+One is made at a time, since its objects take twenty times its bytes: a call for another block does the slices of this one first. The last
+KEPT_MAX are kept, as bytes.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
-"""How much refused work this node does for a client: units that were spent on what was refused count against the client's address, and are
-forgiven with time (a leaky bucket). Who has used its allowance up is refused at once for a while. It knows no method.
+"""How much refused work this node does for a client: the units of work that were spent on refusals count against the client's address, and
+are forgiven with time (a leaky bucket). A client that has used up its allowance is refused at once for a while.
 
-Nothing here concerns callers with local rights: only what they send at once is limited.
+Callers with local rights have no allowance: only the work of each of their transactions and calls is limited.
 """
 
 from collections import Counter
@@ -15,14 +15,15 @@ from rpc.service.turns import Stopwatch
 from state.protocol.errors import Refused
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork
 
+# Units of refused work that an address may cause, and how many of them are forgiven each second.
 ALLOWANCE_UNITS, FORGIVEN_PER_SECOND = 20_000, 1_000
-# Who has less left is refused without work until it has so much again.
+# An address with less left is refused without work until it has so much again.
 LEFT_UNITS_MIN = 1_000
-# A call that reads may take so much all the same.
+# What a call that reads may take even then.
 CALL_UNITS_MIN = 100
-# To read a transaction, to say why it is refused and to keep it takes work that nobody counts: so much for each, and more for large ones.
+# Reading, explaining and keeping a refused transaction is work that nobody counts: it is charged by the transaction, and by its bytes.
 REFUSAL_UNITS, BYTES_OF_UNIT = 30, 100
-# Addresses of which anything is known, and how many of them are forgotten together when there are more.
+# Addresses that are known, and how many of them are forgotten together when there are more.
 ADDRESSES_MAX, FORGOTTEN = 10_000, 1_000
 # How often an address that goes on is reported.
 REPORT_SECONDS = 60
@@ -42,7 +43,7 @@ class RefusedTooOften(Refused):
 
 
 class _Bucket(Struct, eq=False):
-    """The allowance of an address: when all is forgiven, and when it was last reported as used up."""
+    """The allowance of an address: when all is forgiven, and when it was last reported as used up, in seconds of the stopwatch."""
 
     full_at: float
     reported_at: float = -REPORT_SECONDS
@@ -89,7 +90,7 @@ class Allowances:
     def charge(self, caller: Caller, units: int, error: Exception) -> None:
         """Count the units that were spent on what was refused with an error."""
         rest = units
-        # What a refusal names may not have been done yet.
+        # A refusal counts work before it is done, so that its kinds can add up to more than was spent.
         for kind, named in error.kinds.items() if isinstance(error, TooMuchWork) else ():
             self.refused[kind, type(error).__name__] += min(named, rest)
             rest -= min(named, rest)

@@ -13,7 +13,7 @@ def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
     try:
         request: Any = read_json(body, caller.is_local)
     except Exception:
-        request = None  # whose answer says so
+        request = None  # the answer says what is wrong with the body
     if not all(service.only_reads(one, caller) for one in (request if type(request) is list else [request])):
         return b""
     reply = service.answer(body, caller)

@@ -45,7 +45,7 @@ class Gate:
         self._tell()
 
     def leave_alone(self) -> None:
-        """Let the one reader read that there is, in a copy of the process that has no loop, and never let others in."""
+        """Open the gate in a copy of the process, for good: it has no event loop, and only one reader."""
         self.is_shut, self.is_alone = False, True
 
     def place(self, stand_in: StandIn | None) -> None:
@@ -59,7 +59,7 @@ class Gate:
             await self._news.wait()
 
     async def answer(self, body: bytes, caller: Caller) -> bytes:
-        """Return the answer of the other process; b"" when the gate is open and there was none."""
+        """Wait for the answer of the other process, and return it; b"" without one, once the gate is open."""
         while self.is_shut and self.stand_in is None:
             await self._news.wait()
         reply = b"" if self.stand_in is None else await self.stand_in(body, caller)

@@ -67,7 +67,7 @@ class FairOrder:
         queues: dict[str, list[SignedTransaction]] = {}
         for trx in transactions:
             queues.setdefault(first_signer(trx), []).append(trx)
-        # The share of a block that each account has, the place of its first transaction, and its transactions, the newest first.
+        # Of each account: its share of the block, its place in the order of arrival, and its transactions, the newest first.
         self._accounts = [(0, place, queue[::-1]) for place, queue in enumerate(queues.values())]
         heapify(self._accounts)
         self._postponed = [0] * len(self._accounts)
@@ -82,6 +82,7 @@ class FairOrder:
             if self._is_postponed:
                 self._postponed[place] += 1
             else:
+                # A block has two bounds, bytes and work: a transaction counts by its part of either.
                 share += trx.size * BLOCK_UNITS_MAX + trx.units * self._room
             if queue and self._postponed[place] <= POSTPONED_MAX:
                 heappush(self._accounts, (share, place, queue))

@@ -62,7 +62,7 @@ class LazyOrder:
                 elif len(self.changed) * REBUILD_SHARE > len(self._entries):
                     self._sort_anew()
             except Exception:
-                pass  # One after the other it is seen which has no entry, and only that is left out.
+                pass  # `_move` finds out which things have no entry, and leaves out only those.
             self._move(len(self.changed))
         return self._order
 

@@ -46,13 +46,13 @@ PutBack = Callable[[], None]
 
 Keeping = Generator[None, None, PutBack]
 """The steps of keeping something, at the end of which comes what puts it back. Nothing may change it in between."""
-PUT_BACK_SLICE = 1000  # rows
+PUT_BACK_SLICE = 1000  # rows that are set again before the next pause
 KEPT_SLICE = 10_000  # rows, or things like them, that are kept at a step: at most 30 ms
 
 
 def keeping_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
     """Keep the values of rows, in steps; the function that is returned sets them again, and returns the rows in which it has changed
-    something. It calls `pause` now and then.
+    something. That function calls `pause` after each PUT_BACK_SLICE rows.
     """
     kept: list[tuple[Any, ...]] = []
     for begin in range(0, len(rows), KEPT_SLICE):

@@ -59,10 +59,10 @@ class Reads:
 
 
 def take_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
-    """Take so many things out of a set, and do some work for each.
+    """Take at most `most` things out of a set, and do some work for each.
 
-    One whose work raises is given up until it is added again, lest it block the others for ever. Refusals say no more: what the rules
-    can't compute is missing. The first other error is a fault of ours, and raised once all are taken.
+    A thing whose work raises is left out until it is added again, so that it can't block the others for ever. A refusal means that the
+    rules give the thing no value, and is ignored. Any other error is a bug: the first one is raised after the work for the others.
     """
     fault: Exception | None = None
     for _ in range(min(most, len(things))):
