@@ -72,6 +72,11 @@ class Allowances:
 
     def units_max(self, caller: Caller) -> int:
         """Return how many units a transaction of a caller may take now. Raises RefusedTooOften."""
+        # Nearly every transaction and every call ends here, so that it costs no second function.
+        if not caller.why_not_local:
+            return LOCAL_UNITS_MAX
+        if caller.address not in self._buckets:
+            return UNITS_MAX
         left = self._limit(caller)
         if left < LEFT_UNITS_MIN:
             raise RefusedTooOften((LEFT_UNITS_MIN - left) / FORGIVEN_PER_SECOND)
@@ -79,7 +84,6 @@ class Allowances:
 
     def call_units_max(self, caller: Caller) -> int:
         """Return how many units a call of a caller may take now."""
-        # Nearly every call ends here, so that it costs no second function.
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
         if caller.address not in self._buckets:
@@ -109,10 +113,10 @@ class Allowances:
             _log.warning("a client's allowance of refused work is used up", client=caller.address, reason=type(error).__name__)
 
     def _limit(self, caller: Caller) -> int:
-        if caller.is_local:
-            return LOCAL_UNITS_MAX
-        bucket = self._buckets.get(caller.address)
-        return UNITS_MAX if bucket is None else min(UNITS_MAX, int(_left(bucket, self._stopwatch())))
+        bucket = None if caller.is_local else self._buckets.get(caller.address)
+        if bucket is None:
+            return LOCAL_UNITS_MAX if caller.is_local else UNITS_MAX
+        return min(UNITS_MAX, int(_left(bucket, self._stopwatch())))
 
     def _forget(self) -> None:
         """Forget the addresses whose allowance is whole again first."""

@@ -242,7 +242,7 @@ class Service:
         `in_slices`: a call that has to sort much first is answered by an awaitable as well.
         """
         try:
-            request = read_json(body, caller.is_local)
+            request = read_json(body, not caller.why_not_local)
         except Exception as error:
             return self._unread(error, body)
         return self._answer(request, body, caller, in_slices)
