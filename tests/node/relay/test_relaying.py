@@ -10,6 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+import trio
 from nats.errors import Error as NatsError
 
 from node.address import Address
@@ -24,6 +25,8 @@ from state.chain.chain import Chain
 from state.chain.edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.broker import Broker, NodeServer, Stored, broker_running, node_running, node_world
+from tests.helpers.followed import replica_of
+from tests.helpers.followed import until as followed_until
 from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import make_block, transfer
 
@@ -376,6 +379,42 @@ def test_parts_that_make_no_block_are_said() -> None:
         stored[2] = stored[1]
         with pytest.raises(NodeError, match="lacks a part"):
             await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
+
+    run(scenario)
+
+
+def test_a_stream_that_has_dropped_everything_is_filled_again() -> None:
+    async def scenario(world: World) -> None:
+        world.small(2)
+        world.relay()
+        await world.relayed()
+        await world.kill_relays()
+        for stream in world.broker.streams.values():
+            stream.drop(stream.last + 1)
+        world.large()
+        world.relay()
+        await world.relayed()
+
+    run(scenario)
+
+
+def test_a_replica_takes_large_blocks_from_its_reader() -> None:
+    async def scenario(world: World) -> None:
+        world.small()
+        world.large()
+        world.relay()
+        await world.relayed()
+        loop = asyncio.get_running_loop()
+
+        async def follow() -> None:
+            async with replica_of(world.broker.url) as replica:
+                await followed_until(lambda: replica.is_like(world.chain))
+                loop.call_soon_threadsafe(world.broker.end_connections)
+                await followed_until(lambda: replica.following.attempts > 1)
+                loop.call_soon_threadsafe(world.large)
+                await followed_until(lambda: replica.head == 3 and replica.is_like(world.chain))
+
+        await asyncio.to_thread(trio.run, follow)
 
     run(scenario)
 
