@@ -35,9 +35,9 @@ class PushFailed(Exception):
     `transaction` is what was refused, None for a block; `units` the work that its sender is charged with.
     """
 
-    def __init__(self, error: ChainError, transaction: SignedTransaction | None = None, units: int = 0) -> None:
+    def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
         super().__init__(error)
-        self.error, self.transaction, self.units = error, transaction, units
+        self.error, self.transaction, self.units = error, transaction, 0
 
 
 class NotServed(Exception):
