@@ -56,6 +56,7 @@ class Player:
         self.log = log.read_bytes() if log.exists() else gzip.decompress((folder / "block_log.gz").read_bytes())
         self.places = list(frames(self.log))
         self.fed = False
+        self.looks = True  # at what refusals change
         self.refused: Counter[str] = Counter()
         self.service = Service(
             watched(METHODS.values()),
@@ -107,7 +108,7 @@ class Player:
         """Whether it is looked at what a refusal changes: in long cases of a kind at the first ones; most of the time went to it."""
         kind = run.tail(event["error"])[:KIND_LENGTH]
         self.refused[kind] += 1
-        return len(self.places) < LONG or self.refused[kind] <= KIND_LOOKS
+        return self.looks and (len(self.places) < LONG or self.refused[kind] <= KIND_LOOKS)
 
     def standing(self) -> tuple[str, int]:
         """What a refusal leaves as it was: the state, and how many transactions wait."""

@@ -15,7 +15,7 @@ from tests.simulation.seeds import run_seed
 
 SEED = 12345
 MINUTES = 1.0
-TRACE = "from tests.simulation.seeds import run_seed; result = run_seed((7, ''), 2.0); print(result.trace, result.failure)"
+TRACE = "from tests.simulation.seeds import run_seed; result = run_seed((7, ''), 1.0); print(result.trace, result.failure)"
 
 
 @pytest.mark.parametrize("scene", [name for name in SCENES if name != "quiet"])

@@ -11,7 +11,7 @@ from tests.walks.drivers import Driver, made_by_itself, made_by_trial, pushed, r
 from tests.walks.seeds import run_seed
 from tests.walks.walk import Walk, new_chain
 
-SEEDS = range(1, 5)
+SEEDS = range(1, 3)
 
 
 def test_all_ways_lead_to_the_same_state() -> None:
@@ -20,9 +20,9 @@ def test_all_ways_lead_to_the_same_state() -> None:
         result = run_seed(seed)
         assert not result.failure, result.failure
         counts.update(result.counts)
-    assert counts["transactions in blocks"] > 100
+    assert counts["transactions in blocks"] > 50
     assert counts["transactions refused"] > 100
-    assert counts["blocks popped"] > 10
+    assert counts["blocks popped"] > 5
     assert counts["blocks refused"] > 5
     assert counts["switches"] > 3
 

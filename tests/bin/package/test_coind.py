@@ -14,7 +14,7 @@ import pytest
 
 from node.version import VERSION
 from tests.conftest import ROOT
-from tests.helpers.journey import CASE, CHAIN, DATA_STEPS, MODULES, STEPS, Journey, call
+from tests.helpers.journey import CASE, CHAIN, MODULES, STEPS, Journey, call
 from tests.helpers.wheels import Installed, clean_environment
 
 # The launcher of this checkout for tests, which sets nothing up.
@@ -100,8 +100,8 @@ def test_a_step_of_a_user(journey: Journey, step: str) -> None:
         assert journey.take("snapshots")
 
 
-def test_the_steps_of_somebody_with_data(journey: Journey) -> None:
-    assert all(journey.take(step) for step in DATA_STEPS)
+def test_somebody_has_the_extra_data(journey: Journey) -> None:
+    """What it is for is done by the pages that `tests/docs` follows, and by `bin/test wheel`."""
     assert journey.coind("install", "data") == "data is installed\n"
 
 

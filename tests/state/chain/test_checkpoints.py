@@ -316,6 +316,7 @@ def test_a_case_is_answered_the_same_after_a_return(case: str) -> None:
     """Plays a case with all queries, returns to genesis and to a moment in its middle, and plays it again: numbers and times repeat."""
     played = Play(CASES / case, ("",))
     player = played.player
+    player.looks = False
     middle = len(player.places) // 2
     genesis = player.chain.checkpoint()
     player.advance(middle)

@@ -83,7 +83,7 @@ def test_each_verb_makes_its_operation(cls: type[Operation]) -> None:
     assert read(*written(operation)) == operation
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_random_operations_come_back(data: st.DataObject) -> None:
     cls = data.draw(st.sampled_from(REAL))

@@ -35,7 +35,7 @@ VALUES = {form: Values(CODECS, form) for form in FORMS}
 NO_SMT_VALUES = {form: Values(NO_SMT.codecs, form) for form in FORMS}
 PARTS = [*(field.name for field in wire_fields(SignedTransaction)), "id", "body", "size"]
 # Tests that are made once for each operation make do with less.
-FEWER = settings(max_examples=max(settings().max_examples // 4, 1))
+FEWER = settings(max_examples=max(settings().max_examples // 8, 1))
 
 OPERATION_CLASSES = [pytest.param(cls, id=cls.NAME) for _, cls in sorted(OPERATIONS.items())]
 EXAMPLES = [v for v in VECTORS if v["group"] == "op"]
