@@ -14,7 +14,7 @@ from node.preemption import Preemption
 from node.snapshots.child import ChildFailed
 from rpc.log import Log
 from rpc.service.caller import Caller
-from rpc.service.turns import Gate, Stopwatch
+from rpc.service.turns import Gate, Stopwatch, let_others_in
 from state.chain.chain import Chain
 from state.chain.moves import Move
 
@@ -88,6 +88,8 @@ class LongJobs:
                 await self._preemption.finish(partial(self._interrupted, nursery))
             finally:
                 self._dismiss()
+            # Tasks that have waited at the gate run before the next job shuts it again.
+            await let_others_in()
 
     def _at_rest(self) -> Rest:
         props, pending = self._chain.state.props, self._chain.pending

@@ -65,8 +65,6 @@ class Preemption:
             self._go_on(is_interruptible=False)
             self._gate.open()
         self._end()
-        # Tasks that have waited at the gate run before the next function shuts it again.
-        await let_others_in()
 
     def throw(self, error: BaseException) -> None:
         """Raise an error where the function is suspended. What it does about the error isn't interrupted."""
