@@ -63,7 +63,7 @@ async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
 
 async def until(is_true: Callable[[], bool]) -> None:
     """Wait until something is true."""
-    with trio.fail_after(10):
+    with trio.fail_after(20):
         while not is_true():
             await trio.sleep(0.005)
 

@@ -110,7 +110,7 @@ async def notices(session: Session, count: int) -> list[dict[str, Any]]:
     """The params of the next notices of a session without a socket."""
     out = []
     for _ in range(count):
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             notice = await session.next()
         assert notice is not None
         session.sent()

@@ -110,7 +110,7 @@ def test_a_reader_who_stops_reading_is_not_waited_for() -> None:
     start = time.monotonic()
     for _ in range(100):
         lines.write("x" * PIECE_SIZE)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 20
     assert 100 - room // PIECE_SIZE <= lines.lost < 100
     lost = lines.lost
     os.read(reading, room)

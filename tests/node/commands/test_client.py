@@ -112,7 +112,7 @@ def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
             with connection, contextlib.suppress(OSError):
                 connection.sendall(begin)
                 # Without a bound in the client the test ends here, and fails.
-                for _ in range(100):
+                for _ in range(1000):
                     connection.sendall(part)
                     time.sleep(0.05)
 
@@ -120,4 +120,4 @@ def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
         start = time.monotonic()
         with pytest.raises(Unreachable, match=r"gives no answer within 0\.5 s"):
             Client(f"127.0.0.1:{listening.getsockname()[1]}").call("a.b", seconds_max=0.5)
-        assert time.monotonic() - start < 4
+        assert time.monotonic() - start < 30

@@ -38,7 +38,7 @@ async def test_a_disk_that_fails_is_asked_again(nursery: trio.Nursery, monkeypat
     monkeypatch.setattr(node.watch.room, "SECONDS", 0.01)
     disk = Disk(1)
     room = Room(Path("data"), disk)
-    with capture_logs() as lines, trio.fail_after(10):
+    with capture_logs() as lines, trio.fail_after(20):
         nursery.start_soon(room.watch)
         while disk.asked < 3:
             await trio.sleep(0.001)

@@ -64,10 +64,10 @@ def test_a_large_transaction_is_not_tried_often(world: World) -> None:
     trx = with_secrets(STRANGER, operation=large)(world)
     error, own = world.chain.refusal_of(trx), Budget()
     assert error is not None
-    start = time.perf_counter()
+    start = time.process_time()
     assert Explainer(world.chain, lambda: 5.0).explain(trx, error, own) is not None
     assert own.is_spent
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_what_is_nested_is_shown_in_part(world: World) -> None:
@@ -93,7 +93,7 @@ def test_the_one_operation_among_many_that_cannot_be_read_is_found_quickly(world
     proposal |= {"daily_pay": "1.000 SBD", "subject": "s", "permlink": "p", "extensions": []}
     start = time.process_time()
     told = unread(world, *[["create_proposal", proposal]] * 999, ["transfer", TRANSFER_JSON | {"memo": []}])
-    assert time.process_time() - start < 0.1
+    assert time.process_time() - start < 0.3
     assert told.values["field"] == "operations[999].memo"
 
 

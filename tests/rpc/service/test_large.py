@@ -154,7 +154,7 @@ async def test_programs_with_local_rights_do_not_wait_for_the_large_bodies_of_ot
     async with trio.open_nursery() as nursery:
         for _ in range(10):
             nursery.start_soon(service.answer_in_turn, b"{}", ANYBODY)
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             assert await service.answer_in_turn(b"{}", LOCAL)
         nursery.cancel_scope.cancel()
 
@@ -172,7 +172,7 @@ async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch:
     service = fake_service(Results())
     whole = service.answer(call)
     service.reads = Restless()
-    with trio.fail_after(5):
+    with trio.fail_after(20):
         assert await (await service.answer_in_turn(call)) == whole  # type: ignore[misc]  # it waits
     assert len(made) == 8
 

@@ -259,7 +259,7 @@ async def test_a_slow_reader_of_notices_is_let_go_with_a_reason_and_holds_nobody
         while world.hub.count == 2 and not any(session.reason for session in sessions(world)):
             world.make(10)
             made += 10
-            with trio.fail_after(5):
+            with trio.fail_after(20):
                 for _ in range(10):
                     assert (await quick.receive())["params"]["kind"] == "blocks"
             assert world.hub.held_size <= 300_000
@@ -311,7 +311,8 @@ async def test_answers_come_between_large_notices_and_not_within() -> None:
         for number in range(10, 30):
             await client.send("dev_api.get_info" if number % 2 else "rpc.discover", {}, request_id=number)
         seen = [await client.receive() for _ in range(40)]
-        assert [message["id"] for message in seen if "id" in message] == list(range(10, 30))
+        # The document is made in slices, between which other calls are answered.
+        assert sorted(message["id"] for message in seen if "id" in message) == list(range(10, 30))
         assert {len(message["params"]["block"]) for message in seen if "id" not in message} == {300_000}
 
 

@@ -51,7 +51,7 @@ def test_a_block_after_forty_days_takes_no_longer(count: int) -> None:
     aslot = chain.state.props.current_aslot
     start = time.process_time()
     block = make_block(chain, FORTY_DAYS)
-    assert time.process_time() - start < 0.1
+    assert time.process_time() - start < 0.5
     assert chain.state.props.current_aslot == aslot + FORTY_DAYS + 1
     # The producer's own missed slots don't count.
     own = FORTY_DAYS // count + (FORTY_DAYS % count > 0)

@@ -55,7 +55,7 @@ class Client:
 async def client(port: int) -> AsyncIterator[Client]:
     """Connect."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
-        with trio.fail_after(10):
+        with trio.fail_after(20):
             yield Client(stream)
 
 
@@ -97,7 +97,7 @@ async def test_pipelined_calls_are_answered_in_order_and_let_others_in() -> None
         nursery.start_soon(another)
         assert [(await here.answer())[1]["id"] for _ in bodies[1:]] == list(range(1, len(bodies)))
         done.append("all")
-        with trio.fail_after(10):
+        with trio.fail_after(20):
             while len(done) < 2:
                 await trio.sleep(0.001)
 
@@ -208,7 +208,7 @@ async def test_a_client_that_has_left_before_the_wait_begins_is_noticed() -> Non
     async with server(waiting) as port:
         async with client(port) as here:
             await here.stream.send_all(call(WAIT))
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             await waiting.ended.wait()
         assert waiting.cancelled
 

@@ -25,7 +25,7 @@ WAIT = b'{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'
 async def until_end(stream: trio.SocketStream) -> bytes:
     """All that comes until the end."""
     data = b""
-    with trio.fail_after(5), suppress(trio.BrokenResourceError):
+    with trio.fail_after(20), suppress(trio.BrokenResourceError):
         while more := await stream.receive_some(65536):
             data += more
     return data
@@ -43,7 +43,7 @@ async def opened(port: int) -> AsyncIterator[trio.SocketStream]:
 async def receive(stream: trio.SocketStream, size: int) -> bytes:
     """So many bytes."""
     data = b""
-    with trio.fail_after(5):
+    with trio.fail_after(20):
         while len(data) < size:
             data += await stream.receive_some(size - len(data))
     return data
@@ -219,7 +219,7 @@ async def test_tiny_frames_hold_up_nobody() -> None:
                 nursery.start_soon(stream.send_all, flood)
                 nursery.start_soon(rest_of, stream)
                 for _ in range(3):
-                    with trio.fail_after(5):
+                    with trio.fail_after(20):
                         assert (await ask(port, "GET", "/health", None))[0] == 200
                 nursery.cancel_scope.cancel()
 
