@@ -6,7 +6,7 @@ KEPT_MAX are kept, as bytes.
 
 from collections import OrderedDict
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw, structs
@@ -31,12 +31,12 @@ class LargeBlocks:
         self._kept: OrderedDict[Key, Raw] = OrderedDict()
         self._making: tuple[Key, Generator[None, None, Raw]] | None = None
 
-    def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> Any:
+    def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> dict[str, Any]:
         """Return the JSON of a block, or raise Unsettled as long as that isn't made; `read` returns it as an object."""
         key = known_by, legacy
         if key in self._kept:
             self._kept.move_to_end(key)
-            return self._kept[key]
+            return cast(dict[str, Any], self._kept[key])  # made already; replies take it as it is
         raise Unsettled(lambda: self._advance(key, read))
 
     def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
