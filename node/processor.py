@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from node.clock import ChainClock, Patience
 from node.failures import FileError
+from node.jobs import OWN, Jobs
 from node.longjobs import LongJobs, Rest
 from node.preemption import SLICE_SECONDS
 from node.recovering.ahead import Ahead
@@ -38,7 +39,7 @@ from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
-QUEUE_SIZE_MAX = 8192  # jobs
+QUEUE_SIZE_MAX = 8192  # jobs, before a client's is refused
 WAITING_MAX = 65_536  # calls of wait_for
 REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
 AHEAD_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
@@ -76,7 +77,7 @@ class _Waiter(Struct, eq=False):
 
 
 class Processor:
-    """Does jobs in the order of arrival, while `run` runs.
+    """Does jobs while `run` runs: a block of this node first, then those of one client after the other, each client's in their order.
 
     With a `log`, a block is in it before its sender is answered, and synced as far as `sync` promises it: an answer means that the block
     survives. Syncs are done `in_thread`, while further jobs are done; who waits for a block waits for its sync too. When writing fails,
@@ -115,7 +116,7 @@ class Processor:
         self._syncer = None if log is None else Syncer(log, sync, self.fail, in_thread)
         self._clock = clock or ChainClock()
         self._patience = patience or Patience(REAPPLY_MILLISECONDS_MAX)
-        self._jobs_in, self._jobs_out = trio.open_memory_channel[_Job](QUEUE_SIZE_MAX)
+        self._jobs: Jobs[_Job] = Jobs()
         self._waiters: dict[bytes, _Waiter] = {}
         self._workers, self._foreseen = workers, Foreseen(chain, workers)
         # How many jobs wait for `run`, with those that it has taken from the queue and not begun.
@@ -132,7 +133,7 @@ class Processor:
     @property
     def queue_length(self) -> int:
         """The number of jobs that wait."""
-        return self._jobs_in.statistics().current_buffer_used
+        return len(self._jobs)
 
     @property
     def waiting(self) -> int:
@@ -151,9 +152,9 @@ class Processor:
                 nursery.start_soon(self._syncer.run)
             self._is_running, self._nursery = True, nursery
             try:
-                # Receiving is a checkpoint of trio also when jobs are waiting: other tasks get their turn after each slice.
-                async for job in self._jobs_out:
-                    following: _Job | None = job
+                # Waiting is a checkpoint of trio also when there are jobs: other tasks get their turn after each slice.
+                while True:
+                    following: _Job | None = await self._jobs.wait()
                     while following is not None:
                         if following.is_in_steps:
                             await self._perform_steps(following)
@@ -190,7 +191,7 @@ class Processor:
                 listener()
 
         try:
-            await self._push(push, trx)
+            await self._push(push, trx, OWN if caller.is_local else caller.address)
         except PushFailed as failed:
             failed.units = units
             raise
@@ -304,9 +305,10 @@ class Processor:
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
         """Make a block by a function and return it. Raises ChainError.
 
-        It isn't waited for its sync: a slow disk must not make the producer late for its next slot.
+        No other job is done before it, however many wait. It isn't waited for its sync: a slow disk must not make the producer late for
+        its next slot.
         """
-        block: SignedBlock = await self._in_turn(partial(self._own, make))
+        block: SignedBlock = await self._in_turn(partial(self._own, make), is_urgent=True)
         return block
 
     def _leave(self) -> None:
@@ -324,19 +326,21 @@ class Processor:
 
     # -------------------------------------------------------------- the queue
 
-    async def _push(self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, *, is_synced: bool = False) -> None:
-        """Do a job for a client. A full queue refuses it at once: waiting for a place would hide the overload from the client."""
+    async def _push(
+        self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, whose: str = OWN, *, is_synced: bool = False
+    ) -> None:
+        """Do a job for a client, in turn with others'.
+
+        A full queue refuses it at once: waiting for a place would hide the overload from the client.
+        """
         try:
             if self._is_running and not self._undone and self._seconds_at_once < SLICE_SECONDS and not self.gate.is_shut:
                 await self._do_at_once(work)
             else:
+                busy = "The node is busy, ${n} requests wait already"
+                require(len(self._jobs) < QUEUE_SIZE_MAX, busy, condition="queue.size() < max", n=QUEUE_SIZE_MAX)
                 job = _Job(work, trio.Event())
-                try:
-                    self._jobs_in.send_nowait(job)
-                except trio.WouldBlock:
-                    busy = "The node is busy, ${n} requests wait already"
-                    raise Refused(busy, condition="queue.size() < max", n=QUEUE_SIZE_MAX) from None
-                self._undone += 1
+                self._put(job, whose)
                 await self._answer(job)
             if is_synced:
                 await self._synced()
@@ -369,16 +373,18 @@ class Processor:
         if job.error is not None:
             raise job.error
 
-    async def _in_turn(self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True) -> Any:
-        """Do a job of the node itself, which waits for a place in the queue if there is none."""
+    async def _in_turn(
+        self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True, is_urgent: bool = False
+    ) -> Any:
+        """Do a job of the node itself, for which there is always a place in the queue."""
+        await trio.lowlevel.checkpoint()
         job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
-        self._undone += 1
-        try:
-            await self._jobs_in.send(job)
-        except BaseException:
-            self._undone -= 1
-            raise
+        self._put(job, OWN, is_urgent=is_urgent)
         return await self._answer(job)
+
+    def _put(self, job: _Job, whose: str, *, is_urgent: bool = False) -> None:
+        self._undone += 1
+        self._jobs.put(job, whose, is_urgent=is_urgent)
 
     def _own(self, work: Callable[[], Result]) -> Result:
         """Do work of this node that makes blocks: its clock goes along with them, other than with blocks from outside."""
@@ -420,12 +426,10 @@ class Processor:
                 await self.long_jobs.finish()
             if self._stopwatch() - start >= SLICE_SECONDS:
                 return None
-            try:
-                job = self._jobs_out.receive_nowait()
-            except trio.WouldBlock:
-                return None
-            if job.is_in_steps:
-                return job
+            following = self._jobs.take()
+            if following is None or following.is_in_steps:
+                return following
+            job = following
 
     async def _perform_steps(self, job: _Job) -> None:
         """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
