@@ -18,7 +18,7 @@ from rpc.service.envelope import Service
 from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
-from state.chain.pending import PENDING_SIZE_MAX
+from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
 from state.protocol.values.text import time_text
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
             "last_irreversible_block_num": rest.last_irreversible_block_num,
             "pending_transactions": rest.pending,
             "pending_bytes": rest.pending_size,
-            "pending_bytes_max": PENDING_SIZE_MAX,
+            "pending_bytes_max": PENDING_SIZE_MAX + KEPT_SIZE,
             "producing": not because,
             "not_producing_because": because,
             "last_slot": None if producer is None else producer.outcome.name.lower(),

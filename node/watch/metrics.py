@@ -14,7 +14,7 @@ from node.version import VERSION
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
-from state.chain.pending import PENDING_SIZE_MAX
+from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
 from state.plugins.recorded import Recorded
 from state.store import Lists, Row, Table
 from state.store.deferred import Deferrable
@@ -101,7 +101,7 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_last_irreversible_block_number", "Number of the last irreversible block", rest.last_irreversible_block_num)
     yield gauge("coind_transactions_pending", "Transactions that wait for a block", rest.pending)
     yield gauge("coind_transactions_pending_bytes", "Memory that they hold, estimated", rest.pending_size)
-    yield gauge("coind_transactions_pending_bytes_max", "How much they may hold", PENDING_SIZE_MAX)
+    yield gauge("coind_transactions_pending_bytes_max", "How much they may hold", PENDING_SIZE_MAX + KEPT_SIZE)
 
 
 def following_families(parts: Parts) -> "Iterator[Metric]":

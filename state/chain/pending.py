@@ -1,7 +1,7 @@
 """The transactions that wait for a block: how much memory they hold, whose they are, and in which order they get into a block.
 
-Nobody can crowd others out. An account may hold as much as all accounts leave free, so that there is always room for a newcomer; and when
-not everything fits into the next block, accounts take turns by what each has in the block already.
+Nobody can crowd others out. An account may hold as much as all accounts leave free, and a little also when they leave nothing; and when not
+everything fits into the next block, accounts take turns by what each has in the block already.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,8 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.work import BLOCK_UNITS_MAX
 
 PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_size` estimates them
+# Beyond that, for accounts that hold little. Who holds as much as is left leaves half of it, so that some twenty accounts leave nothing.
+KEPT_SIZE, LITTLE_SIZE = 16 * 2**20, 16 * 2**10
 OPERATION_SIZE = 650  # bytes that an operation and its effects hold
 POSTPONED_MAX = 5  # of an account, before the others of it wait for a later block; the reference's limit for all accounts together
 
@@ -36,14 +38,14 @@ class Pending(list[SignedTransaction]):
 
     def has_room(self, trx: SignedTransaction) -> bool:
         """Whether the limit for all transactions leaves room for one more."""
-        return self.size + held_size(trx) <= PENDING_SIZE_MAX
+        return self.size + held_size(trx) <= PENDING_SIZE_MAX + KEPT_SIZE
 
     def require_room(self, trx: SignedTransaction) -> None:
-        """Refuse a transaction whose account would hold more than what is free then."""
+        """Refuse a transaction whose account would hold more than what is free then, unless that is little."""
         size, account = held_size(trx), first_signer(trx)
         held = self._sizes.get(account, 0) + size
         free = PENDING_SIZE_MAX - self.size - size
-        if held > free:
+        if held > free and (held > LITTLE_SIZE or not self.has_room(trx)):
             raise Refused(
                 "The transactions of ${account} that wait for a block would hold ${held} bytes of memory, and an account may hold as much "
                 "as is left: all hold ${all} of ${max} bytes. Send it again when blocks have taken some of them",

@@ -1,5 +1,6 @@
 """Pending transactions: what is refused, and in which order they get into blocks when not all fit."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -115,6 +116,7 @@ def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch)
     chain = started()
     size = held_size(transaction(chain, pay(memo="1")))
     monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 10 * size)
+    monkeypatch.setattr(pending, "LITTLE_SIZE", 0)
     for number in range(5):
         send(chain, pay(memo=str(number)))
     with pytest.raises(Refused) as caught:
@@ -126,6 +128,31 @@ def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch)
     assert chain.pending.size == sum(map(held_size, chain.pending)) <= 10 * size
     make(chain)
     send(chain, pay(memo="6"))
+
+
+def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = started()
+    size = held_size(transaction(chain, pay(memo="10")))
+    monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 30 * size)
+    monkeypatch.setattr(pending, "LITTLE_SIZE", 0)
+    for name in ("alice", "bob", "carol", "dave", "erin"):
+        for number in range(30):
+            with suppress(Refused):
+                send(chain, pay(name, f"{number + 10}", "initminer"))
+    with pytest.raises(Refused):
+        send(chain, pay("frank", "10", "alice"))
+    monkeypatch.setattr(pending, "LITTLE_SIZE", 5 * size // 2)
+    monkeypatch.setattr(pending, "KEPT_SIZE", 3 * size)
+    for memo in ("10", "11"):
+        send(chain, pay("frank", memo, "alice"))
+    # No more of one account than a little, and of all no more than what is kept.
+    for name in ("frank", "alice"):
+        with pytest.raises(Refused):
+            send(chain, pay(name, "99", "initminer"))
+    send(chain, pay("grace", "10", "alice"))
+    with pytest.raises(Refused):
+        send(chain, *[pay("ivan", "10", "alice")] * 2)
+    assert 30 * size < chain.pending.size <= 33 * size
 
 
 def test_waiting_transactions_are_counted_whatever_happens_to_them() -> None:
