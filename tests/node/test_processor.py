@@ -16,7 +16,6 @@ from node.processor import TRANSACTION_SIZE_MAX, Processor
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from rpc.processor import Inclusion
-from rpc.service.caller import Caller
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.chain.debug import BLOCKS_MAX, generate_blocks
@@ -49,33 +48,6 @@ async def test_what_is_pushed_is_applied_in_the_order_of_arrival(nursery: trio.N
         assert chain.pending == []
         nursery.start_soon(processor.run)
     assert [trx.id for trx in chain.pending] == [trx.id for trx in made]
-
-
-async def test_clients_take_turns_and_a_block_comes_before_what_they_push(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    made = [transfer(chain, str(i)) for i in range(20)]
-    # Which of them were there before the block was made.
-    before: list[bytes] = []
-
-    def make() -> SignedBlock:
-        before.extend(trx.id for trx in chain.pending)
-        return make_block(chain)
-
-    async with trio.open_nursery() as pushing:
-        for place, trx in enumerate(made):
-            address = "192.0.2.1" if place < 18 else "192.0.2.2"
-            pushing.start_soon(processor.push_transaction, trx, Caller(address, "a test"))
-            await trio.testing.wait_all_tasks_blocked()
-        pushing.start_soon(processor.make_block, make)
-        await trio.testing.wait_all_tasks_blocked()
-        assert processor.queue_length == 21
-        nursery.start_soon(processor.run)
-    assert before == []
-    turns = [made[0], made[18], made[1], made[19], *made[2:18]]
-    assert [trx.id for trx in chain.pending] == [trx.id for trx in turns]
-    assert processor.queue_length == 0
 
 
 @pytest.mark.parametrize(("slices", "jobs"), [(1.5, 1), (0.4, 3), (0.0, 10)])
