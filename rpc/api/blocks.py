@@ -1,5 +1,6 @@
 """Blocks and their headers, by number. Source: rpc-api.md §3.2.3, §3.6."""
 
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from rpc.service.arguments import UInt32
 from rpc.service.method import method
 from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
-from state.protocol.transaction import BlockHeader
+from state.protocol.transaction import BlockHeader, SignedBlock
 
 BlockJson = Annotated[Json, Of(BlockRecord)]
 HeaderJson = Annotated[Json, Of(BlockHeader)]
@@ -27,13 +28,18 @@ def find_block(chain: Chain, show: Show, /, block_num: UInt32) -> BlockJson | No
     packed = chain.settled.packed(block_num) if 0 < block_num <= chain.irreversible else None
     if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.reads.is_sliced:
         # Its id would have to be read from it first.
-        return large_blocks(show.wire).shown(blake2b(packed).digest(), lambda: show.wire.unpack_block(packed)[0], show.legacy)
+        return _in_slices(show, blake2b(packed).digest(), lambda: show.wire.unpack_block(packed)[0])
     block = chain.block_by_number(block_num)
     if block is None:
         return None
     if block.size > LARGE_SIZE and chain.state.journal.reads.is_sliced:
-        return large_blocks(show.wire).shown(block.id, lambda: block, show.legacy)
+        return _in_slices(show, block.id, lambda: block)
     return block_json(show.wire, block, show.legacy)
+
+
+def _in_slices(show: Show, known_by: bytes, read: Callable[[], SignedBlock]) -> Json:
+    shown: Json = large_blocks(show.wire).shown(known_by, read, show.legacy)
+    return shown
 
 
 @method("block_api.get_block_header")
