@@ -46,5 +46,6 @@ def _in_slices(show: Show, known_by: bytes, read: Callable[[], SignedBlock]) -> 
 @method("condenser_api.get_block_header")
 def get_block_header(chain: Chain, show: Show, /, block_num: UInt32) -> HeaderJson | None:
     """Return the header of the block with a number; null when there is none. Its extensions are objects in both groups."""
-    block = chain.block_by_number(block_num)
-    return None if block is None else show.wire.header_to_json(block)
+    is_settled = 0 < block_num <= chain.irreversible
+    header = chain.settled.header(block_num) if is_settled else chain.block_by_number(block_num)
+    return None if header is None else show.wire.header_to_json(header)

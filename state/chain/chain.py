@@ -158,8 +158,8 @@ class Chain:
         return self.forks.on_main_branch(number)
 
     def _time_of_block(self, number: int) -> int | None:
-        block = self.block_by_number(number)
-        return None if block is None else block.timestamp
+        header = self.settled.header(number) if 0 < number <= self.irreversible else self.block_by_number(number)
+        return None if header is None else header.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
         """Return id and operations of a transaction of the main branch, which begins `size` bytes before its block's end."""

@@ -9,7 +9,7 @@ from state.chain.checkpoints import MainBranch
 from state.chain.forks import ForkTree
 from state.chain.moves import Move, MoveListener
 from state.protocol.errors import ChainError, Refused
-from state.protocol.transaction import SignedBlock, Wire
+from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
 """Returns a block as bytes by its number."""
@@ -54,6 +54,11 @@ class Settled:
         """Return an irreversible block; None for one that a chain made from a snapshot without its blocks doesn't have."""
         packed = self.packed(number)
         return None if packed is None else self._wire.unpack_block(packed)[0]
+
+    def header(self, number: int) -> BlockHeader | None:
+        """Return the header of an irreversible block."""
+        packed = self.packed(number)
+        return None if packed is None else self._wire.unpack_header(packed)
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
         """Return id and operations of a transaction of an irreversible block, which begins `size` bytes before the block's end."""

@@ -357,6 +357,11 @@ class Wire:
             parts += (trx.body, pack_length(len(trx.signatures)), *trx.signatures)
         return b"".join(parts)
 
+    def unpack_header(self, data: bytes) -> BlockHeader:
+        """The header of a block from the bytes that begin with it; bad bytes end in one ChainError."""
+        header: BlockHeader = reading(self._unpack_header, data, 0)[0]
+        return header
+
     def unpack_block(self, data: bytes, start: int = 0) -> tuple[SignedBlock, int]:
         """A block from its bytes, and where it ends; bad bytes end in one ChainError."""
         block, end = reading(self._unpack_block, data, start)
@@ -405,7 +410,7 @@ class Wire:
         )
         return self.seal_block(block)
 
-    def header_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
+    def header_to_json(self, block: BlockHeader | SignedBlock, legacy: bool = False) -> dict[str, Any]:
         """Either JSON form of the header without its signature."""
         dump = self.codecs.dumper(BlockHeader, legacy)
         assert dump is not None

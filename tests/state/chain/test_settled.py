@@ -10,13 +10,14 @@ from state.chain.chain import Chain
 from state.chain.checkpoints import Checkpoint
 from state.chain.genesis import new_state
 from state.chain.moves import Move
+from state.chain.settled import Settled, no_block
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.plugins.recorded import IN_BLOCK, KIND_AT, ROW_BYTES
 from state.plugins.registry import enable
 from state.protocol.errors import ChainError
-from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from tests.helpers.nodes import DEV, SECRET, make_block, transfer
 
 OP_IN_TRX_AT = 12  # in a record
@@ -193,3 +194,16 @@ def test_a_record_of_what_its_block_does_not_have_is_refused(tmp_path: Path, at:
     recorded.rows[index * ROW_BYTES + at] = 250
     with pytest.raises(ChainError, match="not in block"):
         shown_history(kept.chain)
+
+
+def test_a_header_is_read_without_its_transactions() -> None:
+    wire = Wire(DEV)
+    packed = wire.pack_block(wire.seal_block(SignedBlock(timestamp=77, witness="alice")))
+    settled = Settled(wire)
+    settled.start_at(0, no_block, [packed, packed[:-1] + b"\xff which is no count"])
+    for number in (1, 2):
+        header = settled.header(number)
+        assert header is not None
+        assert (header.timestamp, header.witness) == (77, "alice")
+    with pytest.raises(ChainError):
+        settled.block(2)
