@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import trio
+from msgspec import Raw
 
 from rpc.explain.case import Explanation
 from rpc.log import Log
@@ -18,6 +19,7 @@ from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscripti
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
+from rpc.records.large_blocks import LARGE_SIZE, SLICE_UNITS, in_slices, large_blocks
 from rpc.service.arguments import APPBASE
 from rpc.service.encoding import encoded
 from rpc.service.show import Show
@@ -344,7 +346,11 @@ class Hub:
     def _line(self, number: int) -> bytes | None:
         """Return the line of a block for a stream; None for one that the node doesn't have."""
         block = self._chain.block_by_number(number)
-        return None if block is None else self._text(block) + b"\n"
+        if block is None:
+            return None
+        if block.size > LARGE_SIZE and block.id not in self._texts:
+            return numbered(block, large_blocks(self._wire).shown(block.id, lambda: block, False)) + b"\n"
+        return self._text(block) + b"\n"
 
     def _packed_line(self, number: int) -> bytes | None:
         """Return the line of a block for a packed stream; those of new blocks are made once for all readers."""
@@ -366,10 +372,22 @@ class Hub:
         """Return the JSON of a block; that of a new one is made once for all."""
         text = self._texts.get(block.id)
         if text is None:
-            text = encoded({"block_num": block.number, **block_json(self._wire, block, legacy=False)})
+            text = numbered(block, self._whole(block))
             if block.number > self._last() - TEXTS_KEPT_MAX:
                 self._keep(block.id, text)
         return text
+
+    def _whole(self, block: SignedBlock) -> bytes:
+        """Return the JSON of a block without its number. That of a large one counts as work: the job in which it is made is interrupted."""
+        if block.size <= LARGE_SIZE:
+            return encoded(block_json(self._wire, block, legacy=False))
+        steps = in_slices(self._wire, lambda: block, False)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return bytes(end.value)
+            self._chain.state.work.spend(SLICE_UNITS, "blocks for subscribers")
 
     def _keep(self, block_id: bytes, text: bytes) -> None:
         self._texts[block_id] = text
@@ -377,6 +395,11 @@ class Hub:
         while len(self._texts) > TEXTS_KEPT_MAX or self._texts_size > TEXTS_KEPT_SIZE_MAX:
             oldest = next(iter(self._texts))
             self._texts_size -= len(self._texts.pop(oldest))
+
+
+def numbered(block: SignedBlock, shown: bytes | Raw) -> bytes:
+    """Return the JSON of a block with its number as the first member."""
+    return b'{"block_num":%d,' % block.number + bytes(shown)[1:]
 
 
 def _undone(first: int, last: int) -> Shared:

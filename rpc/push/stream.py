@@ -5,6 +5,7 @@ It knows no HTTP.
 from collections.abc import Callable
 
 from rpc.service.encoding import encoded
+from state.store.slices import Unsettled
 
 # What is read for one piece before others have their turn: so many bytes, or so many blocks.
 PIECE_SIZE = 1 << 16
@@ -42,14 +43,19 @@ class BlockStream:
         self.ended = self.ended or reason
 
     def piece(self) -> bytes:
-        """Return the next lines, b"" when there are none for now."""
+        """Return the next lines, b"" when there are none for now. Raises Unsettled before one that is made in slices."""
         lines, size = [], 0
         if self._undone is not None:
             first, last = self._undone
             lines.append(encoded({"undone": {"first": first, "last": last}}) + b"\n")
             self._undone = None
         while not self.ended and self._next <= self._last() and size < PIECE_SIZE and len(lines) < PIECE_BLOCKS_MAX:
-            line = self._line(self._next)
+            try:
+                line = self._line(self._next)
+            except Unsettled:
+                if lines:
+                    break
+                raise
             if line is None:
                 self.end(f"the node doesn't have block {self._next}")
                 break

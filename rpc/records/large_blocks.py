@@ -18,6 +18,7 @@ from state.store.slices import SLICE, Unsettled
 
 LARGE_SIZE = 200_000  # bytes of a block; to show a smaller one takes 40 ms at most
 KEPT_MAX = 4
+SLICE_UNITS = 200  # of work, that a slice takes about
 
 # What a block is known by, and the form in which it is shown.
 Key = tuple[bytes, bool]

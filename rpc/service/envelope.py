@@ -45,7 +45,7 @@ from rpc.service.refusal import (
     plain_error,
 )
 from rpc.service.switches import hint
-from rpc.service.turns import Gate, Stopwatch, Turns
+from rpc.service.turns import Gate, Stopwatch, Turns, Value
 from state.protocol.errors import ChainError, EndOfFile, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object
@@ -200,8 +200,8 @@ class Service:
         """Whether the next request waits for no other one."""
         return self._turns.is_free
 
-    async def in_turn(self, work: Callable[[], bytes]) -> bytes:
-        """Return what is made by something that is as long as a reply, once it is its turn among all requests."""
+    async def in_turn(self, work: Callable[[], Value]) -> Value:
+        """Return what is made by something that takes as long as a reply, once it is its turn among all requests."""
         return await self._turns.take(work)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:

@@ -17,6 +17,7 @@ from rpc.service.transport import connection
 from rpc.service.transport.guests import Guest
 from rpc.service.transport.rights import Headers
 from state.protocol.values.integers import UINT32_MAX
+from state.store.slices import Unsettled
 
 PATH = "/stream/blocks"
 QUERY_LENGTH_MAX = 200
@@ -96,7 +97,7 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
     said = trio.current_time()
     while True:
         await turn()
-        piece = await service.in_turn(stream.piece)
+        piece = await _piece(service, stream)
         if trio.current_time() - said >= life and not stream.ended:
             await service.gate.opened()
             piece += push.sign_of_life()
@@ -113,6 +114,17 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
                 await push.news()
     last = stream.last_line()
     await _send(guest, send, {"type": "http.response.body", "body": last}, len(last))
+
+
+async def _piece(service: Service, stream: BlockStream) -> bytes:
+    """Return the next piece of a stream, made in slices where a block is large."""
+    while True:
+        try:
+            return await service.in_turn(stream.piece)
+        except Unsettled as unsettled:
+            advance = unsettled.advance
+        while await service.in_turn(advance):
+            pass
 
 
 async def _send(guest: Guest, send: Send, event: dict[str, Any], size: int) -> None:

@@ -9,6 +9,7 @@ import trio
 from rpc.push import hub as hub_module
 from rpc.push.hub import BROKEN
 from rpc.push.session import ENTRY_SIZE, FULL, Filter, Kind
+from rpc.records.large_blocks import SLICE_UNITS
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError
 from state.protocol.virtual import ProducerReward
@@ -46,6 +47,18 @@ async def test_nothing_is_attached_while_nobody_listens(world: Pushing) -> None:
     session.set_callback(Kind.headers, 1)
     session.close()
     assert (attached(world), world.hub.count) == (before, 0)
+
+
+async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "LARGE_SIZE", 0)
+    session = world.session()
+    session.subscribe(Kind.blocks)
+    before = world.chain.state.work.spent
+    [block] = world.make(1)
+    [notice] = await notices(session, 1)
+    shown = world.call(None, "block_api.get_block", {"block_num": block.number})["result"]["block"]
+    assert notice["block"] == {"block_num": block.number, **shown}
+    assert world.chain.state.work.spent - before >= SLICE_UNITS
 
 
 async def test_blocks_are_told_of_in_the_form_of_block_api(world: Pushing) -> None:

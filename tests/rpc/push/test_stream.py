@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from rpc.push.stream import PIECE_BLOCKS_MAX, PIECE_SIZE, BlockStream
+from state.store.slices import Unsettled
 
 
 class Blocks:
@@ -71,3 +74,20 @@ def test_a_block_that_is_not_there_ends_it() -> None:
     assert (read(stream), read(stream)) == ([1, 2], [])
     stream.end("another reason")
     assert json.loads(stream.last_line()) == {"error": "the node doesn't have block 3"}
+
+
+def test_a_line_that_is_made_in_slices_begins_a_piece() -> None:
+    made = {1: b"one\n", 2: b"two\n"}
+
+    def line(number: int) -> bytes:
+        if number not in made:
+            raise Unsettled(lambda: False)
+        return made[number]
+
+    stream = BlockStream(1, lambda: 3, line)
+    assert stream.piece() == b"one\ntwo\n"
+    with pytest.raises(Unsettled):
+        stream.piece()
+    made[3] = b"three\n"
+    assert stream.piece() == b"three\n"
+    assert stream.piece() == b""

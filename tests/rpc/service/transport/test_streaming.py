@@ -115,6 +115,18 @@ async def test_irreversible_blocks_only() -> None:
             assert (await stream.next())["block_num"] == last + 1
 
 
+async def test_large_blocks_are_the_same_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with pushing() as world:
+        world.make(5)
+        async with lines(world.port, "?from=1") as stream:
+            whole = await stream.some(5)
+        monkeypatch.setattr("rpc.push.hub.LARGE_SIZE", 0)
+        async with lines(world.port, "?from=1") as stream:
+            assert await stream.some(5) == whole
+            [block] = world.make(1)
+            assert (await stream.next())["block_id"] == block.id.hex()
+
+
 async def test_a_stream_ends_with_the_node_and_says_so() -> None:
     stop = trio.Event()
     async with pushing(shutdown=stop.wait) as world:
@@ -305,6 +317,7 @@ async def test_readers_that_take_nothing_hold_one_text_and_nobody_up() -> None:
 
 async def test_answers_come_between_large_notices_and_not_within() -> None:
     async with pushing() as world, websocket(world.port) as client:
+        await client.call("rpc.discover", {})  # made in slices the first time, while others are answered
         await client.call("explorer_api.subscribe_blocks", {})
         for _ in range(20):
             world.hub._give(world.hub._subscriptions[Kind.blocks], Shared(b"block", b'"%s"' % b"x".ljust(300_000, b"x")))
