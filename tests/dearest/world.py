@@ -11,9 +11,9 @@ from unittest.mock import patch
 from msgspec import Struct
 
 from bench.waits import settle
-from node.clock import ChainClock
+from node.clock import ChainClock, Patience
 from node.driving.driver import Driver
-from node.processor import Processor
+from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.service import new_service
 from node.specs import load_spec
 from rpc.explain.budget import Purse
@@ -76,7 +76,8 @@ class World:
     def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
         self.sizes = sizes
-        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
+        patience = Patience(REAPPLY_MILLISECONDS_MAX)
+        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)), patience.is_over)
         self.state = self.chain.state
         self.producer = secret_from_wif(spec.witness_keys[0])
         self._serial = 0
@@ -92,7 +93,7 @@ class World:
         clock = ChainClock(lambda: self.state.head_time * 1000)
         self.explainer = Explainer(self.chain, lambda: self.state.head_time)
         gate = Gate()
-        self.processor = Processor(self.chain, clock=clock, gate=gate)
+        self.processor = Processor(self.chain, clock=clock, gate=gate, patience=patience)
         self.driver = Driver(self.chain, clock, [self.producer])
         plugins = (*spec.plugins, *PLUGINS)
         shared: Any = {"explainer": self.explainer, "gate": gate, "allowances": self.processor.allowances}
