@@ -6,6 +6,7 @@ within the chain's turn; sending it is for the tasks of the connections.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import trio
 from msgspec import Raw
@@ -349,7 +350,8 @@ class Hub:
         if block is None:
             return None
         if block.size > LARGE_SIZE and block.id not in self._texts:
-            return numbered(block, large_blocks(self._wire).shown(block.id, lambda: block, False)) + b"\n"
+            shown: Any = large_blocks(self._wire).shown(block.id, lambda: block, False)
+            return numbered(block, shown) + b"\n"
         return self._text(block) + b"\n"
 
     def _packed_line(self, number: int) -> bytes | None:
