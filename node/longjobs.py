@@ -10,7 +10,7 @@ import trio
 from msgspec import Struct
 
 from node.clock import Patience
-from node.preemption import SLICE_SECONDS, Preemption
+from node.preemption import Preemption
 from node.snapshots.child import ChildFailed
 from rpc.log import Log
 from rpc.service.caller import Caller
@@ -59,7 +59,7 @@ class LongJobs:
         keeps: Callable[[], Iterable[int]] = tuple,
     ) -> None:
         self.answer_read: Callable[[bytes, Caller], bytes] | None = None
-        self._chain, self._gate, self._patience, self._stopwatch = chain, gate, patience, stopwatch
+        self._chain, self._gate, self._patience = chain, gate, patience
         self._preemption = Preemption(chain.state.work, gate, patience, stopwatch)
         self._leave, self._keeps = leave, keeps
         self._can_stand_in = False
@@ -88,14 +88,8 @@ class LongJobs:
                 await self._preemption.finish(partial(self._interrupted, nursery))
             finally:
                 self._dismiss()
-            await self._let_readers_in()
-
-    async def _let_readers_in(self) -> None:
-        """Let those read that have waited at the gate, one by one and for a slice at most, before the next job shuts it again."""
-        until = self._stopwatch() + SLICE_SECONDS
-        await let_others_in()
-        while self._gate.readers and self._stopwatch() < until:
-            await trio.lowlevel.checkpoint()
+            # Tasks that have waited at the gate run before the next job shuts it again.
+            await let_others_in()
 
     def _at_rest(self) -> Rest:
         props, pending = self._chain.state.props, self._chain.pending
