@@ -17,7 +17,7 @@ from state.protocol.virtual import ProposalPay, SpsFund
 from state.store.parts import Part
 from state.tables import State
 
-ENTRIES_OF_UNIT = 10  # operations that are looked at with a unit of work
+ENTRIES_OF_UNIT = 4  # operations that are looked at with a unit of work
 # An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
 KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * DAY_SECONDS
