@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from http.client import HTTPConnection
+from itertools import count
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -158,9 +159,11 @@ def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -
 def test_each_process_shows_the_work_that_it_refuses(running: Running, clients: list[Client]) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_accounts", "params": [["alice"] * VALUES_MAX]})
     family = re.compile(r"^coind_process_refused_work_units_total{.*} (\S+)$", re.MULTILINE)
+    # Each call comes from another client: one alone would soon be refused without work.
+    addresses = (f"10.0.{number // 256}.{number % 256}" for number in count(256))
 
     def is_shown() -> bool:
-        assert "limit" in Client(running, {"x-forwarded-for": "10.0.1.1"}).post(body)["error"]["data"]
+        assert "limit" in Client(running, {"x-forwarded-for": next(addresses)}).post(body)["error"]["data"]
         with urlopen(f"{running.url}/metrics") as page:
             units = [float(found) for found in family.findall(page.read().decode())]
         return len(units) == len(clients) and min(units) > 0
