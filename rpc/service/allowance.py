@@ -17,6 +17,8 @@ from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork
 
 # Units of refused work that an address may cause, and how many of them are forgiven each second.
 ALLOWANCE_UNITS, FORGIVEN_PER_SECOND = 20_000, 1_000
+# The last refusal may take more than is left. Such a debt is forgiven at the same rate; beyond this bound it is forgotten.
+DEBT_UNITS_MAX = 20_000
 # An address with less left is refused without work until it has so much again.
 LEFT_UNITS_MIN = 1_000
 # What a call that reads may take even then.
@@ -107,7 +109,8 @@ class Allowances:
             if len(self._buckets) >= ADDRESSES_MAX:
                 self._forget()
             bucket = self._buckets[caller.address] = _Bucket(now)
-        bucket.full_at = min(max(bucket.full_at, now) + units / FORGIVEN_PER_SECOND, now + ALLOWANCE_UNITS / FORGIVEN_PER_SECOND)
+        most = (ALLOWANCE_UNITS + DEBT_UNITS_MAX) / FORGIVEN_PER_SECOND
+        bucket.full_at = min(max(bucket.full_at, now) + units / FORGIVEN_PER_SECOND, now + most)
         if _left(bucket, now) < LEFT_UNITS_MIN and now - bucket.reported_at >= REPORT_SECONDS:
             bucket.reported_at = now
             _log.warning("a client's allowance of refused work is used up", client=caller.address, reason=type(error).__name__)

@@ -17,12 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
+from rpc.service.allowance import ALLOWANCE_UNITS, DEBT_UNITS_MAX, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
 from state.protocol.values.text import time_text
-from state.protocol.work import UNITS_MAX
 from tests.attack.nodes import Client, Gone, Node, running
 from tests.conftest import ROOT
 from tests.helpers.nodes import DEV
@@ -222,7 +221,7 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
     assert limited <= CONNECTIONS, f"{name}: others are limited: {figures}"
     assert named <= NAMED_MAX * (1 + elapsed // 60), f"{name}: the log names too many: {figures}"
     forgiven = FORGIVEN_PER_SECOND * elapsed
-    assert refused <= CONNECTIONS * (ALLOWANCE_UNITS + UNITS_MAX + forgiven), f"{name}: more is refused than may be: {figures}"
+    assert refused <= CONNECTIONS * (ALLOWANCE_UNITS + DEBT_UNITS_MAX + forgiven), f"{name}: more is refused than may be: {figures}"
     # So much only somebody can have sent whose allowance was used up once; on a slow machine nobody comes so far.
     assert named or refused <= CONNECTIONS * (ALLOWANCE_UNITS - LEFT_UNITS_MIN + forgiven), f"{name}: the log names nobody: {figures}"
     return figures

@@ -8,6 +8,7 @@ from rpc.service.allowance import (
     ALLOWANCE_UNITS,
     ANY_KIND,
     CALL_UNITS_MIN,
+    DEBT_UNITS_MAX,
     FORGIVEN_PER_SECOND,
     LEFT_UNITS_MIN,
     REPORT_SECONDS,
@@ -59,7 +60,7 @@ def test_who_has_used_it_up_is_refused_until_some_of_it_is_forgiven(allowances: 
     allowances.charge(ONE, 10 * ALLOWANCE_UNITS, NO)
     with pytest.raises(RefusedTooOften) as refused:
         allowances.units_max(ONE)
-    assert refused.value.seconds == LEFT_UNITS_MIN / FORGIVEN_PER_SECOND
+    assert refused.value.seconds == (DEBT_UNITS_MAX + LEFT_UNITS_MIN) / FORGIVEN_PER_SECOND
     assert allowances.is_used_up(ONE)
     assert allowances.call_units_max(ONE) == CALL_UNITS_MIN
     time.now += refused.value.seconds
@@ -67,6 +68,15 @@ def test_who_has_used_it_up_is_refused_until_some_of_it_is_forgiven(allowances: 
     time.now += ALLOWANCE_UNITS / FORGIVEN_PER_SECOND
     assert allowances.units_max(ONE) == UNITS_MAX
     assert allowances.limited == 0
+
+
+def test_more_than_what_was_left_is_owed(allowances: Allowances, time: Time) -> None:
+    seconds = 60
+    for _ in range(seconds):
+        if not allowances.is_used_up(ONE):
+            allowances.charge(ONE, UNITS_MAX, NO)
+        time.now += 1
+    assert allowances.refused[ANY_KIND, "Refused"] <= ALLOWANCE_UNITS + UNITS_MAX + seconds * FORGIVEN_PER_SECOND
 
 
 def test_nobody_else_is_limited_for_it_and_programs_with_local_rights_never_are(allowances: Allowances) -> None:
