@@ -10,7 +10,7 @@ import trio
 from msgspec import Struct
 
 from node.clock import Patience
-from node.preemption import Preemption
+from node.preemption import SLICE_SECONDS, Preemption
 from node.snapshots.child import ChildFailed
 from rpc.log import Log
 from rpc.service.caller import Caller
@@ -42,7 +42,8 @@ class JobLeft(BaseException):
 
 
 class LongJobs:
-    """Does jobs of a chain, one at a time. While one is interrupted the `gate` is shut.
+    """Does jobs of a chain, one at a time. While one is interrupted the `gate` is shut, and readers that waited at it have a slice before
+    the next job.
 
     Copies are made only with `answer_read`, which returns the answer to a request there. `leave` is called in a copy, so that it writes
     nothing; it has the descriptors that `keeps` returns.
@@ -59,11 +60,12 @@ class LongJobs:
         keeps: Callable[[], Iterable[int]] = tuple,
     ) -> None:
         self.answer_read: Callable[[bytes, Caller], bytes] | None = None
-        self._chain, self._gate, self._patience = chain, gate, patience
+        self._chain, self._gate, self._patience, self._stopwatch = chain, gate, patience, stopwatch
         self._preemption = Preemption(chain.state.work, gate, patience, stopwatch)
         self._leave, self._keeps = leave, keeps
         self._can_stand_in = False
         self._stand_in: StandIn | None = None
+        self._finished: trio.Event | None = None  # of an interrupted job and the slice of readers after it
         self._rest = self._at_rest()
         # Whoever is told of a move must not read the chain before it any more.
         chain.on_moved.append(self._moved)
@@ -73,23 +75,47 @@ class LongJobs:
         """Where the chain is, or was before the job that is interrupted."""
         return self._rest if self._gate.is_shut else self._at_rest()
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the next job can begin."""
+        return self._finished is None
+
+    async def freed(self) -> None:
+        """Wait until the next job can begin; no checkpoint where it can."""
+        while self._finished is not None:
+            await self._finished.wait()
+
     def start(self, job: Callable[[], object], *, can_be_left: bool) -> bool:
         """Begin a job; returns whether it is done. If not, the caller sees to it that `finish` is called.
 
         Where it `can_be_left`, an exception in the middle of it leaves the chain as it was.
         """
         self._rest, self._can_stand_in = self._at_rest(), can_be_left
-        return self._preemption.start(job)
+        if self._preemption.start(job):
+            return True
+        self._finished = trio.Event()
+        return False
 
     async def finish(self) -> None:
         """Do what is left of the job. When this is cancelled, the job is done to its end at once."""
-        async with trio.open_nursery() as nursery:
-            try:
-                await self._preemption.finish(partial(self._interrupted, nursery))
-            finally:
-                self._dismiss()
-            # Tasks that have waited at the gate run before the next job shuts it again.
-            await let_others_in()
+        assert self._finished is not None, "a job is interrupted"
+        try:
+            async with trio.open_nursery() as nursery:
+                try:
+                    await self._preemption.finish(partial(self._interrupted, nursery))
+                finally:
+                    self._dismiss()
+                await self._let_readers_in()
+        finally:
+            self._finished.set()
+            self._finished = None
+
+    async def _let_readers_in(self) -> None:
+        """Let those read that have waited for the job, for a slice at most."""
+        until = self._stopwatch() + SLICE_SECONDS
+        await let_others_in()
+        while self._gate.readers and self._stopwatch() < until:
+            await trio.lowlevel.checkpoint()
 
     def _at_rest(self) -> Rest:
         props, pending = self._chain.state.props, self._chain.pending

@@ -31,7 +31,7 @@ from rpc.processor import Inclusion, Result
 from rpc.service.allowance import Allowances, refusal_units
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
-from rpc.service.turns import Gate, Stopwatch, let_others_in
+from rpc.service.turns import Gate, Stopwatch
 from state.chain.chain import Chain
 from state.chain.moves import Move
 from state.chain.skip import Skip
@@ -334,7 +334,7 @@ class Processor:
         A full queue refuses it at once: waiting for a place would hide the overload from the client.
         """
         try:
-            if self._is_running and not self._undone and self._seconds_at_once < SLICE_SECONDS and not self.gate.is_shut:
+            if self._is_running and not self._undone and self._seconds_at_once < SLICE_SECONDS and self.long_jobs.is_free:
                 await self._do_at_once(work)
             else:
                 busy = "The node is busy, ${n} requests wait already"
@@ -417,10 +417,8 @@ class Processor:
         # What has been done at once belongs to the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
-            # A job that was begun at once may not be done yet. Tasks that wait for it run before the next job shuts the gate again.
-            if self.gate.is_shut:
-                await self.gate.opened()
-                await let_others_in()
+            # A job that was begun at once may not be done yet.
+            await self.long_jobs.freed()
             self._undone -= 1
             if not self._start(job):
                 await self.long_jobs.finish()

@@ -32,6 +32,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.is_shut = self.is_alone = False
+        self.readers = 0  # that wait for their turn
         self.stand_in: StandIn | None = None
         self._news = trio.Event()
 
@@ -97,7 +98,11 @@ class Turns:
         """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in."""
         is_held = self._lock.locked() or self.gate.is_shut
         if is_held:
-            await self._lock.acquire()
+            self.gate.readers += 1
+            try:
+                await self._lock.acquire()
+            finally:
+                self.gate.readers -= 1
         try:
             if self.gate.is_shut:
                 await self.gate.opened()

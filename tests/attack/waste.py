@@ -1,4 +1,4 @@
-"""Refused work without end: eight clients without local rights, each from an address of its own, send what costs much and is refused.
+"""Work without end: eight clients without local rights, each from an address of its own, send what costs much and is refused, or just not.
 
 Meanwhile transfers of an ordinary client get into blocks, /health answers, and the node shows and names who is limited.
 """
@@ -12,8 +12,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import count as numbers
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ LIFETIME = 3000
 WITNESSES, OWN_WITNESSES = 21, ("bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy")
 ORDERS, ORDERS_AT_ONCE = 20_000, 1000
 ORDINARY = "carol"
+ACCEPTED, ACCEPTED_TRANSFERS = "accepted transfers", 600
 
 Json = Any
 
@@ -141,6 +144,7 @@ WAYS: dict[str, tuple[Callable[[], Any], bool]] = {
     "fill_or_kill": (fill_or_kill, True),
     "verify_signatures": (verifying, True),
     "integers": (integers, False),
+    ACCEPTED: (memos, False),
 }
 
 
@@ -150,6 +154,14 @@ def body_of(client: Client, name: str) -> bytes:
     if isinstance(given, list) and name != "integers":
         given = request("condenser_api.broadcast_transaction", [signed(client, given, "alice")])
     return json.dumps(given).encode()
+
+
+def accepted(client: Client, account: str) -> Iterator[bytes]:
+    """Transactions of an account with nearly as many transfers as may be, each with another memo."""
+    for number in numbers():
+        fields = {"from": account, "to": ORDINARY, "amount": "0.001 COIN", "memo": ""}
+        transfers = [["transfer", fields | {"memo": f"{number}"}], *[["transfer", fields]] * (ACCEPTED_TRANSFERS - 1)]
+        yield json.dumps(request("condenser_api.broadcast_transaction", [signed(client, transfers, account)])).encode()
 
 
 def signed(client: Client, operations: list[Json], name: str) -> Json:
@@ -176,6 +188,7 @@ class Seen:
     def __init__(self) -> None:
         self.health: list[float] = []
         self.blocks: list[int] = []
+        self.seconds: list[float] = []
         self.problems: list[str] = []
 
 
@@ -206,6 +219,7 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
     figures = {
         "health_max_ms": round(max(seen.health) * 1000),
         "blocks_until_included": max(seen.blocks, default=0),
+        "ms_until_included": round(max(seen.seconds, default=0.0) * 1000),
         "longest_turn_processor_ms": round(longest * 1000),
         "memory_mb": node.memory_kb() // 1024,
         "refused_units": round(refused),
@@ -249,7 +263,7 @@ def transfer(node: Node, seen: Seen, end: float) -> None:
     while time.monotonic() < end:
         number += 1
         fields = {"from": ORDINARY, "to": "bob", "amount": "0.001 COIN", "memo": f"{number}"}
-        before = client.health()["head_block_number"]
+        before, start = client.health()["head_block_number"], time.monotonic()
         body = json.dumps(request("condenser_api.broadcast_transaction_synchronous", [signed(client, [["transfer", fields]], ORDINARY)]))
         sender.request("POST", "/", body, {"x-forwarded-for": "10.200.0.1"})
         answer = json.loads(sender.getresponse().read())
@@ -257,6 +271,7 @@ def transfer(node: Node, seen: Seen, end: float) -> None:
             seen.problems.append(f"a transfer was refused: {answer['error']['message']}")
             return
         seen.blocks.append(answer["result"]["block_num"] - before)
+        seen.seconds.append(time.monotonic() - start)
 
 
 # ------------------------------------------------------------------ the attackers' process
@@ -267,17 +282,20 @@ def attack(port: int, name: str) -> None:
     os.nice(NICE)
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
-    body = body_of(Client(node), name)
+    others = [account for account in OWN_WITNESSES if account != ORDINARY]
+    same = repeat(b"" if name == ACCEPTED else body_of(Client(node), name))
 
-    def send_for_ever(address: str) -> None:
+    def send_for_ever(number: int) -> None:
         is_first = True
+        bodies = accepted(Client(node), others[number]) if name == ACCEPTED else same
         while True:
             line = http.client.HTTPConnection(node.host, node.port, timeout=60)
             try:
                 while True:
-                    line.request("POST", "/", body, {"x-forwarded-for": address})
+                    line.request("POST", "/", next(bodies), {"x-forwarded-for": f"10.0.0.{number}"})
                     answer = json.loads(line.getresponse().read())
-                    assert "error" in (answer[0] if isinstance(answer, list) else answer), f"{name} isn't refused: {answer}"
+                    is_refused = "error" in (answer[0] if isinstance(answer, list) else answer)
+                    assert is_refused or name == ACCEPTED, f"{name} isn't refused: {answer}"
                     if is_first:
                         os.write(1, b".")
                         is_first = False
@@ -285,7 +303,7 @@ def attack(port: int, name: str) -> None:
                 line.close()
 
     for number in range(CONNECTIONS):
-        threading.Thread(target=send_for_ever, args=(f"10.0.0.{number}",)).start()
+        threading.Thread(target=send_for_ever, args=(number,)).start()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from node.preemption import SLICE_SECONDS
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.storage.blocklog import BlockLog
 from rpc.service.refusal import PushFailed
+from rpc.service.turns import Turns
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.transfers import Transfer
@@ -204,3 +205,33 @@ async def test_pending_transactions_are_applied_again_however_long_others_take_i
     applied = long.chain.state.transactions.by_trx_id
     assert len(long.chain.pending) == 4
     assert all(applied.get(trx.id) is not None for trx in long.chain.pending)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_readers_that_have_waited_read_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
+    """The job that they wait for is begun in the task of its sender, or by the processor."""
+    long, seen = Long(), list[int]()
+    turns = Turns(gate=long.processor.gate)
+    for place in range(TRANSFERS):
+        long.other.push_transaction(transfer(long.other, f"next {place}"))
+    following = make_block(long.other)
+    # From the end of the first job on no time passes.
+    long.chain.on_moved.append(lambda move: setattr(long.watch, "seconds", 0.0))
+
+    async def read() -> None:
+        seen.append(await turns.take(lambda: long.chain.state.props.head_block_number))
+
+    async with trio.open_nursery() as pushing:
+        if at_once:
+            nursery.start_soon(long.processor.run)
+            await trio.testing.wait_all_tasks_blocked()
+        pushing.start_soon(long.processor.push_block, long.block)
+        if not at_once:
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(long.processor.run)
+        await long.interrupted()
+        pushing.start_soon(long.processor.push_block, following)
+        for _ in range(TRANSFERS):
+            pushing.start_soon(read)
+    assert seen == [2] * TRANSFERS
+    assert long.chain.state.props.head_block_number == 3
