@@ -19,6 +19,8 @@ from state.tables import accounts as tables
 NEW_MANA_HARDFORK = 20
 NO_AUTHORITY = tables.AccountAuthority()
 NO_METADATA = tables.AccountMetadata()
+# Members of authorities that are shown with a unit of work: a key is written as text.
+NAMES_OF_UNIT, KEYS_OF_UNIT = 10, 2
 
 Nothing = Annotated[list[Any], Always([])]
 
@@ -69,9 +71,14 @@ class AccountView(Struct):
 
 def account_view(state: State, row: tables.Account) -> AccountView:
     """Return the view that `AccountRecord` and `ExtendedAccountRecord` are read from."""
-    authority = state.account_authorities.by_account.get(row.name)
-    metadata = state.account_metadata.by_account.get(row.id)
-    return AccountView(row, authority or NO_AUTHORITY, metadata or NO_METADATA, state)
+    authority = state.account_authorities.by_account.get(row.name) or NO_AUTHORITY
+    metadata = state.account_metadata.by_account.get(row.id) or NO_METADATA
+    names = keys = 0
+    for role in (authority.owner, authority.active, authority.posting):
+        names += len(role.account_auths)
+        keys += len(role.key_auths)
+    state.work.spend(names // NAMES_OF_UNIT + keys // KEYS_OF_UNIT, "members of authorities")
+    return AccountView(row, authority, metadata, state)
 
 
 def account_views(state: State, names: list[str]) -> Iterator[AccountView]:

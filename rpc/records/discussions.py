@@ -22,6 +22,7 @@ from state.protocol.values.integers import INT64_MAX, WORD64
 from state.tables import State, content
 
 VOTES_SHOWN_MAX = 10_000
+VOTES_OF_UNIT = 8
 POST_BYTES_MAX, REPLY_BYTES_MAX = 128 * 1024, 16 * 1024
 PRUNED_POST, PRUNED_REPLY = "body pruned due to size", "comment pruned due to size"
 NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
@@ -209,6 +210,7 @@ def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
         voter = find(vote.voter).name
         votes.append(VoteStateView(vote, voter, known.reputation(voter)))
+    known.state.work.spend(len(votes) // VOTES_OF_UNIT, "votes")
     return tuple(votes)
 
 

@@ -49,7 +49,7 @@ from rpc.service.turns import Gate, Stopwatch, Turns, Value
 from state.protocol.errors import ChainError, EndOfFile, Refused, require
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object
-from state.protocol.work import TooMuchWork, Work
+from state.protocol.work import ONE_CALL, TooMuchWork, Work
 from state.store.slices import Reads, Unsettled
 
 # Clients send tens of calls at once, indexers some hundreds; to refuse each of so many takes 0.1 s and 2 MB.
@@ -70,7 +70,6 @@ NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
 NOTHING_SENT = "send a JSON-RPC request by POST; /health says how this node is, and a browser gets the explorer at / unless that is off"
 NO_SESSION = "this needs a WebSocket"
-ONE_CALL = "a call"
 # The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
 # numbers of the others (`get_api_by_name`).
 NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}

@@ -19,7 +19,7 @@ from rpc.service.switches import Switch, names_of
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import to_array
-from state.protocol.work import TooMuchWork
+from state.protocol.work import ARGUMENTS, TooMuchWork
 
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
@@ -210,7 +210,7 @@ def require_few_values(params: Any) -> None:
             continue
         count += len(value)
         if count > VALUES_MAX:
-            raise TooMuchWork("the arguments of a call", VALUES_MAX // VALUES_OF_UNIT, {"values": count // VALUES_OF_UNIT})
+            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_OF_UNIT, {"values": count // VALUES_OF_UNIT})
         lists += value
 
 

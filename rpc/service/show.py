@@ -15,14 +15,15 @@ from rpc.service.arguments import LEGACY, Form
 from rpc.service.shown import Always, At, MaybeAt
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, Field, shown_fields
-from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, as_it_is
+from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, String, as_it_is
 from state.protocol.codec.straight import Member, extra_members, object_dumper
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
-FIELDS_OF_UNIT = 4  # fields of a record that are shown with a unit of work
+# What is shown with a unit of work: fields of a record, and letters of its texts.
+FIELDS_OF_UNIT, LETTERS_OF_UNIT = 24, 2000
 
 Json = dict[str, Any]
 
@@ -59,11 +60,18 @@ class Show:
 
     def _counted(self, record: type, dump: Dump) -> Dump:
         """Return a function that counts the work of what it shows."""
-        spend, units, kind = self._work.spend, 1 + len(shown_fields(record, self.legacy)) // FIELDS_OF_UNIT, record.__name__
+        fields = shown_fields(record, self.legacy)
+        spend, units, kind = self._work.spend, 1 + len(fields) // FIELDS_OF_UNIT, record.__name__
+        texts = [self.wire.spec.spell(field.json) for field in fields if type(getattr(field.kind, "kind", field.kind)) is String]
 
         def dump_counted(value: Any) -> Any:
             spend(units, kind)
-            return dump(value)
+            shown = dump(value)
+            # Here long texts take no time yet: they do when the answer is encoded.
+            letters = sum([len(shown[text]) for text in texts])
+            if letters >= LETTERS_OF_UNIT:
+                spend(letters // LETTERS_OF_UNIT, kind)
+            return shown
 
         return dump_counted
 

@@ -21,10 +21,11 @@ from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.settled import Settled, missing
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
-from state.chain.transactions import ONE_TRANSACTION, apply_transaction, impersonate, require_size
+from state.chain.transactions import apply_transaction, impersonate, require_size
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Operation
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
+from state.protocol.work import ONE_TRANSACTION
 from state.store.rows import at_once
 from state.tables import State
 

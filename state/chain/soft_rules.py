@@ -12,15 +12,14 @@ from state.operations.transfers import Transfer, TransferFromSavings, TransferTo
 from state.protocol.constants import COIN_SOFT_MAX_COMMENT_DEPTH
 from state.protocol.errors import PluginRefused
 from state.protocol.keys.keys import derive_secret, is_secret, public_key, secret_from_extended_key
-from state.protocol.work import KEY_UNITS
 from state.store import Row, Table, Unique
 from state.tables import State
 
 BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
-# To try a memo as a password, and to read a long one as an extended private key.
-MEMO_UNITS, MEMO_LETTERS_OF_UNIT = len(ROLES) * KEY_UNITS, 30
+# To try a memo as a password, which derives a key for each role, and to read a long one as an extended private key.
+MEMO_UNITS, MEMO_LETTERS_OF_UNIT = 7, 30
 
 
 class CustomCount(Row):

@@ -29,7 +29,7 @@ from state.protocol.keys.signatures import Canonical
 from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, require_only_posting, verify
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
-from state.protocol.work import BYTES_OF_UNIT, KEY_UNITS, TooMuchWork
+from state.protocol.work import BYTES_OF_UNIT, KEY_UNITS, ONE_TRANSACTION, TooMuchWork
 from state.tables import State
 from state.tables.globals import TransactionRecord
 
@@ -46,7 +46,6 @@ EXCEPTION_BLOCKS = {
 }
 IMPERSONATED_MAX = 10_000
 SIZE_MARGIN = 256
-ONE_TRANSACTION = "a transaction"
 DUPLICATE_CONDITION = (
     "(skip & skip_transaction_dupe_check) || trx_idx.indices().get<by_trx_id>().find(trx_id) == trx_idx.indices().get<by_trx_id>().end()"
 )

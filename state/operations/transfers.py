@@ -14,7 +14,7 @@ from state.tables import State
 from state.tables.payments import SavingsWithdraw
 
 
-@operation(2, active="from_", impacted=("from_", "to"), protected="from_")
+@operation(2, active="from_", impacted=("from_", "to"), protected="from_", units=2)
 class Transfer(Operation, frozen=True):
     """Move liquid funds from one account to another."""
 

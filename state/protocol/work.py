@@ -19,6 +19,13 @@ KEY_UNITS = 3  # one public key, recovered from a signature or derived from a se
 BYTES_OF_UNIT = 512  # of a packed transaction
 PAUSE_UNITS = 100  # between two calls of `on_pause`
 KINDS_SHOWN_MAX = 3
+ONE_TRANSACTION, ONE_CALL, ARGUMENTS = "a transaction", "a call", "the arguments of a call"
+# What a client can do that asks for too much.
+ADVICE = {
+    ONE_TRANSACTION: ". Send its operations in several transactions",
+    ONE_CALL: ". Ask for less in each call",
+    ARGUMENTS: ". Send fewer of them in each call",
+}
 Spend = Callable[[int, str], None]
 """What counts units of a kind before they are done, and may raise, as `Work.spend`."""
 
@@ -40,12 +47,13 @@ class TooMuchWork(Refused):
         self.limit, self.units = limit, sum(kinds.values())
         self.kinds = dict(sorted(kinds.items(), key=lambda kind: -kind[1])[:KINDS_SHOWN_MAX])
         super().__init__(
-            "This node does at most ${limit} units of work for ${what}, and this takes more: ${units} so far, most for ${kinds}",
+            "This node does at most ${limit} units of work for ${what}, and this takes more: ${units} so far, most for ${kinds}${advice}",
             condition="units <= limit",
             what=what,
             units=self.units,
             limit=limit,
             kinds=", ".join(f"{kind} ({units})" for kind, units in self.kinds.items()),
+            advice=ADVICE.get(what, ""),
         )
 
 
@@ -86,6 +94,13 @@ class Work:
             if spent > self.limit_at:
                 raise self.too_much()
             self._pause(True)
+
+    def allow(self, units: int, kind: str) -> None:
+        """Raise the limit by work that is about to be counted, if it is the first of its kind under the limit."""
+        if self.kinds is not None and kind not in self.kinds:
+            self.kinds[kind] = 0
+            self.limit_at += units
+            self.set_next()
 
     def undo(self, units: int) -> None:
         """Count a part of an undo, which no limit can stop."""

@@ -21,7 +21,7 @@ from state.store.parts import Install, Part, TablePart
 from state.tables import State
 
 # To be raised with every change of what a block does to the state or to a plugin's data: a snapshot of other rules is not used.
-RULES = 2
+RULES = 3
 
 CONSENSUS = "state"
 # The types of fields that tables, which must not know operations, declare as Any.

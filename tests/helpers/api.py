@@ -113,6 +113,7 @@ class Site:
             wire=self.wire,
             plugins=plugins,
             clock=lambda: self.now,
+            work=self.state.work,
             state=self.state,
             chain=self.chain,
             processor=self.processor,

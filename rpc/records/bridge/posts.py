@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rpc.records.bridge.kinds import FreeObject, Number, RoleName, SbdNumber, SbdText, TextList
 from rpc.records.comments import NO_COMMENT, NO_CONTENT
-from rpc.records.discussions import title_of
+from rpc.records.discussions import VOTES_OF_UNIT, title_of
 from rpc.service.show import Json
 from rpc.service.shown import At, BigText, MaybeAt
 from state.operations.content import Beneficiary
@@ -142,6 +142,7 @@ class PostReader(Struct):
         root = state.comments.get(comment.root_comment) or NO_COMMENT
         accounts = state.accounts
         votes = [BridgeVoteRecord(accounts.find(vote.voter).name, vote.rshares) for vote in votes_on(comment.id)]
+        state.work.spend(len(votes) // VOTES_OF_UNIT, "votes")
         rshares = [vote.rshares for vote in votes]
         reputation = shown_reputation(kept.facts.reputation(state, comment.author))
         is_bad = comment.author in kept.irredeemables

@@ -206,16 +206,38 @@ class Feeds:
     def holds(self, account: str, comment: int) -> bool:
         """Whether a post is in a feed.
 
-        Places are searched from the newest on. Entries came in the order of time, none before its post existed, so the search ends at the
-        first entry that is older than the post: a new post, the common case, costs one comparison instead of 500.
+        It is there by a reblog, which has a row, or has come from its author when it was written. Entries came in the order of time, so
+        that few of them are looked at: of a new post, the common case, the newest one alone.
         """
-        born = self._comments.find(comment).created
-        for _, other in reversed(self.places.get(account)):
+        if self.reblogged.by_comment.get(comment, account) is not None:
+            return True
+        places, born = self.places.get(account), self._comments.find(comment).created
+        if places and places[-1][1] == comment:
+            return True
+        for place in range(self._first_since(account, born), len(places)):
+            other = places[place][1]
             if other == comment:
                 return True
-            if self._arrived(account, other) < born:
+            if born < self._arrived(account, other) < TIME_MAX:
                 return False
         return False
+
+    def _first_since(self, account: str, time: int) -> int:
+        """Return the position of the first entry of a feed that came at a time or later; deleted posts before it may be counted in."""
+        places = self.places.get(account)
+        low, high = 0, len(places)
+        middle = high - 1
+        while low < high:
+            place = middle
+            # When a deleted post came isn't known: those before it say where to go on.
+            while place >= low and (arrived := self._arrived(account, places[place][1])) == TIME_MAX:
+                place -= 1
+            if place < low or arrived < time:
+                low = middle + 1
+            else:
+                high = place
+            middle = (low + high) // 2
+        return low
 
     def forget(self, comment: int) -> None:
         """Before a post is deleted: remove its reblogs. Its places stay, and are passed over once the comment is gone."""
@@ -249,7 +271,7 @@ class Feeds:
         return 0
 
     def _arrived(self, account: str, comment: int) -> int:
-        """Return the time at which a post came into a feed; TIME_MAX, which ends no search, for a deleted post."""
+        """Return the time at which a post came into a feed; TIME_MAX, which is never reached, for a deleted post."""
         row, post = self.reblogged.by_comment.get(comment, account), self._comments.get(comment)
         if row is not None and row.first_by:
             return row.first_on

@@ -2,6 +2,8 @@
 Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
+from collections.abc import Iterator
+
 from state.effects.comments import comment_of, find_comment
 from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomBinary, CustomJson
@@ -16,8 +18,10 @@ from state.store.parts import ListsPart, Part, TablePart, tables
 from state.tables import State
 
 CUSTOM_ID = "follow"
-# Of the feed of a follower: a post is a place more, a reblog also a row.
-POSTS_OF_UNIT, REBLOG_UNITS = 4, 3
+FEEDS = "feeds of followers"
+FOLLOWERS_AT_ONCE = 10
+# For the feeds of so many followers: a post is a place more in each, a reblog also a row, after a search for the post.
+POST_UNITS, REBLOG_UNITS = 8, 20
 
 
 def install(state: State) -> FollowIndex:
@@ -117,9 +121,7 @@ def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
         kept.authors.insert(BlogAuthor(blogger=operation.account, guest=comment.author, count=1))
     else:
         kept.authors.modify(guest, count=guest.count + 1)
-    followers = blog_followers(kept, operation.account)
-    state.work.spend(len(followers) * REBLOG_UNITS, "feeds of followers")
-    for follower in followers:
+    for follower in counted_followers(state, kept, operation.account, REBLOG_UNITS):
         kept.feeds.reblog(follower, comment.id, operation.account, now)
 
 
@@ -136,15 +138,25 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
     if comment is None or comment.created != state.head_time:
         return
     known = kept.blogs.find(operation.author, comment.id) is not None
-    followers = blog_followers(kept, operation.author)
-    state.work.spend(len(followers) // POSTS_OF_UNIT, "feeds of followers")
-    for follower in followers:
+    for follower in counted_followers(state, kept, operation.author, POST_UNITS):
         if not known or not kept.feeds.holds(follower, comment.id):
             kept.feeds.add(follower, comment.id)
     if not known:
         kept.blogs.prune(comment.author)
         # By the text and the id of the comment itself: those of the operation would take memory for this alone.
         kept.blogs.add(comment.author, comment.id)
+
+
+def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
+    """Yield the followers of an account's blog, and count the work for their feeds: so many units for FOLLOWERS_AT_ONCE of them.
+
+    However many they are, the first post of a transaction isn't refused for them: nobody could send it in parts.
+    """
+    followers = blog_followers(kept, account)
+    state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)
+    for place in range(0, len(followers), FOLLOWERS_AT_ONCE):
+        state.work.spend(units, FEEDS)
+        yield from followers[place : place + FOLLOWERS_AT_ONCE]
 
 
 def blog_followers(kept: FollowIndex, account: str) -> list[str]:

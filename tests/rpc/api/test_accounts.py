@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from rpc.records.accounts import KEYS_OF_UNIT
+from rpc.service.show import LETTERS_OF_UNIT
 from state.protocol.constants import TIME_MAX
+from state.protocol.keys.authority import Authority
 from state.tables.witnesses import WitnessVote
-from tests.helpers.api import Site
+from tests.helpers.api import Refusal, Site
 
 GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
 EPOCH = "1970-01-01T00:00:00"
@@ -51,6 +54,25 @@ def test_find_accounts_takes_a_thousand_names(site: Site) -> None:
     assert site.call("database_api.find_accounts", accounts=["alice"] * 1000)["accounts"][999]["name"] == "alice"
     limit = "Assert Exception:args.accounts.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
     assert site.refused("database_api.find_accounts", accounts=["alice"] * 1001) == (-32003, limit)
+
+
+def test_a_client_may_ask_for_a_thousand_accounts(site: Site) -> None:
+    assert len(site.call("condenser_api.get_accounts", ["alice", "carol"] * 500, local=False)) == 1000
+
+
+def test_texts_and_members_of_authorities_count(site: Site) -> None:
+    state, spent = site.state, list[int]()
+    many = Authority(1, (), tuple((bytes((2, number)) * 16 + b"k", 1) for number in range(40)))
+    state.account_authorities.modify(state.account_authorities.by_account.find("bob"), posting=many)
+    carol = state.account_metadata.by_account.find(state.accounts.by_name.find("carol").id)
+    state.account_metadata.modify(carol, json_metadata="x" * 10 * LETTERS_OF_UNIT)
+    for name in ("alice", "bob", "carol"):
+        before = state.work.spent
+        site.call("condenser_api.get_accounts", [name])
+        spent.append(state.work.spent - before)
+    assert spent == [spent[0], spent[0] + 42 // KEYS_OF_UNIT - 3 // KEYS_OF_UNIT, spent[0] + 10]
+    with pytest.raises(Refusal, match="Ask for less in each call"):
+        site.call("condenser_api.get_accounts", ["carol"] * 500, local=False)
 
 
 def test_find_accounts_wants_a_list(site: Site) -> None:

@@ -1,10 +1,10 @@
 """Who must sign, who could, and who did."""
 
-from functools import partial
 from typing import Any
 
 import pytest
 
+from rpc.service import allowance
 from state.operations.authorities import RecoverAccount
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
@@ -13,8 +13,7 @@ from state.protocol.keys.keys import public_key, public_key_text
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
-from state.protocol.work import TooMuchWork
-from tests.helpers.api import Site, secret
+from tests.helpers.api import Refusal, Site, secret
 
 ZERO_HASH = "00" * 32
 
@@ -163,8 +162,9 @@ def test_posting_beside_an_authority_that_an_operation_names(site: Site, method:
     assert ask(site, method, trx, *more[0], **more[1]) == ([text("alice")], {"keys": [text("alice")]})
 
 
-def test_work_is_limited(site: Site) -> None:
+def test_work_is_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """What many signatures, or many authorities, cost is counted before it is done."""
+    monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     walked = {"weight_threshold": 0, "account_auths": [["joint", 1], ["alice", 1]], "key_auths": []}
     signature = sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()
     many = site.wire.transaction_to_json(spend(site, "alice", *["bob"] * 20))
@@ -176,11 +176,12 @@ def test_work_is_limited(site: Site) -> None:
         ("get_potential_signatures", {"trx": many}),
     ]
     for method, named in asked:
-        with pytest.raises(TooMuchWork):
-            site.state.work.run(50, "a call", partial(site.refused, f"database_api.{method}", **named))
+        with pytest.raises(Refusal, match="at most 50 units"):
+            site.call(f"database_api.{method}", **named)
 
 
-def test_texts_of_keys_are_counted_as_they_are_read(site: Site) -> None:
+def test_texts_of_keys_are_counted_as_they_are_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     keys = [public_key_text(b"\2" + i.to_bytes(32, "big"), "TST") for i in range(60)]
     wide = {"weight_threshold": 1, "account_auths": [], "key_auths": [[key, 1] for key in keys]}
     creation = {"type": "create_claimed_account_operation", "value": {"creator": "alice", "new_account_name": "new", "owner": wide}}
@@ -190,5 +191,5 @@ def test_texts_of_keys_are_counted_as_they_are_read(site: Site) -> None:
         ("database_api.get_transaction_hex", {"trx": {"operations": [creation]}}),
     ]
     for method, named in asked:
-        with pytest.raises(TooMuchWork):
-            site.state.work.run(50, "a call", partial(site.refused, method, **named))
+        with pytest.raises(Refusal, match="at most 50 units"):
+            site.call(method, **named)

@@ -1,17 +1,19 @@
 """Transactions that take much work are refused when they enter this node, and blocks with them are applied."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.operations.custom import CustomJson
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting
 from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote
 from state.plugins.follow.operations import FollowOperation, ReblogOperation
-from state.plugins.follow.plugin import FOLLOW, REBLOG_UNITS, apply_follow, apply_reblog
+from state.plugins.follow.plugin import FEEDS, FOLLOW, FOLLOWERS_AT_ONCE, REBLOG_UNITS, apply_follow, apply_reblog
 from state.protocol.operation import Operation
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.work import UNITS_MAX, TooMuchWork
@@ -64,7 +66,7 @@ HEAVY: dict[str, tuple[Callable[[], Chain], list[Operation], str]] = {
     "proxies, of which the number is enough": (voters, proxies(9001), "account_witness_proxy"),
     "proxies": (voters, proxies(301), "witness votes"),
     "power-ups": (voters, power_ups(300), "witness votes"),
-    "memos": (voters, memos(400), "memos tried as passwords"),
+    "memos": (voters, memos(600), "memos tried as passwords"),
     "an order": (lambda: orders(500), [take(500)], "trades"),
     "an order that must be filled": (lambda: orders(500), [take(501, fill_or_kill=True)], "trades"),
 }
@@ -94,18 +96,54 @@ def test_the_limit_ends_with_the_transaction() -> None:
     assert chain.pending[0].units > UNITS_MAX > chain.pending[1].units
 
 
-def test_posts_cost_by_the_number_of_followers() -> None:
+def stars(fans: int) -> Chain:
+    """A chain on which so many follow star, with two posts of alice."""
     chain = chain_at(plugins=["follow"])
     state = chain.state
-    for name in ("alice", "star", *(f"fan{number}" for number in range(40))):
-        add_account(state, name)
-    post, kept = add_comment(state, "alice", "post"), FOLLOW.of(state)
+    for name in ("alice", "star", *(f"fan{number}" for number in range(fans))):
+        add_account(state, name, vesting_shares=COINS)
+    for number in range(fans):
+        apply_follow(state, FOLLOW.of(state), FollowOperation(f"fan{number}", "star", ("blog",)))
+    for permlink in ("one", "two"):
+        add_comment(state, "alice", permlink)
+    return chain
+
+
+def reblog(permlink: str) -> CustomJson:
+    value = ["reblog", {"account": "star", "author": "alice", "permlink": permlink}]
+    return CustomJson((), ("star",), "follow", json.dumps(value))
+
+
+def test_posts_cost_by_the_number_of_followers() -> None:
     spent = []
-    for followers in (0, 40):
-        for number in range(followers):
-            apply_follow(state, kept, FollowOperation(f"fan{number}", "star", ("blog",)))
-        before, mark = state.work.spent, state.journal.mark()
-        apply_reblog(state, kept, ReblogOperation("star", post.author, post.permlink))
-        spent.append(state.work.spent - before)
-        state.journal.undo(mark)
-    assert spent == [0, 40 * REBLOG_UNITS]
+    for fans in (0, 3 * FOLLOWERS_AT_ONCE, 3 * FOLLOWERS_AT_ONCE + 1):
+        chain = stars(fans)
+        before = chain.state.work.spent
+        apply_reblog(chain.state, FOLLOW.of(chain.state), ReblogOperation("star", "alice", "one"))
+        spent.append(chain.state.work.spent - before)
+    assert spent == [0, 3 * REBLOG_UNITS, 4 * REBLOG_UNITS]
+
+
+def test_one_reblog_of_a_transaction_reaches_all_followers_however_many() -> None:
+    """A limit of 40 units stands for the real one, which takes thousands of followers."""
+    chain = stars(3 * FOLLOWERS_AT_ONCE)
+    chain.push_transaction(transaction(chain, reblog("one")), UNSIGNED, 40)
+    assert chain.pending[0].units > 40
+    chain.clear_pending()
+    with pytest.raises(TooMuchWork) as caught:
+        chain.push_transaction(transaction(chain, reblog("one"), reblog("two")), UNSIGNED, 40)
+    assert next(iter(caught.value.kinds)) == FEEDS
+    assert not chain.pending
+
+
+def test_500_transfers_with_memos_are_taken() -> None:
+    chain = chain_at()
+    for name in ("alice", "bob"):
+        add_account(chain.state, name, balance=COINS)
+    chain.push_transaction(transaction(chain, *memos(500)), UNSIGNED, UNITS_MAX)
+
+
+def test_a_refusal_says_what_to_do() -> None:
+    chain = voters()
+    with pytest.raises(TooMuchWork, match="Send its operations in several transactions"):
+        chain.push_transaction(transaction(chain, *proxies(300)), UNSIGNED, UNITS_MAX)

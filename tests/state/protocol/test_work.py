@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from state.protocol.errors import ChainError
-from state.protocol.work import PAUSE_UNITS, TooMuchWork, Work
+from state.protocol.work import ADVICE, PAUSE_UNITS, TooMuchWork, Work
 
 
 def spend(work: Work, *spent: tuple[int, str]) -> None:
@@ -54,6 +54,30 @@ def test_limits_nest() -> None:
     with pytest.raises(TooMuchWork) as caught:
         work.run(100, "a call", nested)
     assert caught.value.kinds == {"rows": 11}
+
+
+def test_the_first_of_a_kind_may_be_allowed_beyond_the_limit() -> None:
+    work = Work()
+
+    def allowed(*units: int) -> None:
+        for each in units:
+            work.allow(each, "feeds")
+            work.spend(each, "feeds")
+
+    work.run(10, "a transaction", allowed, 1000, 10)
+    with pytest.raises(TooMuchWork):
+        work.run(10, "a transaction", allowed, 1000, 11)
+    work.allow(1000, "feeds")
+    with pytest.raises(TooMuchWork):
+        work.run(10, "a transaction", work.spend, 11, "feeds")
+
+
+def test_a_refusal_says_what_to_do() -> None:
+    work = Work()
+    for what, advice in ADVICE.items():
+        with pytest.raises(TooMuchWork) as caught:
+            work.run(10, what, work.spend, 11, "rows")
+        assert caught.value.message(str).endswith(advice)
 
 
 def test_undoing_is_never_refused() -> None:

@@ -1,4 +1,4 @@
-"""Blogs in which entries of own posts have no key: random posts, reblogs, deletions and undoing, against a look at all entries."""
+"""Blogs in which entries of own posts have no key, and feeds: random posts, reblogs, deletions and undoing, against all entries."""
 
 from collections.abc import Iterator
 from random import Random
@@ -99,3 +99,53 @@ def test_an_own_post_is_not_searched_through_all_reblogs(monkeypatch: pytest.Mon
         assert entry is not None
         assert entry.comment == comment
     assert max(looked_at) == 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_posts_are_found_in_feeds_whatever_happens(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "FEED_SIZE_MAX", 8)
+    draw, chain = Random(seed), chain_of_bloggers()
+    state, feed = chain.state, FOLLOW.of(chain.state).feeds
+    marks, found = list[int](), set[bool]()
+    for step in range(250):
+        ids = [row.id for row in state.comments]
+        action = draw.choices(("write", "elsewhere", "reblog", "delete", "wait", "mark", "undo"), (6, 2, 8, 3, 4, 1, 1))[0]
+        if action in ("write", "elsewhere"):
+            comment = add_comment(state, draw.choice(NAMES), f"post-{step}").id
+            if action == "write":
+                feed.add("amy", comment)
+        elif action == "reblog" and ids:
+            feed.reblog("amy", draw.choice(ids), draw.choice(NAMES), state.head_time)
+        elif action == "delete" and ids:
+            comment = draw.choice(ids)
+            feed.forget(comment)
+            state.comments.remove(state.comments.find(comment))
+        elif action == "wait":
+            move_to(state, state.head_time + 3)
+        elif action == "mark":
+            marks.append(state.journal.mark())
+        elif action == "undo" and marks:
+            state.journal.undo(marks.pop())
+        for row in state.comments:
+            holds = any(comment == row.id for _, comment in feed.places.get("amy"))
+            assert feed.holds("amy", row.id) is holds
+            found.add(holds)
+    assert found == {True, False}
+
+
+def test_an_old_post_is_not_searched_through_the_whole_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, looked_at = chain_of_bloggers(), list[int]()
+    feed = FOLLOW.of(chain.state).feeds
+    old = add_comment(chain.state, "bob", "old").id
+    for number in range(400):
+        move_to(chain.state, chain.state.head_time + 3)
+        feed.add("amy", add_comment(chain.state, "bob", f"post-{number}").id)
+    arrived = feed._arrived
+
+    def watched(account: str, comment: int) -> int:
+        looked_at.append(comment)
+        return arrived(account, comment)
+
+    monkeypatch.setattr(feed, "_arrived", watched)
+    assert not feed.holds("amy", old)
+    assert len(looked_at) < 15
