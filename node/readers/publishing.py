@@ -7,6 +7,7 @@ makes all readers begin anew with a dump.
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from node.driving.driver import Driver
@@ -37,7 +38,7 @@ class Publisher:
         self._events: list[Block | Gone] = []
         self._refused: list[bytes] = []
         self._is_elsewhere = False
-        self._pending: list[SignedTransaction] = []
+        self._pending: Sequence[SignedTransaction] = ()
         self._count = 0
         self._known: set[bytes] = set()
         self._driven: Driven | None = None
@@ -135,7 +136,7 @@ class Publisher:
         self._pending, self._count = pending, len(pending)
         return waiting, taken
 
-    def _waiting_of(self, pending: list[SignedTransaction], known: set[bytes]) -> tuple[Waiting, ...]:
+    def _waiting_of(self, pending: Sequence[SignedTransaction], known: set[bytes]) -> tuple[Waiting, ...]:
         applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
         return tuple(Waiting(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
 

@@ -8,6 +8,7 @@ Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 
 from state.chain.blocks import NO_TRANSACTION, apply_block
 from state.chain.branches import Signers, keys_given
@@ -16,7 +17,7 @@ from state.chain.edits import Edit, make_whole
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
 from state.chain.moves import EditListener, Move, MoveListener, Undone
-from state.chain.pending import Pending
+from state.chain.pending import Held, Pending, held_by
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.settled import Settled, missing
 from state.chain.skip import TRUSTED, Skip
@@ -180,11 +181,12 @@ class Chain:
         that of two blocks of one number the first stays the head. The flags of `skip` hold for every block and pending
         transaction that is applied on the way.
         """
-        waiting = self._set_pending_aside()
-        try:
-            return self._push_block(block, skip)
-        finally:
-            self._apply_pending(waiting, skip)
+        with self.state.work.told_in_refusals():
+            waiting = self._set_pending_aside()
+            try:
+                return self._push_block(block, skip)
+            finally:
+                self._apply_pending(waiting, skip)
 
     def _push_block(self, block: SignedBlock, skip: int) -> bool:
         limit = self.state.spec.block_limit
@@ -436,11 +438,11 @@ class Chain:
         Only here the soft rules of this node (`state.pushing()`) and the limit of work apply, not when it is applied again after a block.
         """
         require_size(self.state, trx, units_max)
-        self.pending.require_room(trx)
+        held = self.pending.require_room(trx)
         with self.state.pushing():
-            self._apply_one(trx, skip, units_max)
+            self._apply_one(trx, held, skip, units_max)
 
-    def _apply_one(self, trx: SignedTransaction, skip: int, units_max: int | None = None) -> None:
+    def _apply_one(self, trx: SignedTransaction, held: Held, skip: int, units_max: int | None = None) -> None:
         journal, work = self.state.journal, self.state.work
         if self.pending_mark is None:
             self.pending_mark = journal.mark()
@@ -454,7 +456,7 @@ class Chain:
             journal.undo(mark)
             raise
         trx.units = work.spent - before
-        self.pending.append(trx)
+        self.pending.append(trx, held)
         self._pending_skip |= skip
 
     def refusal_of(self, trx: SignedTransaction) -> ChainError | None:
@@ -494,29 +496,27 @@ class Chain:
         waiting, self.pending, self._pending_skip = self.pending, Pending(), Skip.NOTHING
         return waiting
 
-    def _apply_pending(self, waiting: list[SignedTransaction], skip: int) -> None:
+    def _apply_pending(self, waiting: Iterable[SignedTransaction], skip: int) -> None:
         """Apply the transactions of popped blocks, then those that waited before; drop those that are refused by now.
 
-        A transaction that the new head contains is skipped. When time is up, the rest joins the pending list without being applied, and
-        shows whether it is still valid after the next block, or when it is put into one. The newest are dropped beyond the limit.
+        A transaction that the new head contains is skipped. When time is up, the rest is added without being applied, and shows whether it
+        is still valid after the next block, or when it is put into one. The newest are dropped beyond the limit.
         """
-        known = self.state.transactions.by_trx_id
         popped, self._popped = self._popped, deque()
-        late = False
+        known, late = self.state.transactions.by_trx_id, False
         for trx in (*popped, *waiting):
-            if not self.pending.has_room(trx):
+            held = held_by(trx)
+            if not self.pending.has_room(held[0]):
                 break
             if known.get(trx.id) is not None:
                 continue
             if late or self._out_of_time():
                 late = True
-                self.pending.append(trx)
+                self.pending.append(trx, held)
                 self._pending_skip = NOT_APPLIED
                 continue
-            try:
-                self._apply_one(trx, skip)
-            except ChainError:
-                continue
+            with suppress(ChainError):
+                self._apply_one(trx, held, skip)
 
     # -------------------------------------------------------------- producing and debugging
 

@@ -1,6 +1,6 @@
 """Assembles a signed block from waiting transactions. It leaves the state as it was. Source: block-processing.md §4.3, §4.4."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from state.chain.actions import select_actions
@@ -52,7 +52,7 @@ COUNT_SIZE = 4  # the reference's allowance for the packed number of transaction
 
 def assemble_block(
     state: State,
-    waiting: list[SignedTransaction],
+    waiting: Sequence[SignedTransaction],
     when: int,
     name: str,
     secret: bytes,
@@ -123,7 +123,7 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
     return tuple(out)
 
 
-def all_pass(state: State, waiting: list[SignedTransaction], when: int, size: int) -> bool:
+def all_pass(state: State, waiting: Sequence[SignedTransaction], when: int, size: int) -> bool:
     """Return whether `select_transactions` would take all of these, given that they have been applied on the head before.
 
     That saves applying and undoing them once more, which takes as long as the block itself.
@@ -145,14 +145,14 @@ def block_room(state: State) -> int:
     return most - most * state.props.required_actions_partition_percent // COIN_100_PERCENT
 
 
-def is_crowded(waiting: list[SignedTransaction], room: int) -> bool:
+def is_crowded(waiting: Sequence[SignedTransaction], room: int) -> bool:
     """Return whether not all of these transactions fit into `room` bytes and the work that this node does for a block."""
     return sum([trx.size for trx in waiting]) >= room or sum([trx.units for trx in waiting]) > BLOCK_UNITS_MAX
 
 
 def select_transactions(
     state: State,
-    waiting: list[SignedTransaction],
+    waiting: Sequence[SignedTransaction],
     when: int,
     name: str,
     size: int,
@@ -188,10 +188,14 @@ def select_transactions(
                 apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
+                if order is not None:
+                    order.postpone()
                 # Only refusals ask for the time: what applies and fits is in the block, however slow the machine is.
                 if out_of_time():
                     break
                 continue
+            if order is not None:
+                order.take()
             chosen.append(trx)
             size += trx.size
             units += trx.units

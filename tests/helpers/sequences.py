@@ -106,7 +106,7 @@ class Sequences(RuleBasedStateMachine):
         witness, when = scheduled_witness(state, missed + 1), slot_time(state, missed + 1)
         found = select_transactions(state, waiting, when, witness, 100, SKIP)
         self.chain._apply_pending(waiting, SKIP)
-        assert self.chain.pending == waiting
+        assert list(self.chain.pending) == list(waiting)
         block = self.chain.generate_block(when, witness, SECRET, SKIP)
         assert block.transactions == found
         self.world.blocks += 1

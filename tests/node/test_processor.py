@@ -45,7 +45,7 @@ async def test_what_is_pushed_is_applied_in_the_order_of_arrival(nursery: trio.N
         for trx in made:
             pushing.start_soon(processor.push_transaction, trx)
             await trio.testing.wait_all_tasks_blocked()
-        assert chain.pending == []
+        assert not chain.pending
         nursery.start_soon(processor.run)
     assert [trx.id for trx in chain.pending] == [trx.id for trx in made]
 
@@ -299,7 +299,7 @@ async def test_a_bug_ends_nothing_but_its_request(nursery: trio.Nursery, monkeyp
         with pytest.raises(ZeroDivisionError):
             await processor.push_transaction(trx)
     await processor.push_transaction(trx)
-    assert chain.pending == [trx]
+    assert list(chain.pending) == [trx]
 
 
 async def test_a_full_queue_is_told_at_once(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:

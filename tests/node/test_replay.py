@@ -110,7 +110,7 @@ async def test_the_middle_of_a_block_is_undone_when_it_is_refused() -> None:
     before = state_digest(chain.state)
     with pytest.raises(ChainError):
         begin_block(chain, blocks[number - 1], 1)
-    assert (state_digest(chain.state), chain.pending) == (before, [])
+    assert (state_digest(chain.state), list(chain.pending)) == (before, [])
 
 
 async def test_the_first_thousand_blocks_of_the_public_chain() -> None:

@@ -70,7 +70,7 @@ def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: Foreseen, pl
     wait(ahead)
     for trx in made:
         ahead.push(trx)
-    assert chain.pending == made
+    assert list(chain.pending) == made
     assert plain_recoveries == [trx.signatures[0] for trx in made[:FIRST_LEFT_OUT]]
     assert ahead._places == {}
 
@@ -82,7 +82,7 @@ def test_another_order_and_others_in_between(chain: Chain, ahead: Foreseen) -> N
     order = [*reversed(made[:10]), transfer(chain, "another"), *made[10:]]
     for trx in order:
         ahead.push(trx)
-    assert chain.pending == order
+    assert list(chain.pending) == order
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -148,10 +148,10 @@ def test_processes_start_once_there_have_been_many(chain: Chain, monkeypatch: py
     ahead.foresee(made[:19])
     for trx in made[:19]:
         ahead.push(trx)
-    assert (pools, ahead._places, chain.pending) == ([], {}, made[:19])
+    assert (pools, ahead._places, list(chain.pending)) == ([], {}, made[:19])
     for _ in range(2):
         ahead.foresee(made[19:])
     assert pools == [2]
     ahead.push(made[19])
     ahead.close()
-    assert chain.pending == made
+    assert list(chain.pending) == made

@@ -10,11 +10,13 @@ import trio
 import trio.testing
 from wsproto.events import TextMessage
 
-from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
+from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN, REFUSAL_UNITS
 from rpc.service.caller import Caller
 from rpc.service.envelope import UNREAD_SIZE_MIN
-from state.protocol.errors import Refused
-from tests.helpers.nodes import transfer
+from state.operations.transfers import Transfer
+from state.protocol.errors import ChainError, Refused
+from state.protocol.transaction import SignedBlock
+from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.helpers.push import Pushing, pushing, websocket
 from tests.rpc.service.transport.test_asgi import ask
 
@@ -104,6 +106,43 @@ async def test_a_client_is_charged_for_what_is_refused_and_for_nothing_else(send
         assert units > error["data"]["units"]
         allowances.charge(one, ALLOWANCE_UNITS - sum(allowances.refused.values()) - LEFT_UNITS_MIN, Refused())
         assert allowances.units_max(one) == LEFT_UNITS_MIN
+
+
+@pytest.mark.parametrize("send", [over_http, over_websocket])
+async def test_refused_blocks_count_as_transactions_do(send: Send) -> None:
+    async with pushing() as world:
+        wire, allowances = world.chain.state.wire, world.processor.allowances
+        other = dev_chain()
+        blocks = [wire.block_to_json(make_block(other)) for _ in range(2)]
+
+        async def push(address: str, block: Any, **changes: Any) -> Any:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "chain_api.push_block", "params": {"block": block | changes}}
+            return await send(world.port, address, json.dumps(body))
+
+        assert (await push(ONE, blocks[0]))["result"] == {"success": True}
+        assert not allowances.refused
+        before = world.chain.state.work.spent
+        assert (await push(ONE, blocks[1], witness="nobody"))["result"]["success"] is False
+        ((_, units),) = allowances.refused.items()
+        assert units >= REFUSAL_UNITS + world.chain.state.work.spent - before
+        assert "error" in await push(ONE, blocks[1], timestamp="x")
+        assert sum(allowances.refused.values()) >= units + REFUSAL_UNITS
+        allowances.charge(Caller(ONE, "far"), ALLOWANCE_UNITS, Refused())
+        spent = world.chain.state.work.spent
+        assert "retry_after_seconds" in (await push(ONE, blocks[1]))["error"]["data"]
+        assert world.chain.state.work.spent == spent
+        assert (await push(OTHER, blocks[1]))["result"] == {"success": True}
+
+
+def test_a_refused_block_is_charged_with_what_waits_being_applied_again() -> None:
+    world = Pushing()
+    for number in range(3):
+        world.chain.push_transaction(transfer(world.chain, f"{number}"))
+    work = world.chain.state.work
+    before = work.spent
+    with pytest.raises(ChainError) as caught:
+        world.chain.push_block(world.chain.state.wire.seal_block(SignedBlock()))
+    assert caught.value.spent == work.spent - before > 3 * Transfer.UNITS
 
 
 async def test_all_that_waits_in_the_queue_is_within_one_allowance() -> None:

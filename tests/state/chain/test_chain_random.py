@@ -20,7 +20,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key, secret_from_seed
-from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
+from state.protocol.transaction import ZERO_ID, SignedBlock
 from state.tables import State
 from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import SECRET, dev_chain, transfer
@@ -239,7 +239,7 @@ class Walk:
         """Compare the chain with a fresh one, in all tables."""
         chain = self.chain
         assert self.log[-1] == chain.state.props.head_block_id
-        waiting: list[SignedTransaction] = chain._set_pending_aside()
+        waiting = chain._set_pending_aside()
         digest = state_digest(chain.state)
         for _, table in chain.state.tables():
             table.check()

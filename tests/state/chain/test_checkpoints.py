@@ -185,7 +185,7 @@ def test_a_return_without_a_move_calls_nobody() -> None:
     chain.edit(SetBalance("alice", Asset(7, COIN)))
     chain.return_to(now)
     assert moves == []
-    assert chain.pending == []
+    assert not chain.pending
 
 
 def test_rows_that_only_the_journal_knows_come_back_as_they_were() -> None:

@@ -64,7 +64,7 @@ def test_what_waits_unapplied_is_tried(tried: Tried) -> None:
     trx = transfer(chain)
     chain.push_transaction(trx)
     chain.pop_block()
-    assert chain.pending == [trx]
+    assert list(chain.pending) == [trx]
     # The block that it refers to is gone.
     assert make_block(chain).transactions == ()
     assert tried == [trx]

@@ -70,7 +70,7 @@ def test_a_transfer_is_signed_with_the_active_key_and_pending(site: Site) -> Non
     assert signers(site) == [key("alice", "active")]
     assert site.call("condenser_api.get_accounts", ["bob"])[0]["balance"] == "100001.000 COIN"
     site.generate()
-    assert site.chain.pending == []
+    assert not site.chain.pending
     assert site.call("condenser_api.get_accounts", ["bob"])[0]["balance"] == "100001.000 COIN"
 
 
@@ -170,7 +170,7 @@ def test_an_open_account_needs_none(site: Site) -> None:
 def test_a_refusal_is_that_of_the_chain(site: Site, operation: Any, message: str) -> None:
     with pytest.raises(Refusal, match=message):
         broadcast(site, operation)
-    assert site.chain.pending == []
+    assert not site.chain.pending
 
 
 def test_nothing_is_no_transaction(site: Site) -> None:
