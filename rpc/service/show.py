@@ -17,6 +17,7 @@ from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, Field, shown_fields
 from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, String, as_it_is
 from state.protocol.codec.straight import Member, extra_members, object_dumper
+from state.protocol.operation import OperationKind
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 from state.protocol.work import Work
@@ -24,6 +25,7 @@ from state.protocol.work import Work
 CHAINS_KEPT_MAX = 8
 # What is shown with a unit of work: fields of a record, and letters of its texts.
 FIELDS_OF_UNIT, LETTERS_OF_UNIT = 24, 2000
+OPERATION_UNITS = 2  # to show an operation that a record holds
 
 Json = dict[str, Any]
 
@@ -61,16 +63,18 @@ class Show:
     def _counted(self, record: type, dump: Dump) -> Dump:
         """Return a function that counts the work of what it shows."""
         fields = shown_fields(record, self.legacy)
-        spend, units, kind = self._work.spend, 1 + len(fields) // FIELDS_OF_UNIT, record.__name__
-        texts = [self.wire.spec.spell(field.json) for field in fields if type(getattr(field.kind, "kind", field.kind)) is String]
+        kinds = [getattr(field.kind, "kind", field.kind) for field in fields]
+        units = 1 + len(fields) // FIELDS_OF_UNIT + OPERATION_UNITS * sum(isinstance(kind, OperationKind) for kind in kinds)
+        spend, name = self._work.spend, record.__name__
+        texts = [self.wire.spec.spell(field.json) for field, kind in zip(fields, kinds, strict=True) if type(kind) is String]
 
         def dump_counted(value: Any) -> Any:
-            spend(units, kind)
+            spend(units, name)
             shown = dump(value)
             # Here long texts take no time yet: they do when the answer is encoded.
             letters = sum([len(shown[text]) for text in texts])
             if letters >= LETTERS_OF_UNIT:
-                spend(letters // LETTERS_OF_UNIT, kind)
+                spend(letters // LETTERS_OF_UNIT, name)
             return shown
 
         return dump_counted

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rpc.service.show import OPERATION_UNITS
 from state.operations.smt.tokens import SmtCreate
 from state.operations.transfers import Transfer
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
@@ -51,6 +52,18 @@ def test_history_ends_at_start(site: Site) -> None:
     ((number, item),) = named["history"]
     assert (number, item["op"]["type"], item["op"]["value"]["amount"]["amount"]) == (5, "transfer_operation", "5")
     assert len(site.call("account_history_api.get_account_history", account="alice")["history"]) == 5
+
+
+@pytest.mark.parametrize("name", ["condenser_api.get_account_history", "account_history_api.get_account_history"])
+def test_each_operation_that_is_shown_counts_its_work(site: Site, name: str) -> None:
+    for amount in range(1, 6):
+        push(site, amount)
+    spent = []
+    for limit in (1, 5):
+        before = site.state.work.spent
+        site.call(name, account="alice", start=-1, limit=limit) if name.startswith("account") else site.call(name, "alice", -1, limit)
+        spent.append(site.state.work.spent - before)
+    assert spent[1] - spent[0] >= 4 * (1 + OPERATION_UNITS)
 
 
 def test_start_and_limit(site: Site) -> None:
