@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from node.memory import collect_in_portions, keep_what_is_loaded
+from state.protocol import transaction
 from tests.helpers import called
 
 if TYPE_CHECKING:
@@ -33,9 +35,12 @@ BRIDGE_METHODS = ROOT / "docs" / "reference" / "methods_bridge.json"
 
 # `ci` is what everybody runs: the same examples each time, no clock. HYPOTHESIS_PROFILE=search looks for new ones.
 SLOW = [HealthCheck.too_slow]
-settings.register_profile("ci", derandomize=True, database=None, max_examples=60, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("ci", derandomize=True, database=None, max_examples=25, deadline=None, suppress_health_check=SLOW)
 settings.register_profile("search", max_examples=3000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Recorded blocks are applied again and again, and most of the time would go to the keys that signed them.
+transaction.recover = lru_cache(100_000)(transaction.recover)  # type: ignore[attr-defined]
 
 
 def read_json(path: Path) -> Any:

@@ -73,7 +73,7 @@ class Method(Struct, frozen=True, kw_only=True):
     @property
     def context(self) -> tuple[str, ...]:
         """The names of the objects that it works on."""
-        return tuple(name.lstrip("_") for name in _names(self.declared)[: _count_before(self.declared)])
+        return _context(self.declared)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -281,6 +281,12 @@ def _signature(function: Callable[..., Any]) -> _Signature:
 def _names(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a function's parameters."""
     return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+@cache
+def _context(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the objects that a method works on."""
+    return tuple(name.lstrip("_") for name in _names(function)[: _count_before(function)])
 
 
 def _count_before(function: Callable[..., Any]) -> int:

@@ -1,11 +1,18 @@
 """One hash over all consensus tables. Equal states have equal digests, whatever was done and undone on the way to them."""
 
+from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
+from typing import Any
 
 from msgspec import json
 
-from state.store import Row
+from state.store import Table
 from state.tables import State
+
+# How many rows are encoded at once.
+ROWS_AT_ONCE = 1000
+ENCODER = json.Encoder()
 
 
 def state_digest(state: State) -> str:
@@ -16,16 +23,24 @@ def state_digest(state: State) -> str:
     total = sha256()
     for name, table in state.tables():
         total.update(f"{name} {table.next_id}\n".encode())
-        for row in table:
-            total.update(row_bytes(row))
-            total.update(b"\n")
+        for lines in table_bytes(table):
+            total.update(lines)
     return total.hexdigest()
 
 
-def row_bytes(row: Row) -> bytes:
-    """Return the fields of a row as bytes that differ when a field does."""
+def table_bytes(table: Table[Any]) -> Iterator[bytes]:
+    """The rows of a table, a line for each, in portions: bytes that differ when a field does."""
+    rows = iter(table)
+    while portion := list(islice(rows, ROWS_AT_ONCE)):
+        try:
+            yield ENCODER.encode_lines(portion)
+        except UnicodeEncodeError:
+            yield b"".join([_line(row) for row in portion])
+
+
+def _line(row: Any) -> bytes:
     try:
-        return json.encode(row)
+        return json.encode(row) + b"\n"
     except UnicodeEncodeError:
         # Texts hold bytes that are not UTF-8 as surrogates, which JSON can't encode.
-        return repr(row).encode()
+        return repr(row).encode() + b"\n"

@@ -42,12 +42,14 @@ class Table(Deferrable, Generic[RowT]):
     """
 
     ROW: ClassVar[type[Row]] = Row
+    _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
 
     def __init_subclass__(cls) -> None:
         """Take the row type from the base, refuse declarations of fields that it doesn't have, and copy the methods that write."""
         for base in getattr(cls, "__orig_bases__", ()):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
-        for name, declared in _declarations(cls):
+        cls._declared = list(_declarations(cls))
+        for name, declared in cls._declared:
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
@@ -66,7 +68,7 @@ class Table(Deferrable, Generic[RowT]):
         self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[OrderedIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
-        for name, declared in _declarations(type(self)):
+        for name, declared in self._declared:
             setattr(self, name, self._bind(declared))
         # What each write needs of the indices, so that it needn't ask them: these stay the same objects for ever.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
@@ -414,7 +416,8 @@ class Table(Deferrable, Generic[RowT]):
         self._demand_unchanged(version)
         for row in self._rows.values():
             yield row
-            self._demand_unchanged(version)
+            if self._version != version:
+                self._demand_unchanged(version)
 
     def _demand_unchanged(self, version: int) -> None:
         if self._version != version:

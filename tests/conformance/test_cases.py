@@ -4,7 +4,7 @@ then undoing and applying its blocks again, and what must add up after each.
 
 import pytest
 
-from state.chain.digest import row_bytes, state_digest
+from state.chain.digest import state_digest, table_bytes
 from state.chain.invariants import validate_invariants
 from state.store import Table
 from tests.conformance.play import Play, Player
@@ -12,6 +12,7 @@ from tests.conftest import CASES, case_names
 
 SHORT = 200
 EVERY = 50
+EVERY_EMPTY = 5
 
 # What is decided otherwise (docs/differences.md), by a part of the line that tells it; and what needs a request to be read.
 DECIDED = (
@@ -35,7 +36,7 @@ def whole_digest(player: Player) -> tuple[str, dict[str, int]]:
     for name, kept in player.chain.state.plugins.items():
         for field, table in vars(kept).items() if hasattr(kept, "__dict__") else ():
             if isinstance(table, Table):
-                hashes[f"{name}.{field}"] = hash((table.next_id, tuple(row_bytes(row) for row in table)))
+                hashes[f"{name}.{field}"] = hash((table.next_id, *table_bytes(table)))
     return state_digest(player.chain.state), hashes
 
 
@@ -43,8 +44,9 @@ def whole_digest(player: Player) -> tuple[str, dict[str, int]]:
 def test_a_block_undone_and_applied_again_gives_the_same_state(case: str) -> None:
     player = Player(CASES / case)
     chain = player.chain
-    every = 1 if len(player.places) < SHORT else EVERY
+    is_short = len(player.places) < SHORT
     for block in player.blocks():
+        every = EVERY if not is_short else 1 if block.transactions else EVERY_EMPTY
         if block.number % every or block.number == 1:  # the first block can't be popped
             chain.push_block(block)
             continue

@@ -18,6 +18,7 @@ from tests.helpers.refusals import GAP, Site, sites, sites_of
 from tests.helpers.sources import Source, sources
 
 PIECE_MIN = 11  # how much of a text a test must hold at least; an amount such as "1.000 COIN" is shorter
+SPELL = load_spec("steem-testnet").spell
 HERE = ("tests/conformance/test_refusals_covered.py", "tests/helpers/refusals.py")
 
 # Refusals that nothing can bring about, by what they say; each has the reason.
@@ -77,7 +78,7 @@ def literal(node: ast.AST) -> str:
 
 def is_recorded(said: str, texts: tuple[str, ...]) -> bool:
     """Whether one of the recorded texts holds a refusal's, with any values in its gaps."""
-    pattern = re.compile(".*".join(re.escape(load_spec("steem-testnet").spell(piece)) for piece in said.split(GAP)), re.DOTALL)
+    pattern = re.compile(".*".join(re.escape(SPELL(piece)) for piece in said.split(GAP)), re.DOTALL)
     return any(pattern.search(text) for text in texts)
 
 

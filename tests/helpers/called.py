@@ -1,7 +1,7 @@
 """Which methods the tests have called: services of tests are made of watched methods, and a whole run tells which ones nobody called."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import msgspec
@@ -17,7 +17,13 @@ CALLED: set[str] = set()
 
 def watched(methods: Iterable[Method]) -> Iterator[Method]:
     """The same methods; what is called is noted once its arguments have been read."""
-    return (msgspec.structs.replace(method, function=noted(method.name, method.function)) for method in methods)
+    return map(watched_method, methods)
+
+
+@cache
+def watched_method(method: Method) -> Method:
+    """The same method; its calls are noted."""
+    return msgspec.structs.replace(method, function=noted(method.name, method.function))
 
 
 def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,9 +44,10 @@ class Scope:
     function: Function | None
 
 
-def sites() -> list[Site]:
+@cache
+def sites() -> tuple[Site, ...]:
     """Every refusal of operations, effects and chain."""
-    return [site for source in rules() for site in sites_of(source)]
+    return tuple(site for source in rules() for site in sites_of(source))
 
 
 def rules() -> tuple[Source, ...]:

@@ -48,6 +48,8 @@ refusal stands once, in the kinds. Only the codec calls this module; it knows no
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from msgspec import Struct
@@ -64,8 +66,14 @@ SHORT_BYTES_MAX = len(LENGTHS) - 1
 def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
     """A function made from lines of code that may use `names`."""
     source = f"def {name}({', '.join(parameters)}):\n" + "\n".join("    " + line for line in lines)
-    exec(compile(source, f"<codec {name}>", "exec"), names)
+    exec(code_of(source, f"<codec {name}>"), names)
     return names[name]
+
+
+@lru_cache(2000)
+def code_of(source: str, file: str) -> CodeType:
+    """The code of a text. Kept, as a second chain in this process has nearly the same codecs."""
+    return compile(source, file, "exec")
 
 
 def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:

@@ -16,7 +16,7 @@ from node.specs import load_spec
 from node.storage.disk import SystemDisk
 from rpc.service.method import METHODS
 from state.chain.chain import Chain
-from state.chain.digest import row_bytes, state_digest
+from state.chain.digest import state_digest, table_bytes
 from state.chain.genesis import new_state
 from state.plugins.registry import PLUGINS, enable
 from tests.conformance import run
@@ -78,9 +78,7 @@ def applied_by_hand(number: int, count: int) -> Chain:
 
 def rows_but_of_the_header(chain: Chain) -> dict[str, list[bytes]]:
     """All rows but those that the header of a block writes."""
-    return {
-        name: [row_bytes(row) for row in table] for name, table in chain.state.tables() if name not in ("global_properties", "witnesses")
-    }
+    return {name: list(table_bytes(table)) for name, table in chain.state.tables() if name not in ("global_properties", "witnesses")}
 
 
 @settings(max_examples=5)

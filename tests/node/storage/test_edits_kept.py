@@ -170,7 +170,7 @@ class Story:
             assert after[:3] == before[:3], how
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_was_done_is_found_again(seed: int) -> None:
     story = Story(seed)
     for _ in range(STEPS):

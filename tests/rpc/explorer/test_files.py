@@ -3,11 +3,10 @@
 import gzip
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, answer, read_files, takes_gzip
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, File, answer, read_files, takes_gzip
 from rpc.service.transport.rights import Access
 from state.protocol.operation import OPERATIONS
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
@@ -17,6 +16,12 @@ PAGES = Access(has_pages=True)
 NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
 KINDS = {"", "account", "accounts", "code", "percent", "price", "text", "token"}
 SOURCES = sorted((ROOT / "app").rglob("*.js"))
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, File]:
+    """The files as they are served."""
+    return read_files()
 
 
 async def test_a_browser_gets_the_page_at_every_address() -> None:
@@ -72,26 +77,24 @@ def test_only_who_takes_it_gets_packed_files(accepted: bytes, is_packed: bool) -
 @pytest.mark.parametrize(
     ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
 )
-def test_a_file_that_is_known_is_not_sent(known: bytes, status: int) -> None:
-    files = read_files()
+def test_a_file_that_is_known_is_not_sent(files: dict[str, File], known: bytes, status: int) -> None:
     path = PREFIX + "app.js"
     found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
     assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
     assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
 
 
-def test_a_head_says_what_the_file_would_be() -> None:
-    files = read_files()
+def test_a_head_says_what_the_file_would_be(files: dict[str, File]) -> None:
     for path in (PREFIX + "app.js", PREFIX + "nothing.js", "/"):
         whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
         assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
         assert dict(head.headers)[b"content-length"] == b"%d" % len(whole.body)
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"])
-async def test_what_is_no_file_is_not_there(path: str) -> None:
+async def test_what_is_no_file_is_not_there() -> None:
     async with server(access=PAGES) as port:
-        assert (await ask(port, "GET", PREFIX + path, None, headers=HTML))[0] == 404
+        for path in ("nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"):
+            assert (await ask(port, "GET", PREFIX + path, None, headers=HTML))[0] == 404, path
 
 
 async def test_without_the_explorer_there_are_no_pages() -> None:
@@ -100,29 +103,27 @@ async def test_without_the_explorer_there_are_no_pages() -> None:
             assert b"jsonrpc" in (await ask(port, "GET", path, None, headers=HTML))[2]
 
 
-@pytest.mark.parametrize("module", SOURCES, ids=lambda path: path.name)
-def test_a_module_imports_files_that_are_there(module: Path) -> None:
-    text = module.read_text()
-    for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
-        assert (module.parent / name).resolve().is_file(), name
-    files = read_files()
-    for name in re.findall(r'"(/explorer/[^"]+)"', text):
-        assert name in files, name
+def test_modules_import_files_that_are_there(files: dict[str, File]) -> None:
+    for module in SOURCES:
+        text = module.read_text()
+        for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
+            assert (module.parent / name).resolve().is_file(), (module.name, name)
+        for name in re.findall(r'"(/explorer/[^"]+)"', text):
+            assert name in files, (module.name, name)
 
 
-def test_markup_has_nothing_that_the_policy_forbids() -> None:
+def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, File]) -> None:
     index = (ROOT / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|<style", index)
-    assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(read_files())
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(files)
     for module in SOURCES:
         text = module.read_text()
         assert not re.search(r"innerHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function|javascript:", text), module.name
         assert not re.search(r"(?:from|import|fetch\(|src=|href=)\s*[\"'`]https?://", text), module.name
 
 
-def test_a_page_is_run_by_one_file_and_what_that_imports() -> None:
+def test_a_page_is_run_by_one_file_and_what_that_imports(files: dict[str, File]) -> None:
     index = (ROOT / "index.html").read_text()
-    files = read_files()
     imported = set(re.findall(r'^import .*? from "([^"]+)";$', files[JOINED].body.decode(), re.MULTILINE))
     assert set(re.findall(r'modulepreload" href="([^"]+)"', index)) | {FIRST} == imported
     assert set(re.findall(r'<script [^>]*src="([^"]+)"', index)) == {FIRST, JOINED}

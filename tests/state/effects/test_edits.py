@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from diff_match_patch import diff_match_patch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import edits as worst
@@ -149,14 +149,12 @@ def test_a_diff_that_runs_out_of_steps_deletes_and_inserts() -> None:
 # ------------------------------------------------------------------ any text
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(LETTERS, max_size=80), st.text(LETTERS, max_size=80), st.integers(0, 10_000))
 def test_differences_lead_from_one_text_to_the_other(old: str, new: str, count: int) -> None:
     found = differences(old, new, Steps(count))
     assert (text_before(found), text_after(found)) == (old, new)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("ab \n.é", max_size=200), st.text("ab \n.é", max_size=200))
 def test_what_clients_make_is_applied(old: str, new: str) -> None:
     library = diff_match_patch()
@@ -173,7 +171,6 @@ HUNKS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(LETTERS, max_size=200), st.lists(HUNKS, max_size=4).map("".join) | st.text("@-+ ,1%a\n"), st.integers(0, 20_000))
 def test_any_edit_ends_in_a_text(old: str, body: str, count: int) -> None:
     steps = Steps(count)

@@ -59,9 +59,8 @@ def whole(state: State) -> dict[str, Any]:
 def test_the_state_is_the_same_by_every_way(case: str, share: float) -> None:
     blocks = blocks_of(case)
     cut = max(23, int(len(blocks) * share))
-    image = image_of(player_at(case, cut).chain)
     at_snapshot = player_at(case, cut)
-    at_snapshot.chain.rewind()
+    image = image_of(at_snapshot.chain)
     restored = Player(CASES / case)
     put(restored.chain, image, packed_blocks(case, restored.chain))
     assert whole(restored.chain.state) == whole(at_snapshot.chain.state)

@@ -247,4 +247,4 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestStore.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

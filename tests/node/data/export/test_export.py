@@ -34,7 +34,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return exported(wanted(tmp_path_factory.mktemp("whole") / "export")).wanted.to
 
 
-@pytest.mark.parametrize("case", ["rewards", "smt_tokens", "proposal_cycles"])
+@pytest.mark.parametrize("case", ["rewards", "smt_tokens"])
 def test_operations_and_totals_are_those_of_the_chain(tmp_path: Path, case: str) -> None:
     log = CASES / case / "block_log"
     export = exported(wanted_of(log, tmp_path, chunk_blocks=50))
@@ -92,7 +92,7 @@ class Failing(SystemDisk):
         super().replace(old, new)
 
 
-@pytest.mark.parametrize("renames", [0, 1, 2, 12, 19, 20, 21, 22, 40])
+@pytest.mark.parametrize("renames", [0, 2, 20, 40])
 def test_an_export_that_broke_off_goes_on_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
     with pytest.raises(DiskError, match="No space left on device; make room"):
         exported(wanted(tmp_path, disk=Failing(renames)))

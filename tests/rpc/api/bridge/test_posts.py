@@ -66,7 +66,13 @@ def crowd(seed: int) -> World:
     return world
 
 
-def expected(world: World, sort: str, tag: str) -> list[str]:
+def tags_of(world: World) -> dict[int, set[str]]:
+    """The tags of each post, its category among them."""
+    posts = [(row, world.call("get_post", author=row.author, permlink=row.permlink)) for row in world.state.comments]
+    return {row.id: {row.category, *post["json_metadata"].get("tags", [])} for row, post in posts}
+
+
+def expected(world: World, sort: str, tag: str, tags_of: dict[int, set[str]]) -> list[str]:
     """The list by the tables of social.md §3.3, sorted plainly."""
     of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
     found = []
@@ -75,11 +81,10 @@ def expected(world: World, sort: str, tag: str) -> list[str]:
         votes = sum(vote.rshares for vote in world.state.comment_votes.by_comment_voter.equal(row.id))
         unpaid, paid_out = row.cashout_time < 2**32 - 1, ui.worth(world.state)(ui.earning(world.state, row))
         gray = post.is_muted if post.community else row.author == "dan"
-        tags = {row.category, *world.call("get_post", author=row.author, permlink=row.permlink)["json_metadata"].get("tags", [])}
         if of_community and (not post.community or (sort != "muted" and post.is_muted) or (sort == "muted" and not post.is_muted)):
             continue
         by_category = sort in ("payout", "payout_comments")
-        if not of_community and tag and (row.category != tag if by_category else post.is_reply or tag not in tags):
+        if not of_community and tag and (row.category != tag if by_category else post.is_reply or tag not in tags_of[row.id]):
             continue
         if post.is_reply and (sort in ("trending", "hot", "created") or (of_community and sort == "promoted")):
             continue
@@ -100,9 +105,10 @@ def expected(world: World, sort: str, tag: str) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_pages_of_ranked_lists(seed: int) -> None:
     world, some = crowd(seed), 0
+    tags = tags_of(world)
     for tag in ("", "life", "art", COMMUNITY, "all"):
         for sort in ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted"):
             if sort == "payout_comments" and tag in (COMMUNITY, "all"):
@@ -115,7 +121,7 @@ def test_pages_of_ranked_lists(seed: int) -> None:
                 if len(page) < 3:
                     break
                 start = {"start_author": page[-1]["author"], "start_permlink": page[-1]["permlink"]}
-            assert names == expected(world, sort, tag), (sort, tag)
+            assert names == expected(world, sort, tag, tags), (sort, tag)
             some += len(names)
     assert some > 300
 

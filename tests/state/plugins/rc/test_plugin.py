@@ -143,13 +143,10 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
 # ------------------------------------------------------------------ who pays
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name in SAMPLES if any(name == cls.NAME and not cls.VIRTUAL for cls in OPERATIONS.values()))
-)
-def test_the_short_way_finds_the_same_payer(name: str) -> None:
-    operation = sample(name)
-    if not isinstance(operation, WitnessSetProperties):
-        assert payer((operation,)) == payer_of(operation)
+def test_the_short_way_finds_the_same_payer() -> None:
+    for name in {cls.NAME for cls in OPERATIONS.values() if not cls.VIRTUAL} & SAMPLES.keys():
+        operation = sample(name)
+        assert isinstance(operation, WitnessSetProperties) or payer((operation,)) == payer_of(operation), name
 
 
 def test_special_payers() -> None:

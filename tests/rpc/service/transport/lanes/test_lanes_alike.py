@@ -14,7 +14,7 @@ from tests.helpers.logs import capture_logs
 from tests.rpc.service.transport.lanes.streams import stream
 from tests.rpc.service.transport.lanes.twins import Twins
 
-STREAMS = int(os.environ.get("STREAMS", "2000"))
+STREAMS = int(os.environ.get("STREAMS", "800"))
 # One stream in so many may be a race, in which what a client gets depends on what hypercorn's tasks come to first: the next bytes, or the
 # answer. There are two: bytes that follow a request with `Connection: close` (they are refused with 400, unless that has been answered),
 # and the rest of a body of a request that is refused by its head (if it has arrived, the connection stays).

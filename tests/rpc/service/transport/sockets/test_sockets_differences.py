@@ -37,7 +37,7 @@ from rpc.service.transport.tasks import Tasks, bugs_logged
 from tests.helpers.socket_streams import frames, handshake, pieces
 
 SIZE_MAX = 1000
-COUNT = 1200  # in a run of all tests
+COUNT = 400  # in a run of all tests
 CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
 # What has happened, in its order: texts, other messages, frames that were sent, and the end; and what waited after each piece.
