@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from node.memory import collect_in_portions, keep_what_is_loaded
 from state.protocol import transaction
@@ -37,7 +38,11 @@ BRIDGE_METHODS = ROOT / "docs" / "reference" / "methods_bridge.json"
 SLOW = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, database=None, max_examples=25, deadline=None, suppress_health_check=SLOW)
 settings.register_profile("search", max_examples=3000, deadline=None, suppress_health_check=SLOW)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(PROFILE)
+if PROFILE == "ci":
+    # Else it also tries the numbers and texts of all modules that happen to be loaded, and finds other examples in each worker.
+    providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
 
 # Recorded blocks are applied again and again, and most of the time would go to the keys that signed them.
 transaction.recover = lru_cache(100_000)(transaction.recover)  # type: ignore[attr-defined]
