@@ -201,15 +201,21 @@ class Processor:
         if self._workers:
             self._foreseen.foresee(transactions)
 
-    async def push_block(self, block: SignedBlock) -> None:
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Take a block from outside; one from the future is refused. Raises PushFailed."""
 
         def push() -> None:
-            latest = self._clock() // 1000 + AHEAD_SECONDS_MAX
-            require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
-            self.chain.push_block(block)
+            work = self.chain.state.work
+            before = work.spent
+            try:
+                latest = self._clock() // 1000 + AHEAD_SECONDS_MAX
+                require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
+                self.chain.push_block(block)
+            except ChainError as error:
+                self.allowances.charge(caller, work.spent - before + refusal_units(block.size), error)
+                raise
 
-        await self._push(push, block, is_synced=True)
+        await self._push(push, block, OWN if caller.is_local else caller.address, is_synced=True)
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.

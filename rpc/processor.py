@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from rpc.service.caller import Caller
+from rpc.service.caller import LOCAL, Caller
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 Result = TypeVar("Result")
@@ -26,7 +26,7 @@ class Processor(Protocol):
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Apply a transaction on top of the pending state."""
 
-    async def push_block(self, block: SignedBlock) -> None:
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Apply a block, or keep it on its branch."""
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:

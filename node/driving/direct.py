@@ -9,7 +9,7 @@ from node.driving.driver import Driver
 from node.failures import FileError
 from node.storage.blockfile import BlockFile
 from rpc.processor import Inclusion
-from rpc.service.caller import Caller
+from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError, Refused
@@ -35,7 +35,7 @@ class DirectProcessor:
             raise PushFailed(error, trx) from error
         self._driver.make_instantly()
 
-    async def push_block(self, block: SignedBlock) -> None:
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Take a block, however late its time is: nobody else's clock counts here. Raises PushFailed."""
         try:
             self._own(lambda: self._chain.push_block(block))

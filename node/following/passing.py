@@ -44,7 +44,7 @@ class Passing:
         async with self._places:
             await self._pass_on(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
 
-    async def push_block(self, block: SignedBlock) -> None:
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Pass a block on."""
         async with self._places:
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})

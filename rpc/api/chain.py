@@ -5,7 +5,6 @@ from typing import Annotated, NotRequired, TypedDict
 from rpc.processor import Processor
 from rpc.service.arguments import Timestamp, UInt16, UInt32
 from rpc.service.caller import Caller
-from rpc.service.envelope import Service
 from rpc.service.method import method
 from rpc.service.refusal import PushFailed
 from state.protocol.codec.kinds import Bool, Extensions, Hash, Many, Text
@@ -24,15 +23,11 @@ class Outcome(TypedDict):
 
 
 @method("chain_api.push_block")
-async def push_block(
-    service: Service, processor: Processor, wire: Wire, caller: Caller, /, block: SignedBlock, currently_syncing: Bool = False
-) -> Outcome:
+async def push_block(processor: Processor, wire: Wire, caller: Caller, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
     """Push a block. `currently_syncing` makes no difference. A refused one counts against its sender, as a refused transaction does."""
     try:
-        await processor.push_block(block)
+        await processor.push_block(block, caller)
     except (PushFailed, ChainError) as error:
-        if isinstance(error, PushFailed):
-            service.charge_refused_block(caller, block, error.error)
         return failure(error, wire)
     return {"success": True}
 

@@ -47,7 +47,7 @@ from rpc.service.refusal import (
 from rpc.service.switches import hint
 from rpc.service.turns import Gate, Stopwatch, Turns, Value
 from state.protocol.errors import ChainError, EndOfFile, Refused, require
-from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object
 from state.protocol.work import ONE_CALL, TooMuchWork, Work
 from state.store.slices import Reads, Unsettled
@@ -442,10 +442,6 @@ class Service:
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
         return reply
-
-    def charge_refused_block(self, caller: Caller, block: SignedBlock, error: ChainError) -> None:
-        """Count the work of a refused block against who has sent it."""
-        self._allowances.charge(caller, error.spent + refusal_units(block.size), error)
 
     # -------------------------------------------------------------- errors
 

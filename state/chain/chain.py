@@ -181,12 +181,11 @@ class Chain:
         that of two blocks of one number the first stays the head. The flags of `skip` hold for every block and pending
         transaction that is applied on the way.
         """
-        with self.state.work.told_in_refusals():
-            waiting = self._set_pending_aside()
-            try:
-                return self._push_block(block, skip)
-            finally:
-                self._apply_pending(waiting, skip)
+        waiting = self._set_pending_aside()
+        try:
+            return self._push_block(block, skip)
+        finally:
+            self._apply_pending(waiting, skip)
 
     def _push_block(self, block: SignedBlock, skip: int) -> bool:
         limit = self.state.spec.block_limit

@@ -24,10 +24,8 @@ class ChainError(Exception):
     `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
     text the way the reference does for assertions. `context` is what the reference was doing, `frames` the same where it
     names values: texts with placeholders, and their values, from the inside out. `operation` is the index of the operation that is
-    refused; None where the transaction as a whole is. `spent` holds the units of work that a refused block has taken.
+    refused; None where the transaction as a whole is.
     """
-
-    spent = 0
 
     CODE: ClassVar[int] = 0
     NAME: ClassVar[str] = "exception"

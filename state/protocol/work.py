@@ -5,11 +5,10 @@ The count depends on the input and the state only: the same input costs the same
 blocks are never refused by them.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from state.protocol.errors import ChainError, Refused
+from state.protocol.errors import Refused
 
 # For a transaction or a call of a client, and of a program with local rights.
 UNITS_MAX, LOCAL_UNITS_MAX = 5_000, 50_000
@@ -136,16 +135,6 @@ class Work:
             else:
                 self.limit_at, self.limit, self.what, self.kinds = before
                 self.set_next()
-
-    @contextmanager
-    def told_in_refusals(self) -> Iterator[None]:
-        """Enter into each refusal raised inside how many units were spent here, as `spent`."""
-        before = self.spent
-        try:
-            yield
-        except ChainError as error:
-            error.spent = self.spent - before
-            raise
 
     def set_next(self) -> None:
         """Look at the limit and the hook next when the first of them is due."""

@@ -68,7 +68,7 @@ class DirectProcessor:
         except ChainError as error:
             raise PushFailed(error, trx) from error
 
-    async def push_block(self, block: SignedBlock) -> None:
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Push; a refusal is one of the push."""
         try:
             self.chain.push_block(block)

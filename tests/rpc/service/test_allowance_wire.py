@@ -10,11 +10,12 @@ import trio
 import trio.testing
 from wsproto.events import TextMessage
 
-from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN, REFUSAL_UNITS
+from rpc.service.allowance import ALLOWANCE_UNITS, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN, REFUSAL_UNITS, refusal_units
 from rpc.service.caller import Caller
 from rpc.service.envelope import UNREAD_SIZE_MIN
+from rpc.service.refusal import PushFailed
 from state.operations.transfers import Transfer
-from state.protocol.errors import ChainError, Refused
+from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
 from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.helpers.push import Pushing, pushing, websocket
@@ -134,15 +135,17 @@ async def test_refused_blocks_count_as_transactions_do(send: Send) -> None:
         assert (await push(OTHER, blocks[1]))["result"] == {"success": True}
 
 
-def test_a_refused_block_is_charged_with_what_waits_being_applied_again() -> None:
-    world = Pushing()
-    for number in range(3):
-        world.chain.push_transaction(transfer(world.chain, f"{number}"))
-    work = world.chain.state.work
-    before = work.spent
-    with pytest.raises(ChainError) as caught:
-        world.chain.push_block(world.chain.state.wire.seal_block(SignedBlock()))
-    assert caught.value.spent == work.spent - before > 3 * Transfer.UNITS
+async def test_a_refused_block_is_charged_with_what_waits_being_applied_again() -> None:
+    async with pushing() as world:
+        for number in range(3):
+            world.chain.push_transaction(transfer(world.chain, f"{number}"))
+        work, block = world.chain.state.work, world.chain.state.wire.seal_block(SignedBlock())
+        before = work.spent
+        with pytest.raises(PushFailed):
+            await world.processor.push_block(block, Caller(ONE, "far"))
+        spent = work.spent - before
+        assert spent > 3 * Transfer.UNITS
+        assert sum(world.processor.allowances.refused.values()) == spent + refusal_units(block.size)
 
 
 async def test_all_that_waits_in_the_queue_is_within_one_allowance() -> None:
