@@ -210,7 +210,7 @@ def require_few_values(params: Any) -> None:
             continue
         count += len(value)
         if count > VALUES_MAX:
-            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_OF_UNIT, {"values": count // VALUES_OF_UNIT})
+            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_OF_UNIT, {"values": -(-count // VALUES_OF_UNIT)})
         lists += value
 
 

@@ -55,7 +55,7 @@ class Pending(Sequence[SignedTransaction]):
         self._sizes[account] = self._sizes.get(account, 0) + size
 
     def has_room(self, size: int) -> bool:
-        """Whether the limit for all transactions leaves room for one more that holds so many bytes."""
+        """Whether the limit for all transactions leaves room for one more of this size in memory."""
         return self.size + size <= PENDING_SIZE_MAX + KEPT_SIZE
 
     def require_room(self, trx: SignedTransaction) -> Held:

@@ -20,7 +20,7 @@ from state.tables import State
 CUSTOM_ID = "follow"
 FEEDS = "feeds of followers"
 FOLLOWERS_AT_ONCE = 10
-# For the feeds of so many followers: a post is a place more in each, a reblog also a row, after a search for the post.
+# For the feeds of FOLLOWERS_AT_ONCE followers: a post is a place more in each, a reblog also a row, after a search for the post.
 POST_UNITS, REBLOG_UNITS = 8, 20
 
 
@@ -148,7 +148,7 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
 
 
 def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
-    """Yield the followers of an account's blog, and count the work for their feeds: so many units for FOLLOWERS_AT_ONCE of them.
+    """Yield the followers of an account's blog, and count the work for their feeds: `units` for each FOLLOWERS_AT_ONCE of them.
 
     However many they are, the first post of a transaction isn't refused for them: nobody could send it in parts.
     """

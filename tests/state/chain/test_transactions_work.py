@@ -97,7 +97,7 @@ def test_the_limit_ends_with_the_transaction() -> None:
 
 
 def stars(fans: int) -> Chain:
-    """A chain on which so many follow star, with two posts of alice."""
+    """A chain on which `fans` accounts follow star, with two posts of alice."""
     chain = chain_at(plugins=["follow"])
     state = chain.state
     for name in ("alice", "star", *(f"fan{number}" for number in range(fans))):
