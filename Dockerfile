@@ -7,10 +7,13 @@ FROM ${PYTHON} AS build
 ARG EXTRAS=
 COPY . /source
 WORKDIR /source
-# The versions of everything are those that pyproject.toml pins.
-RUN python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["tool"]["coind"]["pins"], sep="\n")' > /pins.txt \
+# pip checks the hashes of everything that it installs.
+RUN sed -n 's/ \\$//p' bin/lock/test.txt > /build.txt \
     && python3 -m venv /opt/coind \
-    && PIP_CONSTRAINT=/pins.txt PIP_BUILD_CONSTRAINT=/pins.txt /opt/coind/bin/pip install --no-cache-dir --disable-pip-version-check "/source${EXTRAS}" \
+    && for lock in run $(echo "${EXTRAS}" | tr '[],' '   '); do \
+        /opt/coind/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes --requirement "bin/lock/${lock}.txt" || exit; \
+    done \
+    && PIP_BUILD_CONSTRAINT=/build.txt /opt/coind/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps /source \
     && /opt/coind/bin/pip uninstall --yes --quiet pip
 
 FROM ${PYTHON}

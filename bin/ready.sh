@@ -1,4 +1,4 @@
-# Sourced by the launchers, which set `root` and `profile` (run, test or fuzz): sets `python`, a Python that has the pins of pyproject.toml.
+# Sourced by the launchers, which set `root` and `profile` (run, test or fuzz): sets `python`, a Python that has the packages of bin/lock.
 # A usual start only compares two small files: it starts no Python and no pip. bin/setup.py writes what is compared here.
 # Compiled modules are kept also where the machine, as many images and CI services, says not to: without them a start takes twice as long.
 unset PYTHONDONTWRITEBYTECODE
@@ -7,7 +7,7 @@ notes=$root/.venv/lib/coind
 made_for=
 [ ! -r "$notes/made-for" ] || IFS= read -r made_for <"$notes/made-for"
 
-if [ "$made_for" != "$root" ] || [ ! -x "$python" ] || ! cmp -s "$root/pyproject.toml" "$notes/$profile.toml"; then
+if [ "$made_for" != "$root" ] || [ ! -x "$python" ] || ! cmp -s "$root/bin/lock/$profile.txt" "$notes/$profile.txt"; then
     # tomllib came with Python 3.11; Debian leaves ensurepip to its package python3-venv.
     # coincurve has no wheel for Python 3.14 yet, so that one is taken only where no other is there.
     for maker in python3 python3.13 python3.12 python3.11 python3.14 ''; do

@@ -1,23 +1,20 @@
-"""Makes .venv, fills it with the pins of pyproject.toml and notes what it holds, for bin/ready.sh to compare.
+"""Makes .venv, installs a lock file of bin/lock into it, and records that file in .venv for bin/ready.sh to compare.
 
 Standard library only: this runs before anything is installed, in any Python from 3.11 on.
 """
 
 import fcntl
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = ROOT / "pyproject.toml"
+LOCKS = ROOT / "bin" / "lock"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = VENV / "setup.lock"
@@ -27,13 +24,8 @@ UNFINISHED = VENV / "unfinished"
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# What is ready once a profile has been installed: names of profiles, and of the extras and groups of pyproject.toml. A profile that isn't
-# here is an extra, which `bin/coind install` adds to what the node needs.
-INCLUDES = {
-    "run": ("run",),
-    "test": ("run", "data", "nats", "test"),
-    "fuzz": ("run", "data", "nats", "test", "fuzz"),
-}
+# The other lock files that the one of a profile contains. A profile that isn't here is an extra of `bin/coind install`.
+INCLUDES = {"run": (), "test": ("run", "data", "nats"), "fuzz": ("run", "data", "nats", "test")}
 
 # Settings of the caller that would send packages elsewhere.
 MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
@@ -43,70 +35,31 @@ class SetupError(Exception):
     """Setting up didn't work; says why."""
 
 
-class Pins(NamedTuple):
-    """The packages that pip installs, and the versions of everything that they pull in."""
-
-    packages: list[str]
-    constraints: list[str]
-
-
 def set_up(profile: str) -> None:
-    """Make .venv hold the pins of a profile; costs nothing but a look when it does. One process at a time."""
-    project = PROJECT.read_bytes()
+    """Make .venv hold the packages of a profile; reads two files if it already does. One process at a time."""
+    pins = (LOCKS / f"{profile}.txt").read_bytes()
     with locked() as lock:
         if not is_usable():
             clear()
             say(f"making .venv with Python {sys.version.split()[0]}")
             succeed("venv", run([os.path.realpath(sys.executable), "-I", "-m", "venv", str(VENV)], lock))
-        if not holds(profile, project):
-            install(profile, project, lock)
-        note(profile, project)
+        if not holds(profile, pins):
+            install(profile, pins, lock)
+        note(profile)
 
 
-def install(profile: str, project: bytes, lock: int) -> None:
-    """Install the pins of a profile; whatever interrupts it, no note is left that claims more than what is there."""
-    pins = pins_of(project, profile)
+def install(profile: str, pins: bytes, lock: int) -> None:
+    """Install the packages of a profile. If it is interrupted, no note claims more than what is installed."""
     forget()
-    say(f"installing {len(pins.packages)} packages into .venv, this once")
+    say(f"installing {pins.count(b'==') - pins.count(b' == ')} packages into .venv, this once")
     started = time.monotonic()
-    constraints = VENV / "constraints.txt"
-    constraints.write_text("\n".join(pins.constraints) + "\n", encoding="utf-8")
-    pip = [str(PYTHON), "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check"]
+    pip = [str(PYTHON), "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
     UNFINISHED.touch()
-    status = run([*pip, "--constraint", str(constraints), *pins.packages], lock)
+    status = run([*pip, "--requirement", str(LOCKS / f"{profile}.txt")], lock)
     if status >= 0:
         UNFINISHED.unlink()
     succeed("pip", status)
     say(f"ready after {time.monotonic() - started:.0f} s")
-
-
-def pins_of(project: bytes, profile: str) -> Pins:
-    """The pins of a profile, from the text of pyproject.toml: the only place where they stand.
-
-    What a profile installs is named with ranges, for the wheel, or without versions; one list pins all of it. Raises SetupError where a
-    package isn't in that list.
-    """
-    content = tomllib.loads(project.decode())
-    pinned = {name_of(pin): pin for pin in content["tool"]["coind"].get("pins", ())}
-    wanted = {name_of(each) for each in content["project"]["dependencies"]}
-    for table in (content["project"]["optional-dependencies"], content.get("dependency-groups", {})):
-        for extra in included_in(profile):
-            wanted |= {name_of(each) for each in table.get(extra, ())}
-    if unpinned := wanted - pinned.keys():
-        raise SetupError(f"pyproject.toml names {', '.join(sorted(unpinned))} without a version under [tool.coind]; add it there")
-    return Pins([pin for name, pin in pinned.items() if name in wanted], [pin for name, pin in pinned.items() if name not in wanted])
-
-
-def included_in(profile: str) -> tuple[str, ...]:
-    """The names of everything that is ready once a profile has been installed."""
-    return INCLUDES.get(profile, ("run", profile))
-
-
-def name_of(requirement: str) -> str:
-    """The name of the package that a requirement asks for, in the one spelling that can be compared."""
-    found = re.match(r"[\w.-]+", requirement)
-    assert found, f"{requirement} has no name"
-    return re.sub(r"[-_.]+", "-", found[0]).lower()
 
 
 def is_usable() -> bool:
@@ -121,21 +74,20 @@ def is_usable() -> bool:
     return made_here and answers([str(PYTHON), "-I", "-c", "import pip, tomllib"])
 
 
-def holds(profile: str, project: bytes) -> bool:
-    """Whether the pins of a profile are installed: whether they are the ones that were noted after installing."""
+def holds(profile: str, pins: bytes) -> bool:
+    """Whether the lock file that was last installed for a profile is this one."""
     try:
-        noted = pins_of((NOTES / f"{profile}.toml").read_bytes(), profile)
-    except (OSError, SetupError):
-        return False  # nothing is noted, or by a version of this program that kept pins elsewhere
-    return noted == pins_of(project, profile)
+        return (NOTES / f"{profile}.txt").read_bytes() == pins
+    except OSError:
+        return False
 
 
-def note(profile: str, project: bytes) -> None:
-    """Note for which place .venv was made and with which pyproject.toml it was filled."""
+def note(profile: str) -> None:
+    """Record for which checkout .venv was made, and the lock files that it holds."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
-    for included in included_in(profile):
-        replace(NOTES / f"{included}.toml", project)
+    for included in (*INCLUDES.get(profile, ("run",)), profile):
+        replace(NOTES / f"{included}.txt", (LOCKS / f"{included}.txt").read_bytes())
 
 
 def replace(path: Path, content: bytes) -> None:

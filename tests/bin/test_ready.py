@@ -1,4 +1,4 @@
-"""The launchers, on a checkout made of scripts: when they start at once and when they set up first; and that the pins are complete."""
+"""The launchers, on a checkout made of scripts: when they start at once and when they set up first. Lock files cover what is imported."""
 
 import json
 import re
@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bin import setup
+from bin.lock.__main__ import LOCKS, PROFILES
 from node.commands.extras import MODULES
 from node.extras import Extra
 from tests.conftest import ROOT
@@ -50,12 +50,12 @@ def checkout(tmp_path: Path) -> Path:
     (root / "bin").mkdir(parents=True)
     for name in ("coind", "test", "ready.sh"):
         shutil.copy(ROOT / "bin" / name, root / "bin" / name)
-    (root / "pyproject.toml").write_text("pins")
+    shutil.copytree(ROOT / "bin" / "lock", root / "bin" / "lock")
     script(root / ".venv/bin/python", 'printf "%s|" "$PYTHONPATH" "$PWD" "$@"')
     notes = root / ".venv/lib/coind"
     notes.mkdir(parents=True)
     (notes / "made-for").write_text(f"{root}\n")
-    (notes / "run.toml").write_text("pins")
+    shutil.copy(root / "bin/lock/run.txt", notes)
     script(tmp_path / "system/python3", f'case "$*" in *setup.py*) echo "$@"; exit {SETUP_STATUS};; esac')
     return root
 
@@ -86,10 +86,13 @@ def test_a_link_starts_what_it_points_to(checkout: Path, tmp_path: Path) -> None
     assert start(tmp_path / "second", "version", folder=tmp_path) == (0, f"{checkout}|{tmp_path}|-P|-m|node|version|")
 
 
-@pytest.mark.parametrize("missing", ["pyproject.toml", ".venv/bin/python", ".venv/lib/coind/run.toml", ".venv/lib/coind/made-for", ".venv"])
+CHANGED = ["bin/lock/run.txt", ".venv/bin/python", ".venv/lib/coind/run.txt", ".venv/lib/coind/made-for", ".venv"]
+
+
+@pytest.mark.parametrize("missing", CHANGED)
 def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missing: str) -> None:
     changed = checkout / missing
-    if missing.endswith(("toml", "made-for")):
+    if missing.endswith(("txt", "made-for")):
         changed.write_text("other\n")
     else:
         changed.rename(tmp_path / "away")
@@ -101,7 +104,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
 def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
-    (checkout / f".venv/lib/coind/{needed}.toml").write_text("pins")
+    shutil.copy(checkout / f"bin/lock/{needed}.txt", checkout / ".venv/lib/coind")
     module = "simulation" if name == "simulate" else name
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (0, f"|{checkout}|-m|tests.{module}|--count|1|")
 
@@ -111,12 +114,11 @@ def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> Non
     assert start(moved / "bin/coind", "run", folder=tmp_path) == (SETUP_STATUS, f"-I {moved}/bin/setup.py run\n")
 
 
-def pins(profile: str = "fuzz") -> setup.Pins:
-    """The pins of a profile, by default everything that is pinned."""
-    return setup.pins_of((ROOT / "pyproject.toml").read_bytes(), profile)
-
-
-name_of = setup.name_of
+def locked(profile: str) -> dict[str, str]:
+    """The version of each package in the lock file of a profile, by its canonical name."""
+    lines = (LOCKS / f"{profile}.txt").read_text("utf-8").splitlines()
+    found = [Requirement(line.removesuffix(" \\")) for line in lines if line[:1].isalpha()]
+    return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in found}
 
 
 def requirements() -> list[Requirement]:
@@ -125,49 +127,35 @@ def requirements() -> list[Requirement]:
     return [Requirement(text) for each in (project["dependencies"], *project["optional-dependencies"].values()) for text in each]
 
 
-def test_names_are_spelt_in_one_way() -> None:
-    for text in ("Quart>=0.20,<1", "ruff", "a.B_-c==1; python_version<'3'", "pip [x]"):
-        assert name_of(text) == canonicalize_name(Requirement(text).name)
-
-
 def test_the_wheel_has_ranges_with_both_ends_and_this_checkout_is_inside_of_them() -> None:
-    versions = {name_of(pin): pin.partition("==")[2] for pin in [*pins().packages, *pins().constraints]}
+    versions = locked("fuzz") | locked("ray")
     for need in requirements():
         assert {each.operator for each in need.specifier} == {">=", "<"}, need
-        assert need.specifier.contains(versions[name_of(need.name)]), need
+        assert need.specifier.contains(versions[canonicalize_name(need.name)]), need
 
 
 def test_the_wheel_names_everything_that_it_imports() -> None:
     """What comes by way of another dependency may go the same way."""
-    known = {name_of(need.name) for need in requirements()}
+    known = {canonicalize_name(need.name) for need in requirements()}
     packages = packages_distributions()
     tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}
     assert len(tops) > 10
     assert {top for top in tops if not {canonicalize_name(name) for name in packages.get(top, [top])} & known} == set()
 
 
-def test_a_package_without_a_pin_is_named() -> None:
-    project = '[project]\ndependencies = ["one>=1,<2", "two"]\n[project.optional-dependencies]\n[tool.coind]\npins = ["One==1.5"]'
-    with pytest.raises(setup.SetupError, match=r"^pyproject.toml names two without a version under \[tool.coind\]; add it there$"):
-        setup.pins_of(project.encode(), "run")
+def test_each_package_is_locked_in_one_version() -> None:
+    found = [set(locked(profile).items()) for profile in PROFILES]
+    every = set().union(*found)
+    assert len(dict(every)) == len(every)
+    assert set(locked("run").items()) < set(locked("test").items()) < set(locked("fuzz").items())
 
 
-def test_versions_are_exact() -> None:
-    every = [*pins().packages, *pins().constraints]
-    assert [pin for pin in every if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
-    assert len({name_of(pin) for pin in every}) == len(every)
-
-
-def test_run_needs_no_more_than_test_and_that_no_more_than_fuzz() -> None:
-    assert set(pins("run").packages) < set(pins("test").packages) < set(pins().packages)
-
-
-def test_an_extra_has_its_own_pins_and_not_those_of_the_others() -> None:
-    run = set(pins("run").packages)
-    assert {name_of(pin) for pin in set(pins("data").packages) - run} == {"pyarrow", "duckdb", "pandas"}
-    assert {name_of(pin) for pin in set(pins("nats").packages) - run} == {"nats-py"}
-    assert {name_of(pin) for pin in set(pins("ray").packages) - run} == {"ray", "grpcio"}
-    assert "jsonschema" in {name_of(pin) for pin in pins("ray").constraints}
+def test_lock_files_hold_what_pyproject_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = {"run": project["project"]["dependencies"], **project["project"]["optional-dependencies"], **project["dependency-groups"]}
+    assert set(groups) == set(PROFILES)
+    for profile, named in groups.items():
+        assert {canonicalize_name(Requirement(text).name) for text in named} <= set(locked(profile))
 
 
 def test_the_extras_have_the_same_names_everywhere() -> None:
@@ -177,17 +165,16 @@ def test_the_extras_have_the_same_names_everywhere() -> None:
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Path, extra: str) -> None:
     assert start(checkout / "bin/coind", "install", extra, folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {extra}\n")
-    (checkout / f".venv/lib/coind/{extra}.toml").write_text("pins")
+    shutil.copy(checkout / f"bin/lock/{extra}.txt", checkout / ".venv/lib/coind")
     assert start(checkout / "bin/coind", "install", extra, folder=tmp_path)[0] == 0
 
 
-def test_everything_that_is_pulled_in_is_pinned() -> None:
-    pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
-    # What only some users need is installed when that is asked for.
-    needed = [(pin, Requirement(text)) for pin in sorted(pinned & installed()) for text in requires(pin) or []]
-    wanted = [(pin, need) for pin, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
-    assert [f"{pin} needs {need}" for pin, need in wanted if canonicalize_name(need.name) not in pinned] == []
-    assert {name_of(pin) for pin in pins("test").packages} <= installed()
+def test_everything_that_is_pulled_in_is_locked() -> None:
+    """pip doesn't install what a lock file lacks."""
+    needed = [(name, Requirement(text)) for name in sorted(set(locked("test")) & installed()) for text in requires(name) or []]
+    wanted = [(name, need) for name, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
+    assert [f"{name} needs {need}" for name, need in wanted if canonicalize_name(need.name) not in locked("test")] == []
+    assert {name for name, _ in needed} <= installed()
 
 
 def installed() -> set[str]:
@@ -202,13 +189,12 @@ def foreign() -> set[tuple[str, str]]:
     return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
 
 
-def test_everything_that_is_imported_is_pinned() -> None:
-    pinned = {name_of(pin) for pin in [*pins().packages, *pins().constraints]}
+def test_everything_that_is_imported_is_locked() -> None:
+    known = set(locked("fuzz") | locked("ray"))
     packages = packages_distributions()
     found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
     # A package that isn't installed, as what only fuzzing needs, is known by its own name.
-    unpinned = [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & pinned]
-    assert unpinned == []
+    assert [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & known] == []
 
 
 @pytest.mark.parametrize(
@@ -222,14 +208,14 @@ def test_everything_that_is_imported_is_pinned() -> None:
 def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
     lines = [line for pins in sorted((ROOT / folder).glob("*.txt")) for line in pins.read_text().splitlines()]
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
-    assert names <= {name_of(line) for line in lines}
+    assert names <= {canonicalize_name(Requirement(line).name) for line in lines}
 
 
 def test_everything_that_clients_need_is_pinned_beside_them() -> None:
     for pins in (ROOT / CLIENTS).glob("*/requirements.txt"):
         lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
         assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
-        assert canonicalize_name(pins.parent.name) in {name_of(line) for line in lines}
+        assert canonicalize_name(pins.parent.name) in {canonicalize_name(Requirement(line).name) for line in lines}
     for package in (ROOT / CLIENTS).glob("*/package.json"):
         asked = json.loads(package.read_bytes())["dependencies"]
         locked = json.loads((package.parent / "package-lock.json").read_bytes())["packages"]

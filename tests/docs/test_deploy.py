@@ -98,7 +98,7 @@ def test_the_image_has_a_user_and_no_debug_methods() -> None:
 
 def test_the_image_is_built_from_what_the_wheel_needs() -> None:
     taken = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
-    assert taken == {"bin/package", "genesis", "node", "rpc", "state", "pyproject.toml", "README.md", "LICENSE"}
+    assert taken == {"bin/lock", "bin/package", "genesis", "node", "rpc", "state", "pyproject.toml", "README.md", "LICENSE"}
     assert [name for name in taken if not (ROOT / name).exists()] == []
 
 

@@ -1,0 +1,37 @@
+"""Writes the lock files: `.venv/bin/python -m bin.lock [--upgrade]`. Needs uv (`pip install uv`) and an index of packages.
+
+Versions stay as they are locked, within the ranges of pyproject.toml, unless `--upgrade` is given. What only one extra needs has a file of
+its own, as pip takes a file whole. All files agree: the one of the tests is made first, and the versions of the others are those in it.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+LOCKS = Path(__file__).resolve().parent
+ROOT = LOCKS.parent.parent
+PYTHON_MIN = "3.11.5"  # of zensical's libraries; the others accept 3.11.0
+UV = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--python-version", PYTHON_MIN]
+# By profile: the extras and the dependency groups of pyproject.toml in it.
+PROFILES = {
+    "fuzz": ["--extra", "data", "--extra", "nats", "--group", "test", "--group", "fuzz"],
+    "test": ["--extra", "data", "--extra", "nats", "--group", "test"],
+    "ray": ["--extra", "ray"],
+    "run": [],
+    "data": ["--extra", "data"],
+    "nats": ["--extra", "nats"],
+}
+
+
+def main(options: list[str]) -> None:
+    """Write the lock file of each profile."""
+    written: list[str] = []
+    for profile, parts in PROFILES.items():
+        path = f"bin/lock/{profile}.txt"
+        agreeing = [option for other in written for option in ("--constraint", other)]
+        subprocess.run([*UV, *options, "--no-annotate", *parts, *agreeing, "--output-file", path, "pyproject.toml"], cwd=ROOT, check=True)
+        written.append(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
