@@ -8,7 +8,7 @@ ARG EXTRAS=
 COPY . /source
 WORKDIR /source
 # pip checks the hashes of everything that it installs.
-RUN sed -n 's/ \\$//p' bin/lock/test.txt > /build.txt \
+RUN sed -n '/^[A-Za-z]/s/ \\$//p' bin/lock/test.txt > /build.txt \
     && python3 -m venv /opt/coind \
     && for lock in run $(echo "${EXTRAS}" | tr '[],' '   '); do \
         /opt/coind/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes --requirement "bin/lock/${lock}.txt" || exit; \
