@@ -2,5 +2,5 @@
 
 From the outside in: plugins (derived indices), chain (what happens around operations), operations, effects (what they
 share), tables (the rows), store (tables, indices, journal), protocol (what goes over the wire). A layer imports only
-layers further in; tests/house/test_layers.py checks it.
+layers further in; lint-imports checks it (pyproject.toml).
 """

@@ -117,10 +117,9 @@ def require_pause(state: State, author: Account, parent: Comment | None) -> None
     elif hardfork >= 20:
         if now - author.last_post < COIN_MIN_REPLY_INTERVAL_HF20:
             raise Refused("You may only comment once every 3 seconds.", condition="(now - auth.last_post) >= COIN_MIN_REPLY_INTERVAL_HF20")
-    else:
-        # Before hardfork 20 replies were 20 seconds apart.
-        if now - author.last_post <= COIN_MIN_REPLY_INTERVAL:
-            raise Refused("You may only comment once every 20 seconds.", condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL")
+    # Before hardfork 20 replies were 20 seconds apart.
+    elif now - author.last_post <= COIN_MIN_REPLY_INTERVAL:
+        raise Refused("You may only comment once every 20 seconds.", condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL")
 
 
 def require_new_permlink(permlink: str) -> None:

@@ -34,7 +34,8 @@ class Trade(Struct, frozen=True, gc=False, eq=False):
 
 class Side(NamedTuple):
     """One side of the trades of a bucket, in the smallest unit: `high` and `low` are the amounts of the trades with the highest and the
-    lowest price, not the largest and the smallest amounts."""
+    lowest price, not the largest and the smallest amounts.
+    """
 
     high: int
     low: int
@@ -45,7 +46,8 @@ class Side(NamedTuple):
 
 class Bucket(Row):
     """The trades of one period, `seconds` long from `open` on. `symbol` is what the newest trade exchanged COIN for: trades of COIN for
-    different symbols share a bucket, as on the reference."""
+    different symbols share a bucket, as on the reference.
+    """
 
     open: int = 0
     seconds: int = 0

@@ -7,8 +7,6 @@ and takes a name from the class first. A field named as something of the module 
 import ast
 from collections.abc import Iterator
 
-import pytest
-
 from tests.helpers.sources import Source, sources
 
 
@@ -24,15 +22,3 @@ def hidden_names(source: Source) -> Iterator[str]:
 
 def test_no_field_hides_what_an_annotation_names() -> None:
     assert [problem for source in sources() for problem in hidden_names(source)] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("class A(Struct):\n    x: Annotated[int, limits.MAX]\n    limits: int\n", 1),
-        ("class A(Struct):\n    date: date\n", 1),
-        ("class A(Struct):\n    x: int\n    limits: int\n", 0),
-    ],
-)
-def test_a_hidden_name_is_found(text: str, count: int) -> None:
-    assert len(list(hidden_names(Source("made.py", text)))) == count

@@ -20,7 +20,6 @@ MATRIX = "${{ matrix.run }}"
 # Of `write`: putting up the site, attesting where a release was built, and making it.
 RIGHTS = {"ci": {"pages", "id-token"}, "nightly": set(), "release": {"contents", "id-token", "attestations"}}
 CLASSIFIER = "Programming Language :: Python :: 3."
-FORM_PARTS = {"markdown", "input", "textarea"}
 
 
 @cache
@@ -65,14 +64,7 @@ def long_runs() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_there(name: str) -> None:
-    found = list(commands(name))
-    assert [problem for command in found if (problem := wrong(command))] == []
-    assert len(found) >= 5
-
-
-@pytest.mark.parametrize("command", ["bin/tests", "bin/test atack", "python3 -m bin.releases", "python3 release.py"])
-def test_a_command_that_is_not_there_is_found(command: str) -> None:
-    assert wrong(command)
+    assert [problem for command in commands(name) if (problem := wrong(command))] == []
 
 
 def test_the_nightly_run_leaves_no_long_run_out() -> None:
@@ -116,27 +108,8 @@ def test_rights_are_few_and_every_job_ends(name: str) -> None:
 
 def test_actions_have_a_version() -> None:
     used = [step["uses"] for name in NAMES for job in workflow(name)["jobs"].values() for step in job["steps"] if "uses" in step]
-    assert len(used) > 10
     versions: dict[str, set[str]] = {}
     for text in used:
         assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+|[0-9a-f]{40})", text), text
         versions.setdefault(text.split("@")[0], set()).add(text)
     assert [each for each in versions.values() if len(each) > 1] == [], "one action in two versions"
-
-
-@pytest.mark.parametrize("name", ["bug", "difference", "idea"])
-def test_forms_are_whole(name: str) -> None:
-    form = yaml.safe_load((FOLDER / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8"))
-    assert form.keys() == {"name", "description", "labels", "body"}
-    asked = [part for part in form["body"] if part["type"] != "markdown"]
-    assert len({part["id"] for part in asked}) == len(asked) >= 3
-    assert {part["type"] for part in form["body"]} <= FORM_PARTS
-    assert all(part["attributes"]["label"] for part in asked)
-
-
-def test_vulnerabilities_are_led_away_from_public_issues() -> None:
-    config = yaml.safe_load((FOLDER / "ISSUE_TEMPLATE" / "config.yml").read_text(encoding="utf-8"))
-    assert config["blank_issues_enabled"] is False
-    (link,) = config["contact_links"]
-    assert "SECURITY.md" in link["about"]
-    assert link["url"].startswith("https://")

@@ -171,6 +171,7 @@ class Gateway:
         self._files = Later(read_files)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope, as ASGI says."""
         try:
             if scope["type"] == "http":
                 await self._http(scope, receive, send)

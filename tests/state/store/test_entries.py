@@ -18,9 +18,8 @@ def test_like_a_sorted_list(steps: list[Step]) -> None:
     plain: list[tuple[int, ...]] = [(number,) for number in range(0, 60, 3)]
     entries = Entries(plain)
     entries._reset(LOAD)
-    for step, number in steps:
-        if step == "end":
-            number += plain[-1][0] if plain else 0
+    for step, offset in steps:
+        number = offset + plain[-1][0] if step == "end" and plain else offset
         if step in ("add", "end") and (number,) not in plain:
             entries.add((number,))
             insort(plain, (number,))

@@ -138,7 +138,8 @@ def test_calls(site: Site, number: int) -> None:
 
 def check_list(call: dict[str, Any], found: list[str]) -> None:
     """A list of posts. By age, and of an account, it is the recorded one; nobody has voted, so nothing is gray or worth anything outside
-    communities, nothing is due soon, and `alice/old-post` is not paid."""
+    communities, nothing is due soon, and `alice/old-post` is not paid.
+    """
     expected, sort = call["expected_refs"], call["params"]["sort"]
     if call["method"] == "bridge.get_account_posts":
         assert [name for name in found if name != "alice/old-post" or sort != "payout"] == expected or sort == "payout"

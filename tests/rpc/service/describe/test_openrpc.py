@@ -189,7 +189,8 @@ def test_what_a_declaration_says() -> None:
     @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
     def pair(state: State, name: AccountName, limit: Annotated[UInt32, Limit(5, "too many")] = 3) -> list[Pair | None]:
         """A pair of a name. It is
-        never there."""
+        never there.
+        """
         return []
 
     (told,) = document(registry.values(), site().wire)["methods"]
