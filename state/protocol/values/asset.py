@@ -149,7 +149,7 @@ def ratio(amount: int, numerator: int, denominator: int) -> int:
 
 
 def convert(asset: Asset, price: Price) -> Asset:
-    """Asset × price: into the other symbol of the price, rounded down."""
+    """asset × price: into the other symbol of the price, rounded down."""
     if asset.symbol == price.base.symbol:
         return Asset(ratio(asset.amount, price.quote.amount, price.base.amount), price.quote.symbol)
     if asset.symbol == price.quote.symbol:

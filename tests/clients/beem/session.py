@@ -126,7 +126,7 @@ def session(url: str, chain: str) -> None:
 
 
 def refusals(steem: Steem, alice: Account, coin: str) -> None:
-    """Beem knows what is wrong by the texts of the node."""
+    """beem knows what is wrong by the texts of the node."""
     with step("refusal: an account that isn't there"):
         refused(lambda: Account("nobody-here", blockchain_instance=steem), AccountDoesNotExistsException, "nobody-here")
     with step("refusal: more than there is"):

@@ -161,7 +161,7 @@ def test_what_queries_may_not_ask_for(site: Site, method: str) -> None:
 
 @pytest.fixture
 def blogs(site: Site) -> Site:
-    """Carol follows bob and alice; bob reblogs alice's second post."""
+    """carol follows bob and alice; bob reblogs alice's second post."""
     follow(site, "carol", "bob", "blog")
     follow(site, "dave", "bob", "blog")
     post(site, "alice", "second", "news", body="x" * 50)

@@ -20,7 +20,7 @@ def site() -> Site:
 
 @pytest.fixture
 def blogs(site: Site) -> Site:
-    """Bob and carol follow alice, carol follows bob; alice posts twice, bob once and reblogs one of hers."""
+    """bob and carol follow alice, carol follows bob; alice posts twice, bob once and reblogs one of hers."""
     follow(site, "bob", "alice", "blog")
     follow(site, "carol", "alice", "blog")
     follow(site, "dave", "bob", "blog")

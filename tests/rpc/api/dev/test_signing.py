@@ -126,7 +126,7 @@ def test_a_higher_role_signs_where_the_key_of_the_lower_one_isnt_known(site: Sit
 
 
 def test_of_many_keys_only_those_that_are_needed_sign(site: Site) -> None:
-    """Bob has 2 of the 3 by himself; erin, who is asked first, is not needed."""
+    """bob has 2 of the 3 by himself; erin, who is asked first, is not needed."""
     members = sorted([(key("bob", "active"), 2), (key("erin", "active"), 1)])
     give(site, "alice", active=Authority(2, (), tuple(members)))
     broadcast(site, TRANSFER)
