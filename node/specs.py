@@ -25,6 +25,7 @@ from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, Gene
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.protocol.values.text import is_valid_account_name, version_from_text
 
+DEFAULT_CHAIN = "dev"
 SPEC_FOLDER = Path(__file__).parent.parent / "genesis"
 KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8

@@ -7,9 +7,9 @@ from typing import Literal
 from cyclopts import App, ArgumentCollection, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
-from node.commands.shared import VERSION_WORDS, say
 from node.failures import Status, last_line
-from node.version import VERSION
+from node.output import say
+from node.version import VERSION, VERSION_WORDS
 
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
 

@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from node.commands.parameters import Flag
-from node.commands.shared import say
 from node.failures import NodeError
+from node.output import say
 from node.specs import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME

@@ -3,10 +3,9 @@
 import os
 import sys
 
-from node.commands.shared import VERSION_WORDS
 from node.failures import NodeError, Status, last_line
 from node.logs import end_of_lines
-from node.version import VERSION
+from node.version import VERSION, VERSION_WORDS
 
 
 def main() -> int:

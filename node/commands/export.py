@@ -8,10 +8,10 @@ from cyclopts import Parameter
 
 from node.commands.numbers import block_range, count
 from node.commands.parameters import ChainOfBlocks, Flag
-from node.commands.shared import say
 from node.ending import run_to_end
 from node.extras import load_extra
 from node.failures import NodeError
+from node.output import say
 from node.recovering.pool import default_workers
 from state.chain.skip import TRUSTED, Skip
 

@@ -15,9 +15,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from node.commands.shared import say
 from node.extras import Extra, load_extra
 from node.failures import NodeError
+from node.output import say
 from node.place import IS_INSTALLED
 
 # A module of each, which shows whether it is there.

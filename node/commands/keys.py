@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from node.commands.parameters import Chain
-from node.commands.shared import DEFAULT_CHAIN, say
 from node.failures import NodeError
-from node.specs import load_spec
+from node.output import say
+from node.specs import DEFAULT_CHAIN, load_spec
 from state.chain.signing import known_accounts
 from state.protocol.keys.keys import ROLES, derive_secret, public_key, public_key_text, wif_from_secret
 from state.protocol.spec import ChainSpec

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 
 from node.commands.client import DEFAULT_URL, SHOWN_CHARACTERS_MAX, Client, NoNode, RefusedCall
-from node.commands.output import write_json, write_problem
 from node.commands.parameters import Flag
-from node.failures import NodeError, Status
+from node.failures import NodeError, Status, last_line
+from node.output import write_json
 from node.specs import load_spec, spec_names
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import NULL_KEY, public_key_from_text
@@ -56,17 +56,17 @@ def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
     """Print a refusal of the node: its message, why and what to do, as far as the node says so."""
     if as_json:
         write_json({"error": error.error})
-    write_problem(f"coind: {url} refuses {error.method}: {error.message}")
+    last_line(f"coind: {url} refuses {error.method}: {error.message}")
     for name, key in (("why", "why"), ("what to do", "what_to_do")):
         if error.explanation.get(key):
-            write_problem(f"{name}: {error.explanation[key]}")
+            last_line(f"{name}: {error.explanation[key]}")
     if error.hint:
-        write_problem(f"what to do: {error.hint}")
+        last_line(f"what to do: {error.hint}")
     elif error.closest:
-        write_problem(f"what to do: call {' or '.join(error.closest)}")
+        last_line(f"what to do: call {' or '.join(error.closest)}")
     elif error.is_unknown_method:
         is_dev = error.method.startswith(DEV_GROUP)
-        write_problem(
+        last_line(
             "what to do: dev_api is served by coind on chains made for tests, to programs on its machine: bin/coind run"
             if is_dev
             else "what to do: turn the plugin on that serves this method, or ask another node with --url"

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter, validators
 
 from node.commands.parameters import ChainOfBlocks
-from node.commands.shared import say
 from node.extras import load_extra
+from node.output import say
 from node.recovering.pool import default_workers
 from node.specs import load_spec
 from state.chain.skip import TRUSTED, Skip

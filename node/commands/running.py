@@ -16,7 +16,6 @@ from node.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_add
 from node.banner import Announcer
 from node.commands.environment import warn_of_mistyped
 from node.commands.options import NamedOption, Option, options_among, options_of
-from node.commands.shared import DEFAULT_CHAIN, data_folder
 from node.driving.modes import BlockMode, Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
@@ -24,7 +23,7 @@ from node.node import Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
 from node.snapshots.saving import EVERY
-from node.specs import ACCOUNTS_MAX, SpecError, load_spec
+from node.specs import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec
 from node.storage.syncing import sync_policy
 from rpc.service.transport.rights import Network, read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
@@ -336,6 +335,16 @@ def replay_command(
     )
     with settings.announcer:
         return replay_file(settings, task)
+
+
+def data_folder(text: str) -> Path:
+    """Return the path of a data folder. Raises NodeError.
+
+    An empty path, for example from a shell variable that isn't set, would mean the current folder, and so is refused.
+    """
+    if not text or "\0" in text:
+        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
+    return Path(text)
 
 
 def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:

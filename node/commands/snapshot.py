@@ -10,10 +10,11 @@ from cyclopts import App, Parameter
 from msgspec import MsgspecError
 
 from node.commands.parameters import Chain, Flag, Repeated
-from node.commands.shared import DEFAULT_CHAIN, data_folder, say
+from node.commands.running import data_folder
 from node.ending import run_to_end
 from node.failures import NodeError, last_line
 from node.node import Settings, Site, load
+from node.output import say
 from node.plugins import chosen_plugins
 from node.progress import Progress
 from node.replay import TRUST_OWN, replay
@@ -22,7 +23,7 @@ from node.snapshots.file import Snapshot, SnapshotError
 from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
 from node.snapshots.folder import load as load_snapshot
 from node.snapshots.installing import install
-from node.specs import load_spec
+from node.specs import DEFAULT_CHAIN, load_spec
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from state.chain.digest import state_digest

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from node.commands.output import say_line
 from node.commands.parameters import Flag
 from node.extras import load_extra
 from node.failures import NodeError, Status
+from node.output import say_line
 
 TEXT_BYTES_MAX = 1_000_000
 MEMORY = "50%"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import trio
 
-from node.commands.shared import say
 from node.ending import run_to_end, watch_signals
 from node.failures import FileError, NodeError, StateError, Status
+from node.output import say
 from node.parallel.board import Board
 from node.parallel.local import verify_locally
 from node.parallel.ranges import Outcome, ranges_of

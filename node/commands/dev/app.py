@@ -18,7 +18,6 @@ from node.commands.dev.printing import (
     pairs_of,
     refusal_rows,
 )
-from node.commands.output import write_json, write_note, write_pairs, write_table
 from node.commands.parameters import Flag
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.times import duration, moment, seconds_of
@@ -26,6 +25,7 @@ from node.commands.tx.app import read_file
 from node.commands.tx.texts import BadText, Context, read, require_public_key
 from node.commands.tx.whole import from_file
 from node.failures import NodeError
+from node.output import say, write_json, write_pairs, write_table
 from state.protocol.codec.kinds import AssetKind
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import is_smt
@@ -318,7 +318,7 @@ def explain(file: File, /, *, asking: Asking = Asking()) -> int:  # noqa: B008
             write_json(result)
             return
         write_pairs(explanation_pairs(result))
-        write_note("")
+        say("")
         rows = [(field["offset"], field["size"], field["path"], field["hex"], text_of(field["value"])) for field in result["fields"]]
         write_table([">offset", ">size", "field", "bytes", "value"], rows)
 
@@ -347,7 +347,7 @@ def call(
 
 def show_done(result: Any) -> None:
     """Print that a command without a result has been done."""
-    write_note("done")
+    say("done")
 
 
 def text_of(value: Any) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from node.commands.client import RefusedCall
-from node.commands.output import write_note, write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import asked_if_served, authority_rows, member, one, percent, sum_text, time_or_never, units
 from node.commands.times import seconds_of
 from node.commands.tx.texts import require_public_key
 from node.failures import NodeError
+from node.output import say, write_pairs, write_table
 
 NAMES_MAX = 100
 RESOURCES = "resource_credits"
@@ -34,9 +34,9 @@ def write_accounts(remote: Remote, accounts: Any) -> None:
     now = seconds_of(remote.head()["time"])
     for place, account in enumerate(accounts):
         if place:
-            write_note("")
+            say("")
         write_pairs(account_pairs(remote, account, now), title=account["name"])
-        write_note("")
+        say("")
         write_table(["role", ">needs", "=member", ">weight"], authority_rows(account))
 
 
@@ -116,4 +116,4 @@ def write_key(remote: Remote, accounts: Any) -> None:
     for account in accounts:
         write_table(["role", ">needs", "=member", ">weight"], authority_rows(account), title=account["name"])
     if not accounts:
-        write_note("no account has this key in an authority")
+        say("no account has this key in an authority")

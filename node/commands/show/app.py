@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter, validators
 
-from node.commands.output import write_json
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.show import accounts as of_accounts
 from node.commands.show import blocks as of_blocks
@@ -13,6 +12,7 @@ from node.commands.show import chain as of_chain
 from node.commands.show import content as of_content
 from node.commands.show import market as of_market
 from node.failures import NodeError
+from node.output import write_json
 
 show = App(name="show")
 WHOLE, BLOCKS = Group.create_ordered("Chain"), Group.create_ordered("Blocks and transactions")

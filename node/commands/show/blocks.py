@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from node.commands.output import write_note, write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import asked_if_served, one, operation_brief, operation_parts
 from node.failures import NodeError
+from node.output import say, write_pairs, write_table
 
 ID_DIGITS = 40
 VIRTUAL = "virtual_operations"
@@ -36,12 +36,12 @@ def write_block(remote: Remote, block: Any) -> None:
         ],
         title=f"block {block['block_num']}",
     )
-    write_note("")
+    say("")
     ids = block.get("transaction_ids") or [trx.get("transaction_id", "") for trx in block["transactions"]]
     write_table([">#", "=id", "operation", "fields"], transaction_rows(ids, block["transactions"]), empty="no transactions")
     virtual = [operation_brief(entry["op"]) for entry in block.get(VIRTUAL, [])]
     if virtual:
-        write_note("")
+        say("")
         write_table(["virtual operation", "fields"], virtual)
 
 
@@ -101,7 +101,7 @@ def write_transaction(remote: Remote, trx: Any) -> None:
     )
     for operation in trx["operations"]:
         name, fields = operation_parts(operation)
-        write_note("")
+        say("")
         write_pairs(fields.items(), title=name)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from node.commands.output import write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import VESTS_PLACES, amount_text, asked_if_served, basis_points, member, one, percent, time_or_never, units
+from node.output import write_pairs, write_table
 
 SLOTS = 128
 COIN_UNIT = 1000

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from node.commands.output import clean_lines, say_line, write_note, write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import basis_points, brief, member, one, time_or_never
 from node.failures import NodeError
+from node.output import clean_lines, say, say_line, write_pairs, write_table
 
 REPLIES = "reply_list"
 
@@ -45,15 +45,15 @@ def write_post(remote: Remote, post: Any) -> None:
     if post.get("json_metadata"):
         pairs.append(("metadata", post["json_metadata"]))
     write_pairs(pairs, title=title)
-    write_note("")
+    say("")
     for line in clean_lines(post["body"]):
         say_line(line)
     if post.get("active_votes"):
-        write_note("")
+        say("")
         rows = [(vote["voter"], basis_points(vote["percent"]), vote["rshares"], vote["time"]) for vote in post["active_votes"]]
         write_table(["voter", ">weight", ">rshares", "time"], rows)
     if post[REPLIES]:
-        write_note("")
+        say("")
         write_table(["reply", "created", ">votes", "text"], [reply_row(reply) for reply in post[REPLIES]])
 
 

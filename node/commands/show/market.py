@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from node.commands.output import write_note, write_pairs, write_table
 from node.commands.remote import Remote
 from node.commands.show.reading import amount_text, decimal_text, member, ratio, symbol, units
+from node.output import say, write_pairs, write_table
 
 PRICE_PLACES = 6
 AMOUNT_PLACES = 3
@@ -35,10 +35,10 @@ def write_market(remote: Remote, market: Any) -> None:
         title=f"{coin} / {debt}",
     )
     for side, title in (("bids", f"bids: {debt} offered for {coin}"), ("asks", f"asks: {coin} offered for {debt}")):
-        write_note("")
+        say("")
         rows = [order_row(order, remote) for order in market["order_book"][side]]
         write_table([">price", f">{coin}", f">{debt}"], rows, title=title)
-    write_note("")
+    say("")
     trades = [(trade["date"], trade["current_pays"], trade["open_pays"]) for trade in market["trades"]]
     write_table(["time", ">taker pays", ">maker pays"], trades, title="last trades")
 

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter, validators
 
 from node.commands.client import RefusedCall
-from node.commands.output import write_json, write_note, write_pairs, write_problem, write_table
 from node.commands.parameters import Flag
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.times import seconds_of
 from node.commands.tx.signing import Signer, Signing, add_signatures, asked_keys, secrets_of
 from node.commands.tx.texts import Context
 from node.commands.tx.whole import is_legacy, to_json
-from node.failures import NodeError, Status
+from node.failures import NodeError, Status, last_line
+from node.output import say, write_json, write_pairs, write_table
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.errors import ChainError
 from state.protocol.operation import Operation
@@ -242,14 +242,14 @@ def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, 
     ]
     write_pairs(pairs, title="not sent")
     for operation in trx.operations:
-        write_note("")
+        say("")
         body = wire.codecs.dump(operation, is_legacy(trx))
         write_pairs([(name, value if isinstance(value, str) else to_text(value)) for name, value in body.items()], title=operation.NAME)
-    write_note("")
+    say("")
     write_table(["=key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
-    write_note("")
+    say("")
     for text in filter(None, (problem, checked)):
-        write_problem(f"coind: {text}")
+        last_line(f"coind: {text}")
     show_explanation(explained)
 
 
@@ -284,10 +284,10 @@ def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None
 def show_explanation(explained: dict[str, Any] | None) -> None:
     """Print what the node would say."""
     if explained is None:
-        write_note("The node doesn't explain transactions beforehand (it has no dev_api).")
+        say("The node doesn't explain transactions beforehand (it has no dev_api).")
         return
     pairs = [(name.replace("_", " "), explained[name]) for name in ("rule", "why", "what_to_do") if explained.get(name)]
     if pairs:
         write_pairs(pairs, title="the node would say")
     else:
-        write_note("The node would accept it.")
+        say("The node would accept it.")

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from node.commands.output import WHOLE, write_note, write_table
+from node.output import WHOLE, say, write_table
 
 Form = Literal["table", "csv", "json"]
 BATCH_ROWS = 2048
@@ -43,7 +43,7 @@ def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
     for row in rows:
         if rows_max and len(shown) == rows_max:
             write_table(columns, shown)
-            write_note(f"the first {rows_max:,} rows; all of them: --rows 0, --csv or --json")
+            say(f"the first {rows_max:,} rows; all of them: --rows 0, --csv or --json")
             return
         shown.append([cell(value) for value in row])
     write_table(columns, shown, empty="no rows")

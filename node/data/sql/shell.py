@@ -6,11 +6,11 @@ from typing import Any
 
 import duckdb
 
-from node.commands.output import say_line, write_problem, write_table
 from node.data.sql.macros import MACROS
 from node.data.sql.opening import statements
 from node.data.sql.printing import BATCH_ROWS, ROWS_MAX, Form, write_answer
-from node.failures import NodeError
+from node.failures import NodeError, last_line
+from node.output import say_line, write_table
 
 SECONDS_BETWEEN_INTERRUPTS = 0.05
 PROMPT, MORE = "coind> ", "  ...> "
@@ -83,7 +83,7 @@ class Shell:
                 say_line("")
             except (duckdb.Error, NodeError) as error:
                 for each in str(error).splitlines():
-                    write_problem(each)
+                    last_line(each)
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")

@@ -1,6 +1,6 @@
-"""What commands that ask a node print: tables and pairs for people, with rich on a terminal and aligned text elsewhere; JSON for programs.
+"""Prints lines, pairs and tables for people, with rich on a terminal and as aligned text elsewhere, and JSON for programs.
 
-Whatever a chain holds may stand in them, so control characters are escaped, and nothing is taken as markup.
+The values come from a chain and may hold anything: control characters are escaped, and nothing is taken as markup.
 """
 
 import json
@@ -65,18 +65,9 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     print_rich(title, table if shown else Text(empty, style="dim"))
 
 
-def write_note(text: str) -> None:
-    """Print a sentence below a table."""
+def say(text: str) -> None:
+    """Print a text on one line of stdout, control characters escaped."""
     say_line(on_one_line(text))
-
-
-def write_problem(text: str) -> None:
-    """Print a line on stderr, where nobody may be there to read it."""
-    try:
-        sys.stderr.write(on_one_line(text) + "\n")
-        sys.stderr.flush()
-    except OSError:
-        pass
 
 
 def clean_lines(text: str) -> list[str]:
