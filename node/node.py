@@ -47,7 +47,6 @@ from node.watch.room import Room
 from rpc.explain.explainer import Explainer
 from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor
-from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.service.standing_in import answer_read
 from rpc.service.transport.asgi import PageReply, serve
@@ -126,8 +125,6 @@ class Site:
         self.patience = Patience(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
         self.chain = Chain(state, self.patience.is_over)
-        # Before the driver, which keeps the genesis.
-        self.additions = Additions(self.chain)
         self.driver = Driver(
             self.chain,
             self.clock,
@@ -258,9 +255,8 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
         _log.warning(note, head_block_number=len(log))
     site.chain.settled.keep_in(log.packed, log.__len__)
     loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
-    for block_id, edits in folder.planned.items():
+    for block_id, edits in folder.edits.edits().items():
         site.chain.plan_edits(block_id, edits)
-    site.additions.adopt(folder.planned)
     first = 1 if loaded is None else loaded.head.number + 1
     if first > len(log):
         folder.adopt()
@@ -286,8 +282,8 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
 
 def drop_edits(site: Site, folder: DataFolder) -> None:
     """Forget the edits of blocks that the folder doesn't hold: a block that is made anew can be the very same one, without its edits."""
-    site.chain.drop_planned()
-    gone = [block_id for block_id in folder.planned if not is_held(site, folder, block_id)]
+    gone = [block_id for block_id in folder.edits.edits() if not is_held(site, folder, block_id)]
+    site.chain.sidecars.forget(gone)
     folder.edits.drop(gone)
     if gone:
         _log.info("edits by hand of blocks that are not on the chain any more are dropped", blocks=len(gone))
@@ -388,8 +384,8 @@ async def end_in_order(site: Site, parts: Parts, served: trio.Event) -> None:
 def attach_edits(site: Site, processor: Processor, folder: DataFolder) -> None:
     """Have edits by hand written as they are made."""
     folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
-    site.chain.on_edited.append(folder.edits.append)
-    site.chain.on_edits_dropped.append(folder.edits.drop)
+    site.chain.sidecars.on_added.append(folder.edits.append)
+    site.chain.sidecars.on_dropped.append(folder.edits.drop)
 
 
 def start_at_present(site: Site, processor: Processor, folder: DataFolder | None) -> None:
@@ -424,7 +420,6 @@ def new_following(site: Site, processor: Processor, folder: DataFolder | None) -
     return starting.new_following(
         settings.follow,
         site.chain,
-        site.additions,
         processor,
         begin_anew=site.driver.reset,
         failed=fail,
@@ -443,7 +438,7 @@ def new_readers(site: Site, processor: Processor) -> Readers:
     settings = site.settings
     # What a reader can't be given, or has no use for.
     passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
-    return Owned(settings.readers, Publisher(site.chain, site.additions, site.driver), processor, passed)
+    return Owned(settings.readers, Publisher(site.chain, site.driver), processor, passed)
 
 
 def for_clients(site: Site, parts: Parts) -> ServiceProcessor:
@@ -462,7 +457,7 @@ async def open_service(site: Site, parts: Parts, nursery: trio.Nursery, served: 
     assert settings.http is not None
     where = settings.http
     access = Access(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
-    push = Hub(site.chain, site.clock, site.additions, is_stale=lambda: bool(not_following(parts)))
+    push = Hub(site.chain, site.clock, is_stale=lambda: bool(not_following(parts)))
     explainer = Explainer(site.chain, lambda: site.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
     service = new_service(

@@ -12,13 +12,13 @@ import trio
 
 from node.extras import way_to_get
 from node.failures import NodeError
-from node.following.events import Event
 from node.following.http import PART_SIZE
-from node.following.lines import BadLine, Head, StreamEnded, read_packed
+from node.following.lines import BadLine, StreamEnded, read_packed
 from node.following.parsing import Cutter
 from node.following.sources import Place, WrongChain, another_chain
 from node.place import own_environment
-from rpc.push.packed import Greeting, genesis_fingerprint
+from rpc.push.events import Event, Heartbeat
+from rpc.push.header import genesis_fingerprint
 from state.protocol.spec import ChainSpec
 
 COMMAND = (sys.executable, "-P", "-m", "node.relay.reading")
@@ -33,21 +33,15 @@ class BrokerSource:
             raise NodeError(f"--follow nats:// needs nats, which isn't installed; install it: {way_to_get('nats')}")
         self._url, self._spec = url, spec
 
-    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what comes."""
-        is_greeted = False
+        has_header = False
         async with aclosing(self._lines("lines", str(place.first))) as batches:
             async for some in batches:
-                batch: list[Event | Head] = []
+                batch: list[Event | Heartbeat] = []
                 for line in some:
-                    if not is_greeted:
-                        batch.append(self._begin(line))
-                        is_greeted = True
-                        continue
-                    said = read_packed(line)
-                    if isinstance(said, Greeting):
-                        raise BadLine(line, "what a chain is stands in the first line only")
-                    batch.append(said)
+                    batch.append(read_packed(line) if has_header else self._begin(line))
+                    has_header = True
                 yield batch
         raise NodeError(f"the reader of {self._url} has ended")
 
@@ -59,7 +53,7 @@ class BrokerSource:
         """Return the id of a block that is or was on the main branch; None without it."""
         return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
 
-    def _begin(self, line: bytes) -> Head:
+    def _begin(self, line: bytes) -> Heartbeat:
         """Read the first line, which says whose blocks they are."""
         given = decoded(line)
         about = given.get("about") or {}
@@ -68,7 +62,7 @@ class BrokerSource:
         if about.get("genesis") != genesis_fingerprint(self._spec):
             what = f"{self._url} has blocks of the chain {about['name']} from another genesis than this node's {self._spec.name}"
             raise WrongChain(f"{what}; start this node with the same --chain, --witnesses and --accounts")
-        return Head(int(given["head"]), is_stale=True)
+        return Heartbeat(int(given["head"]), is_stale=True)
 
     async def _answer(self, *words: str) -> dict[str, Any]:
         async with aclosing(self._lines(*words)) as batches:

@@ -8,10 +8,9 @@ from itertools import groupby
 from time import perf_counter
 
 from node.failures import NodeError
-from node.following.events import Event, NewBlock, Undone
 from node.recovering.ahead import Ahead
 from node.replay import TRUST_OWN, BlockRefused
-from rpc.push.additions import Additions
+from rpc.push.events import BlocksRemoved, Event, NewBlock
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain
 from state.chain.edits import Edit
@@ -66,7 +65,6 @@ class Follower:
     def __init__(
         self,
         chain: Chain,
-        additions: Additions,
         *,
         begin_anew: Callable[[], None] | None = None,
         is_trusting: bool = False,
@@ -74,7 +72,7 @@ class Follower:
         workers: int = 0,
         stopwatch: Stopwatch = perf_counter,
     ) -> None:
-        self.chain, self.additions = chain, additions
+        self.chain = chain
         self._begin_anew = begin_anew
         self._skip = TRUST_OWN if is_trusting else CHECKED
         self._ahead = Ahead((), chain.state.wire, workers, self._skip)
@@ -90,7 +88,7 @@ class Follower:
         pause = self._stopwatch() + SLICE_SECONDS
         until, at_once = 0, 0
         for event, block in self._read(events):
-            if isinstance(event, Undone):
+            if isinstance(event, BlocksRemoved):
                 until, at_once = max(until, self.next - 1), 0
                 yield from self._go_back(event.first - 1)
             elif block is not None:
@@ -117,8 +115,8 @@ class Follower:
 
     def _read(self, events: Iterable[Event]) -> Iterator[tuple[Event, SignedBlock | None]]:
         """Yield events, those of blocks with the block, whose keys are recovered ahead."""
-        for is_undone, some in groupby(events, lambda event: isinstance(event, Undone)):
-            if is_undone:
+        for is_removal, some in groupby(events, lambda event: isinstance(event, BlocksRemoved)):
+            if is_removal:
                 yield from ((event, None) for event in some)
                 continue
             blocks = [event for event in some if isinstance(event, NewBlock)]
@@ -152,7 +150,7 @@ class Follower:
         ours = self.chain.block_by_number(block.number)
         if ours is None or ours.id != block.id:
             raise OtherBranch(block.number)
-        known = self.additions.edits_of(block.id)
+        known = self.chain.sidecars.edits_of(block.id)
         if known == event.edits:
             return
         if block.number == self.next - 1 and event.edits[: len(known)] == known:
@@ -164,6 +162,7 @@ class Follower:
     def _extend(self, block: SignedBlock, edits: Sequence[Edit], accepted: Sequence[int], skip: int) -> None:
         """Apply the block that follows the head, and its edits."""
         chain = self.chain
+        chain.sidecars.drop([block.id])  # They would be made with the block.
         for place in accepted:
             if 0 <= place < len(block.transactions):
                 chain.state.impersonated.accept(block.transactions[place].id)
@@ -205,12 +204,12 @@ class Follower:
         chain = self.chain
         if self._begin_anew is None or not chain.state.spec.is_test:
             raise TooFarBack(number, chain.irreversible)
-        now, held = chain.branch(), self.additions.copy()
+        now, edits = chain.branch(), chain.sidecars.edits.copy()
         # From a snapshot without its blocks there is no way back but to take all from the source.
         has_blocks = not chain.started_at or chain.block_by_number(1) is not None
         self._begin_anew()
         for place in range(1, number + 1 if has_blocks else 1):
             block = now.block(place, chain.state.wire)
-            self._extend(block, held.edits.get(block.id, ()), held.accepted.get(block.id, ()), TRUST_OWN)
+            self._extend(block, edits.get(block.id, ()), chain.sidecars.accepted_of(block.id), TRUST_OWN)
             if place % AT_ONCE_BLOCKS_MAX == 0:
                 yield

@@ -8,14 +8,13 @@ import trio
 
 from node.clock import Clock
 from node.failures import NodeError
-from node.following.events import Event, NewBlock
 from node.following.follower import Follower, OtherBranch, TooFarBack
-from node.following.lines import Head
 from node.following.sources import Behind, Place, Source, WrongChain
 from node.processor import Processor
 from node.replay import BlockRefused
 from rpc.log import Log
-from rpc.push.packed import edited_blocks, fingerprint
+from rpc.push.events import Event, Heartbeat, NewBlock
+from rpc.push.header import edits_fingerprint
 from state.protocol.errors import ChainError
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
@@ -122,7 +121,7 @@ class Following:
 
     async def _follow(self) -> None:
         """Take and apply what comes until that ends, always with an error."""
-        batches_in, batches_out = trio.open_memory_channel[list[Event | Head]](BATCHES_MAX)
+        batches_in, batches_out = trio.open_memory_channel[list[Event | Heartbeat]](BATCHES_MAX)
         failure: NodeError | None = None
 
         async def read() -> None:
@@ -150,16 +149,15 @@ class Following:
     def _place(self) -> Place:
         follower = self._follower
         first = max(1, follower.next - 1)
-        edited = edited_blocks(follower.chain, follower.additions, first - 1)
-        return Place(follower.next - 1, first, fingerprint(edited))
+        return Place(follower.next - 1, first, edits_fingerprint(follower.chain, first - 1))
 
-    async def _apply(self, batch: list[Event | Head]) -> None:
+    async def _apply(self, batch: list[Event | Heartbeat]) -> None:
         self._heard = trio.current_time()
         events: list[Event] = []
         for said in batch:
-            if isinstance(said, Head):
-                # Who is stale may still have been heard of with an older head than the one that was heard of before.
-                self.head = max(self.head, said.number) if said.is_stale else said.number
+            if isinstance(said, Heartbeat):
+                # A stale head may be older than the one that was heard of before.
+                self.head = max(self.head, said.head) if said.is_stale else said.head
                 self._confirmed = self._confirmed if said.is_stale else self._heard
             else:
                 self.head = max(self.head, said.number) if isinstance(said, NewBlock) else said.first - 1
@@ -213,9 +211,9 @@ class Following:
         return same
 
 
-def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Head]]") -> list[Event | Head]:
+def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> list[Event | Heartbeat]:
     """Return what else has come."""
-    found: list[Event | Head] = []
+    found: list[Event | Heartbeat] = []
     try:
         while True:
             found += batches.receive_nowait()

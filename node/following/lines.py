@@ -1,4 +1,4 @@
-"""Reads the lines of a stream of blocks, of the packed form and of the other one, as events. It opens nothing."""
+"""Reads the lines of a stream of blocks, of the packed form and of the JSON form, as events. It opens nothing."""
 
 from collections.abc import Generator
 from typing import Any
@@ -6,17 +6,13 @@ from typing import Any
 import msgspec
 
 from node.failures import NodeError
-from node.following.events import Event, NewBlock, Undone
 from node.following.parsing import json_in_steps
 from node.storage.blockfile import is_legacy
-from rpc.push.packed import Gone, Greeting, Number
-from state.chain.edits import read_edit
+from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock, StreamEnd, StreamHeader, decode_line
 from state.protocol.errors import ChainError
 from state.protocol.transaction import Wire
 
 SHOWN_MAX = 200
-# In a packed line, those of edits by hand above all: a block has a hundred thousand of them at most.
-COMMAS_MAX = 500_000
 # What JSON of another form makes reading it raise.
 STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
 
@@ -32,51 +28,30 @@ class BadLine(NodeError):
         super().__init__(f"a line that can't be read ({why}): {line[:SHOWN_MAX].decode('utf-8', 'replace')}")
 
 
-class Head(msgspec.Struct, frozen=True):
-    """A sign of life: where the other node's head is. Who `is_stale` says it without knowing what has come since."""
-
-    number: int
-    is_stale: bool = False
-
-
-class _Packed(msgspec.Struct):
-    """All members of all lines; one of them says what it is."""
-
-    block: Number | None = None
-    id: str = ""
-    packed: str = ""
-    edits: list[msgspec.Raw] = []
-    accepted: tuple[int, ...] = ()
-    chain: Greeting | None = None
-    undone: Gone | None = None
-    head: Number | None = None
-    stale: bool = False
-    error: str | None = None
+def read_header(line: bytes) -> StreamHeader:
+    """Return what the first line of the packed form says. Raises BadLine and StreamEnded."""
+    item = _read(line)
+    if not isinstance(item, StreamHeader):
+        raise BadLine(line, "the first line says which chain it is")
+    return item
 
 
-_DECODE = msgspec.json.Decoder(_Packed).decode
+def read_packed(line: bytes) -> Event | Heartbeat:
+    """Return what a later line of the packed form says. Raises BadLine and StreamEnded."""
+    item = _read(line)
+    if isinstance(item, StreamHeader):
+        raise BadLine(line, "only the first line says which chain it is")
+    return item
 
 
-def read_packed(line: bytes) -> Event | Greeting | Head:
-    """Return what a line of the packed form says. Raises BadLine and StreamEnded."""
-    if line.count(b",") > COMMAS_MAX:
-        raise BadLine(line, "it holds too much")
+def _read(line: bytes) -> Event | Heartbeat | StreamHeader:
     try:
-        given = _DECODE(line)
-        if given.block is not None:
-            edits = tuple(read_edit(bytes(edit)) for edit in given.edits)
-            return NewBlock(given.block, bytes.fromhex(given.id), bytes.fromhex(given.packed), edits, given.accepted)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        item = decode_line(line)
+    except ValueError as error:
         raise BadLine(line, error) from None
-    if given.chain is not None:
-        return given.chain
-    if given.undone is not None:
-        return Undone(given.undone.first, given.undone.last)
-    if given.head is not None:
-        return Head(given.head, given.stale)
-    if given.error is not None:
-        raise StreamEnded(f"the followed node has ended the stream: {given.error[:SHOWN_MAX]}")
-    raise BadLine(line, "it says nothing")
+    if isinstance(item, StreamEnd):
+        raise StreamEnded(f"the followed node has ended the stream: {item.reason[:SHOWN_MAX]}")
+    return item
 
 
 def read_json(line: bytes, wire: Wire) -> Generator[None, None, Event]:
@@ -84,8 +59,7 @@ def read_json(line: bytes, wire: Wire) -> Generator[None, None, Event]:
     try:
         value: Any = yield from json_in_steps(line)
         if "undone" in value:
-            gone = msgspec.convert(value["undone"], Gone)
-            return Undone(gone.first, gone.last)
+            return msgspec.convert(value["undone"], BlocksRemoved)
         if "error" in value:
             raise StreamEnded(f"the followed node has ended the stream: {str(value['error'])[:SHOWN_MAX]}")
         return block_event(value, wire)

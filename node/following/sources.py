@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from node.commands.client import NoNode, RefusedCall
 from node.failures import NodeError
-from node.following.events import Event, NewBlock
 from node.following.http import REPLY_SIZE_MAX, SILENCE_SECONDS_MAX, Connection, connected
-from node.following.lines import SHOWN_MAX, STRANGE, BadLine, Head, block_event, read_json, read_packed
+from node.following.lines import SHOWN_MAX, STRANGE, block_event, read_header, read_json, read_packed
 from node.following.parsing import TooLarge
-from rpc.push.packed import Greeting, genesis_fingerprint
+from rpc.push.events import Event, Heartbeat, NewBlock, StreamHeader
+from rpc.push.header import genesis_fingerprint
 from rpc.service.turns import Turns
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
@@ -52,7 +52,7 @@ class Place(Struct, frozen=True):
 class Source(Protocol):
     """A node, or something that has a node's blocks."""
 
-    def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+    def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what comes, from block `place.first` on. Raises NodeError when it ends."""
 
     async def head(self) -> int:
@@ -69,7 +69,7 @@ class NodeSource:
         self.url, self._spec, self._wire = url, spec, wire
         self._turns = Turns()
 
-    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what comes by the best way that the node knows."""
         for query in (f"from={place.first}&form=packed", f"from={place.first}"):
             async with connected(self.url, self._turns) as connection:
@@ -106,28 +106,26 @@ class NodeSource:
 
     # -------------------------------------------------------------- the three ways
 
-    async def _packed(self, lines: AsyncIterator[list[bytes]], place: Place) -> AsyncGenerator[list[Event | Head]]:
-        is_greeted = False
+    async def _packed(self, lines: AsyncIterator[list[bytes]], place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
+        has_header = False
         async for some in lines:
-            batch: list[Event | Head] = []
+            batch: list[Event | Heartbeat] = []
             for line in some:
-                said = await self._turns.take(partial(read_packed, line))
-                if isinstance(said, Greeting):
-                    require_same(self.url, self._spec, said, place)
-                    is_greeted = True
-                    batch.append(Head(said.head))
-                elif not is_greeted:
-                    raise BadLine(line, "the first line says what the chain is")
-                else:
-                    batch.append(said)
+                if has_header:
+                    batch.append(await self._turns.take(partial(read_packed, line)))
+                    continue
+                header = read_header(line)
+                require_same(self.url, self._spec, header, place)
+                has_header = True
+                batch.append(Heartbeat(header.head))
             yield batch
 
-    async def _json(self, lines: AsyncIterator[list[bytes]]) -> AsyncGenerator[list[Event | Head]]:
+    async def _json(self, lines: AsyncIterator[list[bytes]]) -> AsyncGenerator[list[Event | Heartbeat]]:
         await self._require_chain_id()
         async for some in lines:
             yield [await self._turns.take_steps(read_json(line, self._wire)) for line in some]
 
-    async def _polled(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+    async def _polled(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         await self._require_chain_id()
         async with connected(self.url, self._turns) as connection:
             following, last, most = place.first, b"", POLL_BLOCKS_MAX
@@ -138,10 +136,10 @@ class NodeSource:
                 if number == following - 1 and last and head_id != last:
                     raise Behind(f"the head of {self.url} is another block {number}")
                 if following > number:
-                    yield [Head(number)]
+                    yield [Heartbeat(number)]
                 while following <= number:
                     count = min(most, number + 1 - following)
-                    batch: list[Event | Head] = [Head(number)]
+                    batch: list[Event | Heartbeat] = [Heartbeat(number)]
                     try:
                         blocks = await blocks_of(connection, following, count)
                     except TooLarge:
@@ -177,7 +175,7 @@ class NodeSource:
             raise another_chain(self.url, f"the chain id {str(ids[0])[:SHOWN_MAX]}", self._spec)
 
 
-def require_same(url: str, spec: ChainSpec, said: Greeting, place: Place) -> None:
+def require_same(url: str, spec: ChainSpec, said: StreamHeader, place: Place) -> None:
     """Refuse a chain that is another one than ours, and say where ours stands differently. Raises WrongChain and Behind."""
     if said.chain_id != spec.chain_id.hex():
         raise another_chain(url, f"the chain {said.name} (chain id {said.chain_id})", spec)

@@ -10,7 +10,6 @@ from node.following.passing import Passing
 from node.following.sources import NodeSource, Source
 from node.following.urls import BROKER
 from node.processor import Processor
-from rpc.push.additions import Additions
 from state.chain.chain import Chain
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
@@ -28,7 +27,6 @@ def open_source(url: str, spec: ChainSpec, wire: Wire) -> Source:
 def new_following(
     url: str,
     chain: Chain,
-    additions: Additions,
     processor: Processor,
     *,
     begin_anew: Callable[[], None],
@@ -39,7 +37,7 @@ def new_following(
 ) -> Following:
     """Return the task that keeps a chain where the one of a node, or of a broker, is."""
     spec, wire = chain.state.spec, chain.state.wire
-    follower = Follower(chain, additions, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting, workers=workers)
+    follower = Follower(chain, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting, workers=workers)
     return Following(url, open_source(url, spec, wire), follower, processor, failed, clock)
 
 

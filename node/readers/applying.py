@@ -6,12 +6,11 @@ from pathlib import Path
 from node.clock import Patience
 from node.driving.driver import Driver
 from node.failures import NodeError
-from node.following.events import Event, NewBlock, Undone
 from node.following.follower import Follower
-from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
-from rpc.push.additions import Additions
+from node.following.lines import read_packed
+from node.readers.messages import Changes, Driven, Sync, Waiting
+from rpc.push.events import Heartbeat
 from state.chain.chain import Chain
-from state.chain.edits import read_edit
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction
@@ -23,11 +22,11 @@ CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 class Replica:
     """The chain of a reader. `number` is that of the last message that was applied; `is_lost` is whether a `Sync` is waited for."""
 
-    def __init__(self, chain: Chain, additions: Additions, driver: Driver, patience: Patience) -> None:
+    def __init__(self, chain: Chain, driver: Driver, patience: Patience) -> None:
         self.number = 0
         self.is_lost = True
-        self._chain, self._additions, self._driver, self._patience = chain, additions, driver, patience
-        self._follower = Follower(chain, additions, is_trusting=True, keeps_pending=True)
+        self._chain, self._driver, self._patience = chain, driver, patience
+        self._follower = Follower(chain, is_trusting=True, keeps_pending=True)
 
     def load(self, sync: Sync) -> None:
         """Begin with a dump, and remove it. Raises NodeError and ChainError."""
@@ -36,8 +35,7 @@ class Replica:
             self._driver.load(sync.path)
         finally:
             shutil.rmtree(path.parent, ignore_errors=True)
-        edits = {block_id: tuple(map(read_edit, some)) for block_id, some in sync.edits.items()}
-        self._additions.adopt(edits, sync.accepted)
+        self._chain.sidecars.decode(sync.sidecars)
         self._drive(sync.driven)
         self._wait_for(sync.waiting)
         self.number, self.is_lost = sync.number, False
@@ -48,8 +46,7 @@ class Replica:
             return ""
         self._patience.renew()
         try:
-            if changes.events:
-                self._follower.apply(*map(event_of, changes.events))
+            self._follower.apply(*[item for line in changes.lines if not isinstance(item := read_packed(line), Heartbeat)])
             if changes.driven is not None:
                 self._drive(changes.driven)
             if changes.waiting is not None:
@@ -91,10 +88,3 @@ class Replica:
     def _take(self, trx: SignedTransaction) -> None:
         self._patience.renew()
         self._chain.push_transaction(trx, CHECKED)
-
-
-def event_of(said: Block | Gone) -> Event:
-    """Return the event that a follower applies."""
-    if isinstance(said, Gone):
-        return Undone(said.first, said.last)
-    return NewBlock(said.number, said.id, said.packed, tuple(map(read_edit, said.edits)), said.accepted)

@@ -3,23 +3,6 @@
 from msgspec import Struct
 
 
-class Block(Struct, frozen=True, array_like=True, tag=1):
-    """A block of the main branch, with all its edits by hand until now; see `node.following.events.NewBlock`."""
-
-    number: int
-    id: bytes
-    packed: bytes
-    edits: tuple[bytes, ...]
-    accepted: tuple[int, ...]
-
-
-class Gone(Struct, frozen=True, array_like=True, tag=2):
-    """The numbers of the first and the last block that are no longer on the main branch."""
-
-    first: int
-    last: int
-
-
 class Waiting(Struct, frozen=True, array_like=True):
     """A transaction that waits: its id, its bytes if it is new, and whether the state has its effects; after blocks were undone, and where
     time was up, it has not.
@@ -49,23 +32,22 @@ class Start(Struct, frozen=True, array_like=True, tag=10):
 
 
 class Sync(Struct, frozen=True, array_like=True, tag=11):
-    """Everything as it is now: the path of a dump, which the reader removes, and what belongs to blocks beside them, by the block's id."""
+    """Everything as it is now: the path of a dump, which the reader removes, and what `BlockSidecars.encode` has returned."""
 
     number: int
     path: str
-    edits: dict[bytes, tuple[bytes, ...]]
-    accepted: dict[bytes, tuple[int, ...]]
+    sidecars: bytes
     driven: Driven
     waiting: tuple[Waiting, ...]
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """What one job has changed: first the blocks; then `waiting`, unless it is null: all transactions that wait; then `taken`, the
-    transactions that wait in addition. `refused` are refusals as subscribers get them.
+    """What one job has changed: first the blocks, as lines of a packed stream; then `waiting`, unless it is null: all transactions that
+    wait; then `taken`, the transactions that wait in addition. `refused` are refusals as subscribers get them.
     """
 
     number: int
-    events: tuple[Block | Gone, ...]
+    lines: tuple[bytes, ...]
     waiting: tuple[Waiting, ...] | None
     taken: tuple[bytes, ...]
     driven: Driven | None

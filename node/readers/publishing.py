@@ -12,14 +12,14 @@ from pathlib import Path
 
 from node.driving.driver import Driver
 from node.readers.link import Link, framed
-from node.readers.messages import Block, Changes, Driven, Gone, Sync, Waiting
+from node.readers.messages import Changes, Driven, Sync, Waiting
 from rpc.log import Log
-from rpc.push.additions import Additions
+from rpc.push.events import BlocksRemoved, encode_line, new_block
 from state.chain.chain import Chain
-from state.chain.edits import write_edit
+from state.chain.edits import Edit
 from state.chain.moves import Move
 from state.protocol.errors import ChainError
-from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.transaction import SignedTransaction
 
 _log = Log("readers")
 
@@ -30,12 +30,12 @@ class Publisher:
     `_loading` has, for each link, the folders of the dumps that its reader was sent and hasn't said that it has loaded.
     """
 
-    def __init__(self, chain: Chain, additions: Additions, driver: Driver) -> None:
+    def __init__(self, chain: Chain, driver: Driver) -> None:
         self.number = 0
-        self._chain, self._additions, self._driver = chain, additions, driver
+        self._chain, self._driver = chain, driver
         self._links: dict[Link, None] = {}
         self._loading: dict[Link, list[Path]] = {}
-        self._events: list[Block | Gone] = []
+        self._lines: list[bytes] = []
         self._refused: list[bytes] = []
         self._is_elsewhere = False
         self._pending: Sequence[SignedTransaction] = ()
@@ -43,7 +43,7 @@ class Publisher:
         self._known: set[bytes] = set()
         self._driven: Driven | None = None
         chain.on_moved.append(self._moved)
-        additions.on_edited.append(self._edited)
+        chain.sidecars.on_added.append(self._edited)
         driver.on_returned.append(self._returned)
 
     def add(self, link: Link) -> None:
@@ -76,22 +76,22 @@ class Publisher:
     def flush(self) -> None:
         """Send what has changed since the last time."""
         if not self._links:
-            self._events.clear()
+            self._lines.clear()
             self._refused.clear()
             self._is_elsewhere = False
             return
         if self._is_elsewhere:
-            self._events.clear()
+            self._lines.clear()
             self._sync(list(self._links))
             return
         waiting, taken = self._waiting()
         driven = self._driven_now()
-        if not (self._events or taken or self._refused) and waiting is None and driven == self._driven:
+        if not (self._lines or taken or self._refused) and waiting is None and driven == self._driven:
             return
         self.number += 1
         told = None if driven == self._driven else driven
-        changes = Changes(self.number, tuple(self._events), waiting, taken, told, tuple(self._refused))
-        self._events.clear()
+        changes = Changes(self.number, tuple(self._lines), waiting, taken, told, tuple(self._refused))
+        self._lines.clear()
         self._refused.clear()
         self._driven = driven
         data = framed(changes)
@@ -104,21 +104,17 @@ class Publisher:
         if not self._links or self._is_elsewhere:
             return
         if move.popped:
-            self._events.append(Gone(move.popped[-1].number, move.popped[0].number))
+            self._lines.append(encode_line(BlocksRemoved(move.popped[-1].number, move.popped[0].number)))
         for block in move.applied:
-            self._events.append(self._said(block))
+            self._lines.append(encode_line(new_block(self._chain, block)))
 
-    def _edited(self, number: int) -> None:
+    def _edited(self, block_id: bytes, edit: Edit) -> None:
         head = self._chain.head
-        if self._links and not self._is_elsewhere and head is not None and head.number == number:
-            self._events.append(self._said(head))
+        if self._links and not self._is_elsewhere and head is not None and head.id == block_id:
+            self._lines.append(encode_line(new_block(self._chain, head)))
 
     def _returned(self) -> None:
         self._is_elsewhere = True
-
-    def _said(self, block: SignedBlock) -> Block:
-        edits = tuple(map(write_edit, self._additions.edits_of(block.id)))
-        return Block(block.number, block.id, self._chain.state.wire.pack_block(block), edits, self._additions.accepted_of(block.id))
 
     def _waiting(self) -> tuple[tuple[Waiting, ...] | None, tuple[bytes, ...]]:
         """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
@@ -126,11 +122,11 @@ class Publisher:
         waiting: tuple[Waiting, ...] | None = None
         taken: tuple[bytes, ...] = ()
         # After blocks were undone it can be the same list, without the effects of what is in it.
-        if pending is self._pending and len(pending) >= self._count and not self._events:
+        if pending is self._pending and len(pending) >= self._count and not self._lines:
             new = pending[self._count :]
             taken = tuple(map(pack, new))
             self._known.update(trx.id for trx in new)
-        elif pending or self._known or self._events:
+        elif pending or self._known or self._lines:
             waiting = self._waiting_of(pending, self._known)
             self._known = {trx.id for trx in pending}
         self._pending, self._count = pending, len(pending)
@@ -156,8 +152,7 @@ class Publisher:
             self._driver.dump(str(dumped))
             # Whoever loads a dump applies what waits: only here it is said what isn't applied.
             waiting = self._waiting_of(self._chain.pending, set())
-            held = self._additions.copy()
-            edits = {block_id: tuple(map(write_edit, some)) for block_id, some in held.edits.items()}
+            sidecars = self._chain.sidecars.encode()
             for place, link in enumerate(links):
                 own = Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump"
                 if place == len(links) - 1:
@@ -165,7 +160,7 @@ class Publisher:
                 else:
                     os.link(dumped, own)
                 self._loading.setdefault(link, []).append(own.parent)
-                link.send(Sync(self.number, str(own), edits, held.accepted, self._driven_now(), waiting))
+                link.send(Sync(self.number, str(own), sidecars, self._driven_now(), waiting))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))
             for link in links:

@@ -81,11 +81,11 @@ class Mind:
         # Everything that is written, made or checked once is the owner's.
         self._site = Site(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
         site = self._site
-        self._replica = Replica(site.chain, site.additions, site.driver, site.patience)
+        self._replica = Replica(site.chain, site.driver, site.patience)
         self._counters = Counters(site.chain, site.clock)
         self._guests = Guests(bounds_for())
         self._allowances = Allowances(settings.stopwatch)
-        self._push = Hub(site.chain, site.clock, site.additions)
+        self._push = Hub(site.chain, site.clock)
         self._turns = Turns(settings.stopwatch)
         self._long_jobs = LongJobs(site.chain, site.gate, site.patience, settings.stopwatch)
         self._numbers = count(1)

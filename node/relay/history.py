@@ -18,10 +18,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from node.failures import NodeError
+from node.following.lines import BadLine, read_packed
+from rpc.push.events import BlocksRemoved, Event, Heartbeat
 from state.chain.blocks import NO_TRANSACTION
 
 _NO_TOKEN = re.compile("[^A-Za-z0-9_-]")
-PREVIOUS_DIGITS, TIME_DIGITS = 40, 8  # of a packed block in hex
+PREVIOUS_SIZE, TIME_SIZE = 20, 4  # bytes at the beginning of a packed block
 PART_HEADER = "Coind-Part"
 WHOLE_SIZE_MAX = 16 << 20  # bytes of a message that comes in parts
 NO_ID = "0" * 40
@@ -113,20 +115,6 @@ class Message(Struct, frozen=True):
     end: int = 0
 
 
-class _Undone(Struct):
-    first: int
-    last: int
-
-
-class _Line(Struct):
-    block: int | None = None
-    id: str = ""
-    packed: str = ""
-    edits: list[msgspec.Raw] = []
-    undone: _Undone | None = None
-
-
-_decode = msgspec.json.Decoder(_Line).decode
 _decode_part = msgspec.json.Decoder(Part).decode
 
 
@@ -149,16 +137,19 @@ def read_message(line: bytes, headers: Mapping[str, str] | None = None) -> Messa
         if end < part.size:
             return Message(part.before, part=part, end=end)
         return Message(part.block, part.id, part.previous, part.time, part.edits, part, end)
-    try:
-        given = _decode(line)
-        if given.block is not None:
-            time = int.from_bytes(bytes.fromhex(given.packed[PREVIOUS_DIGITS:][:TIME_DIGITS]), "little")
-            return Message(given.block, given.id, given.packed[:PREVIOUS_DIGITS], time, len(given.edits))
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise NodeError(f"a message of the broker can't be read: {error}") from None
-    if given.undone is not None:
-        return Message(given.undone.first - 1)
-    raise NodeError("a message of the broker is no line of a stream of blocks")
+    event = read_packed(line)
+    if isinstance(event, Heartbeat):
+        raise BadLine(line, "it is no block, and removes none")
+    return message_of(event)
+
+
+def message_of(event: Event) -> Message:
+    """Return what the message of an event says."""
+    if isinstance(event, BlocksRemoved):
+        return Message(event.first - 1)
+    packed = event.packed
+    time = int.from_bytes(packed[PREVIOUS_SIZE:][:TIME_SIZE], "little")
+    return Message(event.number, event.id.hex(), packed[:PREVIOUS_SIZE].hex(), time, len(event.edits))
 
 
 def parts_of(line: bytes, whole: Part, size_max: int) -> Iterator[tuple[Part, bytes]]:
@@ -202,11 +193,6 @@ class Joiner:
         if len(self._begun) > part.size or sha256(self._begun).hexdigest() != part.digest:
             raise NodeError(f"the parts of the message {part.of} of the broker are damaged")
         return bytes(self._begun)
-
-
-def undone_line(first: int, last: int) -> bytes:
-    """Return the message that says that blocks are undone."""
-    return msgspec.json.encode({"undone": {"first": first, "last": last}})
 
 
 def block_message_id(block_id: str, edits: int, last: int = 0) -> str:

@@ -6,15 +6,17 @@ answer with one line. The last line may be an error.
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import msgspec
-from msgspec import Struct
 
 from node.extras import load_extra
 from node.failures import NodeError
+from node.following.lines import read_packed
 from node.relay.connecting import run_connected
 from node.relay.history import Joiner, Message, Names, find_block, first_part, first_whole, read_message
+from rpc.push.events import Heartbeat, StreamEnd, encode_line
 
 BATCH = 256
 WAITING_SIZE_MAX = 1 << 30  # bytes of a batch; what is beyond it the library would leave out
@@ -46,15 +48,15 @@ class Reader:
         state = info.state
         self._height = (await self._read(state.last_seq)).height if state.messages else 0
         if what == "head":
-            self.write({"head": self._height})
+            self.write(encode_line(Heartbeat(self._height)))
             return
         # A stream whose messages are all dropped begins after its last one, and an empty one with no number.
         first = await first_whole(max(1, state.first_seq), state.last_seq, self._read)
         place = await find_block(number, first, state.last_seq, self._read)
         if what == "id":
-            self.write({"id": "" if place is None else (await self._read(place)).id})
+            self.write(msgspec.json.encode({"id": "" if place is None else (await self._read(place)).id}))
             return
-        self.write({"about": msgspec.json.decode(info.config.description or "null"), "head": self._height})
+        self.write(msgspec.json.encode({"about": msgspec.json.decode(info.config.description or "null"), "head": self._height}))
         await connection.subscribe(self._names.head, cb=self._tell)
         if place is None and first <= state.last_seq:
             height = (await self._read(first)).height
@@ -68,9 +70,11 @@ class Reader:
 
     async def _tell(self, message: Any) -> None:
         """Say what the node itself says of its head."""
-        said = read_life(message.data)
-        if said is not None:
-            self.write(said)
+        # Everybody can publish on this subject.
+        with suppress(NodeError):
+            item = read_packed(message.data)
+            if isinstance(item, Heartbeat):
+                self.write(encode_line(item))
 
     async def _read(self, sequence: int) -> Message:
         raw = await self._js.get_msg(self._names.blocks_stream, sequence)
@@ -94,30 +98,16 @@ class Reader:
                 info = await subscription.consumer_info()  # an error when the broker has lost it
                 if not info.num_pending:
                     # That this is the node's head, too, only the node knows.
-                    self.write({"head": self._height, "stale": True})
+                    self.write(encode_line(Heartbeat(self._height, is_stale=True)))
                 continue
             lines = [joiner.add(message.data, message.headers) for message in messages]
-            self._file.write(b"".join([line + b"\n" for line in lines if line is not None]))
-            self._file.flush()
+            self.write(*[line for line in lines if line is not None])
             self._height = read_message(messages[-1].data, messages[-1].headers).height
 
-    def write(self, line: Any) -> None:
-        """Write a line of JSON."""
-        self._file.write(msgspec.json.encode(line) + b"\n")
+    def write(self, *lines: bytes) -> None:
+        """Write lines."""
+        self._file.write(b"".join([line + b"\n" for line in lines]))
         self._file.flush()
-
-
-class _Life(Struct, omit_defaults=True):
-    head: int
-    stale: bool = False
-
-
-def read_life(data: bytes) -> _Life | None:
-    """Return what a sign of life says, None for anything else: everybody can publish on its subject."""
-    try:
-        return msgspec.json.decode(data, type=_Life)
-    except msgspec.MsgspecError:
-        return None
 
 
 async def run_until_closed(reader: Reader, what: str, number: int) -> None:
@@ -147,7 +137,7 @@ def main() -> int:
         text = str(error) if isinstance(error, NodeError) else f"the broker {url}: {error or kind} ({kind})"
         if kind == "NotFoundError":
             text = f"the broker {url} has no blocks of the chain {chain}; start a relay: coind relay --from URL --to {url}"
-        reader.write({"error": text})
+        reader.write(encode_line(StreamEnd(text)))
         return 1
     return 0
 

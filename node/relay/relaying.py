@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from node.commands.client import PORTS, Client, NoNode, RefusedCall, Unreachable
 from node.extras import load_extra
 from node.failures import NodeError
+from node.following.lines import read_header, read_packed
 from node.relay.connecting import run_connected
 from node.relay.history import (
     PART_HEADER,
@@ -27,17 +28,17 @@ from node.relay.history import (
     block_message_id,
     branch_of,
     is_in_block,
+    message_of,
     operation_message_id,
     operation_of,
     parts_of,
     read_message,
     read_part,
-    undone_line,
     whole_of,
 )
 from node.relay.metrics import RelayCounters
 from rpc.log import Log
-from rpc.push.packed import Greeting, PackedBlock
+from rpc.push.events import BlocksRemoved, Heartbeat, StreamHeader, encode_line
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 SILENCE_SECONDS_MAX = 30
@@ -101,13 +102,13 @@ class Relay:
             least = MESSAGE_SIZE_MIN + HEADERS_SIZE_MAX
             raise NodeError(f"{self._broker} takes messages of {connection.max_payload} bytes; {least} is the least (max_payload)")
         async with aclosing(stream_lines(self._url, NOWHERE)) as lines:
-            greeting = read_greeting(self._url, await anext(lines))
-        self._names = Names(greeting.name)
-        await self._open_streams(greeting)
+            header = read_header(await anext(lines))
+        self._names = Names(header.name)
+        await self._open_streams(header)
         await self._find_end()
-        await self._pass_on(greeting.head, b'{"head":%d}' % greeting.head)
+        await self._pass_on(header.head)
         _log.info("relaying", url=self._url, broker=self._broker, head_block_number=self._height)
-        if greeting.head < self._height or not await self._is_theirs(self._height, self._id):
+        if header.head < self._height or not await self._is_theirs(self._height, self._id):
             await self._compare()
         async with aclosing(stream_lines(self._url, max(1, self._height))) as lines:
             await anext(lines)
@@ -120,10 +121,10 @@ class Relay:
 
     # -------------------------------------------------------------- the broker
 
-    async def _open_streams(self, greeting: Greeting) -> None:
+    async def _open_streams(self, header: StreamHeader) -> None:
         """Make the streams where they aren't there; refuse those of another chain."""
         names, api = self._names, self._api
-        chain = msgspec.json.encode({"chain_id": greeting.chain_id, "genesis": greeting.genesis, "name": greeting.name}).decode()
+        chain = msgspec.json.encode({"chain_id": header.chain_id, "genesis": header.genesis, "name": header.name}).decode()
         wanted = [(names.blocks_stream, [names.blocks])]
         if self._has_operations:
             wanted.append((names.operations_stream, [names.operations, names.undone]))
@@ -169,9 +170,9 @@ class Relay:
         raw = await self._js.get_msg(self._names.blocks_stream, sequence)
         return read_message(raw.data, raw.headers)
 
-    async def _write_block(self, block: PackedBlock, line: bytes, message: Message) -> None:
+    async def _write_block(self, message: Message, line: bytes) -> None:
         """Write a block after the last message, in parts where it is large; parts of it that are there already are not written again."""
-        message_id = block_message_id(block.id, len(block.edits))
+        message_id = block_message_id(message.id, message.edits)
         if len(line) <= self._message_size:
             await self._write(line, message_id)
         else:
@@ -180,7 +181,7 @@ class Relay:
                 whole = replace(whole, offset=last.end % whole.size)
             for part, data in parts_of(line, whole, self._message_size):
                 await self._write(data, f"{message_id}:{part.offset}", part)
-        self._last, self._id = message, block.id
+        self._last, self._id = message, message.id
         self.counters.blocks += 1
         self.counters.head, self.counters.head_time = message.height, message.time
         self.counters.succeed()
@@ -202,48 +203,45 @@ class Relay:
         self.counters.parts += 1
         return {PART_HEADER: msgspec.json.encode(part).decode()}
 
-    async def _pass_on(self, head: int, line: bytes) -> None:
+    async def _pass_on(self, head: int, *, is_stale: bool = False) -> None:
         """Tell the readers what the node says of its head. It stands in no stream: it means something at this moment only."""
         self.counters.node_head = head
         if head <= self._height:
             self.counters.succeed()
-        await self._connection.publish(self._names.head, line)
+        await self._connection.publish(self._names.head, encode_line(Heartbeat(head, is_stale)))
 
     # -------------------------------------------------------------- what the node says
 
     async def _take(self, line: bytes) -> None:
         """Relay a line of the node's stream."""
-        given = msgspec.json.decode(line)
-        if "undone" in given:
-            await self._undo(given["undone"]["first"], given["undone"]["last"])
-        elif "head" in given:
-            await self._pass_on(given["head"], line)
-        elif "block" in given:
-            await self._take_block(msgspec.json.decode(line, type=PackedBlock), line)
-        elif "error" in given:
-            raise NodeError(f"{self._url} has ended the stream: {given['error']}")
+        item = read_packed(line)
+        if isinstance(item, BlocksRemoved):
+            await self._undo(item.first, item.last)
+        elif isinstance(item, Heartbeat):
+            await self._pass_on(item.head, is_stale=item.is_stale)
+        else:
+            await self._take_block(message_of(item), line)
 
-    async def _take_block(self, block: PackedBlock, line: bytes) -> None:
-        message = read_message(line)
-        if block.block == self._height and block.id == self._id:
-            if len(block.edits) > self._last.edits:
-                await self._write_block(block, line, message)
+    async def _take_block(self, block: Message, line: bytes) -> None:
+        if block.height == self._height and block.id == self._id:
+            if block.edits > self._last.edits:
+                await self._write_block(block, line)
             return
-        if block.block != self._height + 1 or (self._id and message.previous != self._id):
+        if block.height != self._height + 1 or (self._id and block.previous != self._id):
             await self._compare()
-            raise NodeError(f"block {block.block} doesn't follow block {self._height} of the broker")
+            raise NodeError(f"block {block.height} doesn't follow block {self._height} of the broker")
         self.counters.begin(block.id)
         if self._has_operations:
             await self._write_operations(block)
-        await self._write_block(block, line, message)
+        await self._write_block(block, line)
 
-    async def _write_operations(self, block: PackedBlock) -> None:
+    async def _write_operations(self, block: Message) -> None:
         """Write the operations of a block, virtual ones too, but for those that stand there since before a kill."""
         if self._last_operation == self._finished_operation and self._last_operation[0] == block.id:
             return  # The node works for each question.
-        shown = await asyncio.to_thread(operations_in, self._client, block.block)
-        if not await self._is_theirs(block.block, block.id):
-            raise NodeError(f"block {block.block} was undone while its operations were read")
+        shown = await asyncio.to_thread(operations_in, self._client, block.height)
+        if not await self._is_theirs(block.height, block.id):
+            raise NodeError(f"block {block.height} was undone while its operations were read")
         done = self._last_operation[1] + 1 if self._last_operation[0] == block.id else 0
         waiting: list[Any] = []
         size = 0
@@ -269,7 +267,7 @@ class Relay:
         first = min(first, self._height + 1)
         if first > self._height:
             return
-        line = undone_line(first, max(last, self._height))
+        line = encode_line(BlocksRemoved(first, max(last, self._height)))
         if self._has_operations:
             await self._js.publish(self._names.undone, line)
         await self._write(line, f"undone-{first}-{self._height}.{self._sequence}")
@@ -335,15 +333,6 @@ async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
         connection.close()
-
-
-def read_greeting(url: str, line: bytes) -> Greeting:
-    """Return what the first line of a stream says. Raises NoNode."""
-    try:
-        given = msgspec.json.decode(line, type=dict[str, Greeting])
-        return given["chain"]
-    except (msgspec.MsgspecError, KeyError):
-        raise NoNode(f"{url} doesn't say what its chain is") from None
 
 
 def last_operation(data: bytes, part: Part | None) -> tuple[str, int]:

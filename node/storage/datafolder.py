@@ -52,8 +52,7 @@ class DataFolder:
     """A data folder, locked against other nodes until it is closed. Raises NodeError.
 
     `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
-    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`). `planned` are the edits by hand
-    that its blocks need, by the ids of those.
+    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
@@ -72,7 +71,7 @@ class DataFolder:
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
                 self.edits = EditLog(path, disk, self._mark.edits, self._note_edits)
-                self.planned = self.edits.read()
+                self.edits.read()
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
                 with closed_on_failure(self.log):
                     if not len(self.log):

@@ -13,9 +13,9 @@ from msgspec import Raw
 
 from rpc.explain.case import Explanation
 from rpc.log import Log
-from rpc.push.additions import Additions
+from rpc.push.events import BlocksRemoved, Heartbeat, encode_line, new_block
+from rpc.push.header import stream_header
 from rpc.push.operations import Collector, impacted
-from rpc.push.packed import greeting, greeting_line, packed_line, sign_of_life
 from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
@@ -25,10 +25,11 @@ from rpc.service.arguments import APPBASE
 from rpc.service.encoding import encoded
 from rpc.service.show import Show
 from state.chain.chain import Chain
+from state.chain.edits import Edit
 from state.chain.moves import Move
 from state.plugins.recorded import OperationRecord
 from state.protocol.errors import ChainError
-from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.transaction import SignedBlock, SignedTransaction, block_number
 from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
@@ -50,18 +51,12 @@ _log = Log("push")
 
 
 class Hub:
-    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970. Without `additions` there are no packed streams.
+    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970.
 
     `is_stale` says whether the chain may have gone on elsewhere without this node.
     """
 
-    def __init__(
-        self,
-        chain: Chain,
-        clock: Callable[[], int],
-        additions: Additions | None = None,
-        is_stale: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, chain: Chain, clock: Callable[[], int], is_stale: Callable[[], bool] = lambda: False) -> None:
         self._chain, self._clock, self._is_stale = chain, clock, is_stale
         self._wire = chain.state.wire
         self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
@@ -73,7 +68,6 @@ class Hub:
         self._packed_streams: set[BlockStream] = set()
         # With what the line shows beside the block.
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
-        self.additions = additions
         # Called with the JSON of each refusal.
         self.on_refusal: Callable[[bytes], None] | None = None
         self._collector = Collector(chain.state)
@@ -146,14 +140,13 @@ class Hub:
             self._packed_streams.discard(stream)
             self._attach(before)
 
-    def greeting(self, first: int) -> bytes:
+    def header(self, first: int) -> bytes:
         """Return the line with which a packed stream begins."""
-        assert self.additions is not None
-        return greeting_line(greeting(self._chain, self.additions, first))
+        return encode_line(stream_header(self._chain, first)) + b"\n"
 
-    def sign_of_life(self) -> bytes:
+    def heartbeat(self) -> bytes:
         """Return a line for packed streams that says where the head is."""
-        return sign_of_life(self._last(), is_stale=self._is_stale())
+        return encode_line(Heartbeat(self._last(), self._is_stale())) + b"\n"
 
     async def news(self) -> None:
         """Wait until the head has moved, or the node ends."""
@@ -178,20 +171,18 @@ class Hub:
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
         """Attach to what is listened to now, and was not before, and detach from the rest."""
-        listeners, moved = self._chain.state.listeners, self._chain.on_moved
+        listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_moved, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
         if is_any and not was_any:
             self._irreversible = self._chain.irreversible
             moved.append(self._moved)
-            if self.additions is not None:
-                self.additions.on_edited.append(self._edited)
-                self.additions.on_returned.append(self._returned)
+            sidecars.on_added.append(self._edited)
+            sidecars.on_restored.append(self._restored)
         elif was_any and not is_any:
             moved.remove(self._moved)
-            if self.additions is not None:
-                self.additions.on_edited.remove(self._edited)
-                self.additions.on_returned.remove(self._returned)
+            sidecars.on_added.remove(self._edited)
+            sidecars.on_restored.remove(self._restored)
             self._packed_lines.clear()
             self._texts.clear()
             self._texts_size = 0
@@ -220,14 +211,14 @@ class Hub:
                 session.let_go(BROKEN)
         self._wake()
 
-    def _edited(self, number: int) -> None:
-        """Give a block once more to those who keep a chain like this one: it has got another edit."""
+    def _edited(self, block_id: bytes, edit: Edit) -> None:
+        """Send a block to the packed streams again: it has got another edit."""
         for stream in self._packed_streams:
-            stream.again(number)
+            stream.again(block_number(block_id))
         self._wake()
 
-    def _returned(self, number: int) -> None:
-        """Have readers undo what has other edits now, in the chain's return to an earlier moment."""
+    def _restored(self, number: int) -> None:
+        """Have the readers of packed streams undo the blocks from a number on: their edits have changed."""
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
@@ -356,14 +347,13 @@ class Hub:
 
     def _packed_line(self, number: int) -> bytes | None:
         """Return the line of a block for a packed stream; those of new blocks are made once for all readers."""
-        assert self.additions is not None
         block = self._chain.block_by_number(number)
         if block is None:
             return None
-        added = self.additions.edits_of(block.id), self.additions.accepted_of(block.id)
+        added = self._chain.sidecars.edits_of(block.id), self._chain.sidecars.accepted_of(block.id)
         known, line = self._packed_lines.get(block.id, (None, b""))
         if known != added:
-            line = packed_line(self._wire, block, *added)
+            line = encode_line(new_block(self._chain, block)) + b"\n"
             if number > self._last() - TEXTS_KEPT_MAX and len(line) <= TEXTS_KEPT_SIZE_MAX // TEXTS_KEPT_MAX:
                 self._packed_lines[block.id] = added, line
                 if len(self._packed_lines) > TEXTS_KEPT_MAX:
@@ -405,4 +395,4 @@ def numbered(block: SignedBlock, shown: bytes | Raw) -> bytes:
 
 
 def _undone(first: int, last: int) -> Shared:
-    return Shared(b"undone", encoded({"first": first, "last": last}))
+    return Shared(b"undone", encoded(BlocksRemoved(first, last)))

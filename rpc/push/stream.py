@@ -4,7 +4,7 @@ It knows no HTTP.
 
 from collections.abc import Callable
 
-from rpc.service.encoding import encoded
+from rpc.push.events import BlocksRemoved, StreamEnd, encode_line
 from state.store.slices import Unsettled
 
 # What is read for one piece before others have their turn: so many bytes, or so many blocks.
@@ -23,14 +23,14 @@ class BlockStream:
         self._first, self._next = 1 if has_before else first, first
         self._read = first if has_before else first - 1  # the last block that the reader has, or may have
         self._last, self._line = last, line
-        self._undone: tuple[int, int] | None = None
+        self._removed: BlocksRemoved | None = None
         self.ended = ""  # why it has ended
 
     def undo(self, first: int) -> None:
         """Note that blocks from a number on are no longer on the main branch. The next line names the ones that were read."""
         first = max(first, self._first)
         if first <= self._read:
-            self._undone = (first, self._read) if self._undone is None else (first, self._undone[1])
+            self._removed = BlocksRemoved(first, self._read if self._removed is None else self._removed.last)
             self._read = first - 1
         self._next = min(self._next, max(first, self._first))
 
@@ -45,10 +45,9 @@ class BlockStream:
     def piece(self) -> bytes:
         """Return the next lines, b"" when there are none for now. Raises Unsettled before one that is made in slices."""
         lines, size = [], 0
-        if self._undone is not None:
-            first, last = self._undone
-            lines.append(encoded({"undone": {"first": first, "last": last}}) + b"\n")
-            self._undone = None
+        if self._removed is not None:
+            lines.append(encode_line(self._removed) + b"\n")
+            self._removed = None
         while not self.ended and self._next <= self._last() and size < PIECE_SIZE and len(lines) < PIECE_BLOCKS_MAX:
             try:
                 line = self._line(self._next)
@@ -67,4 +66,4 @@ class BlockStream:
 
     def last_line(self) -> bytes:
         """Return the line that says why the stream has ended."""
-        return encoded({"error": self.ended}) + b"\n"
+        return encode_line(StreamEnd(self.ended)) + b"\n"

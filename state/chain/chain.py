@@ -16,16 +16,17 @@ from state.chain.checkpoints import Checkpoint, MainBranch, StateKept, blocks_be
 from state.chain.edits import Edit, make_whole
 from state.chain.forks import ForkTree
 from state.chain.hardforks import LAST_BY_TIME
-from state.chain.moves import EditListener, Move, MoveListener, Undone
+from state.chain.moves import Move, MoveListener, Undone
 from state.chain.pending import Held, Pending, held_by
 from state.chain.producing import JUST_CHECKED, assemble_block
 from state.chain.settled import Settled, missing
+from state.chain.sidecars import BlockSidecars
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.transactions import apply_transaction, impersonate, require_size
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Operation
-from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, block_number
+from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
 from state.protocol.work import ONE_TRANSACTION
 from state.store.rows import at_once
 from state.tables import State
@@ -42,8 +43,6 @@ class Chain:
     `out_of_time` is asked while pending transactions are applied again, or tried for a block: once it is true, the rest waits unapplied.
     `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
     pending transactions have not been applied again then. A branch that is refused moves nothing.
-    `on_edited` is called after an edit has become part of a block, not when it is made once more with the block, and `on_edits_dropped`
-    with the ids of edited blocks that have been popped, which come back without their edits.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -51,8 +50,6 @@ class Chain:
         self.forks = ForkTree(state.wire)
         self.pending = Pending()
         self.on_moved: list[MoveListener] = []
-        self.on_edited: list[EditListener] = []
-        self.on_edits_dropped: list[Callable[[list[bytes]], None]] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
         # All sessions are positions in one journal. `pending_mark` is the one before the first pending transaction, None while there is
@@ -63,8 +60,7 @@ class Chain:
         self._marks: deque[tuple[int, int, int]] = deque()
         self.settled, self.started_at = Settled(state.wire), 0
         self.is_changed_by_hand = False
-        # By the id of the block that they belong to.
-        self._edits: dict[bytes, tuple[Edit, ...]] = {}
+        self.sidecars = BlockSidecars()
         self.settled_edits = 0
         self._signers = Signers(state)
         state.time_of_block, state.operations_of = self._time_of_block, self._operations_of
@@ -98,7 +94,8 @@ class Chain:
             self.forks.settle(number)
         self.pending, self._popped, self.pending_mark, self._pending_skip = Pending(), deque(), None, Skip.NOTHING
         self._marks.clear()
-        self._edits, self.settled_edits = {}, settled_edits
+        self.sidecars.forget_after(number)
+        self.settled_edits = settled_edits
         self.started_at, self.is_changed_by_hand = number, is_changed_by_hand
         self.state.journal.cut(self.state.journal.mark())
 
@@ -120,7 +117,7 @@ class Chain:
             popped=tuple(self._popped),
             pending_mark=self.pending_mark,
             marks=tuple(self._marks),
-            edits=self._edits.copy(),
+            edits=self.sidecars.edits.copy(),
             settled_edits=self.settled_edits,
             started_at=self.started_at,
             is_changed_by_hand=self.is_changed_by_hand,
@@ -141,7 +138,8 @@ class Chain:
         self.forks = then.forks.copy()
         self.pending, self._popped = Pending(checkpoint.pending), deque(checkpoint.popped)
         self.pending_mark, self._pending_skip, self._marks = checkpoint.pending_mark, NOT_APPLIED, deque(checkpoint.marks)
-        self._edits, self.settled_edits = checkpoint.edits.copy(), checkpoint.settled_edits
+        self.sidecars.restore(checkpoint.edits)
+        self.settled_edits = checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
         # It knows positions of a journal that is another one now.
         self._signers = Signers(self.state)
@@ -205,7 +203,7 @@ class Chain:
         except BaseException:
             self.forks.retreat()
             # It may have been the head before, and popped.
-            self._forget_edits(self.forks.drop(block.id))
+            self.sidecars.forget(self.forks.drop(block.id))
             raise
         self.forks.release(block.id)
         self._finish(Move((), (block,)))
@@ -236,7 +234,8 @@ class Chain:
         parent = branch[-1] if branch else self.forks.on_main_branch(before)
         index = before - self._marks[0][0] + 1 if self._marks else 0
         mark = self._marks[index][1] if index < len(self._marks) else self.state.journal.mark()
-        self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, bool(self._edits))
+        has_edits = self.sidecars.has_edits_after(self.irreversible)
+        self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, has_edits)
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
         """Apply a block on top of the head as one session.
@@ -251,7 +250,7 @@ class Chain:
         hardfork_times = self.state.hardfork_times[: LAST_BY_TIME + 1]
         try:
             apply_block(self.state, block, skip)
-            for place, edit in enumerate(self._edits.get(block.id, ())):
+            for place, edit in enumerate(self.sidecars.edits_of(block.id)):
                 make_whole(self.state, edit, place)
                 self.is_changed_by_hand = True
         except BaseException:
@@ -267,6 +266,9 @@ class Chain:
         Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
         """
         try:
+            if accepted := self.state.impersonated.accepted:
+                for block in move.applied:
+                    self.sidecars.accept(block, accepted)
             self._keep_irreversible(move.applied[0].number - 1 if move.applied else 0)
         finally:
             for listener in self.on_moved:
@@ -285,8 +287,8 @@ class Chain:
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self.settled.add(block, is_in_log=number <= in_log)
-            self.settled_edits = len(self._edits.pop(block.id, ()))
-        self._forget_edits(self.forks.settle(last))
+            self.settled_edits = len(self.sidecars.edits_of(block.id))
+        self.sidecars.forget(self.forks.settle(last))
         while self._marks and self._marks[0][0] <= last:
             self._marks.popleft()
         journal = self.state.journal
@@ -317,7 +319,7 @@ class Chain:
                 forks.retreat()
             # An error of our own, too, must not come again with each block that is pushed on top.
             bad = path[min(len(news), len(path) - 1)]
-            self._forget_edits(forks.drop(bad.id))
+            self.sidecars.forget(forks.drop(bad.id))
             if isinstance(error, ChainError) and skip == Skip.NOTHING:
                 forks.refuse(bad, error)
             self._return_to(olds[-1].block.previous if olds else head_id, olds)
@@ -401,10 +403,8 @@ class Chain:
             self.pending, self._pending_skip = waiting, NOT_APPLIED
         for listener in self.on_moved:
             listener(Move(tuple(popped), ()))
-        if dropped := [block.id for block in popped if self._edits.pop(block.id, None)]:
+        if self.sidecars.drop([block.id for block in popped]):
             self.forks.forgive()  # as with an edit
-            for forget in self.on_edits_dropped:
-                forget(dropped)
 
     def _undo_head(self) -> Undone:
         """Undo the head block, and take it off the fork tree."""
@@ -415,7 +415,7 @@ class Chain:
         assert number == head.number
         # What an edit has done is not seen in the block.
         keys = set(keys_given(head, self.state.wire.codecs))
-        if head.id in self._edits:
+        if self.sidecars.edits_of(head.id):
             keys.update(self._signers.keys_since(mark))
         self._marks.pop()
         self.state.journal.undo(mark)
@@ -551,49 +551,40 @@ class Chain:
         assert head is not None
         waiting = self._set_pending_aside()
         try:
-            make_whole(self.state, edit, len(self._edits.get(head.id, ())) if self._marks else self.settled_edits)
+            make_whole(self.state, edit, self._edits_of_head)
             self.is_changed_by_hand = True
-            if self._marks:
-                self._edits[head.id] = (*self._edits.get(head.id, ()), edit)
-            else:
+            self.sidecars.add(head.id, [edit])
+            if not self._marks:
                 self.settled_edits += 1
             # Which blocks can be applied may depend on the change.
             self.forks.forgive()
             self._keep_irreversible(self.state.props.head_block_number)
-            for listener in self.on_edited:
+            for listener in self.sidecars.on_added:
                 listener(head.id, edit)
         finally:
             self._apply_pending(waiting, skip)
 
-    def edits_of(self, block_id: bytes) -> tuple[Edit, ...]:
-        """Return the edits that are made with a block, as long as it can be undone."""
-        return self._edits.get(block_id, ())
+    @property
+    def _edits_of_head(self) -> int:
+        """How many edits have been made with the head; those in the state of a snapshot needn't be known."""
+        return len(self.sidecars.edits_of(self.state.props.head_block_id)) if self._marks else self.settled_edits
 
     def plan_edits(self, block_id: bytes, edits: Iterable[Edit]) -> None:
         """Have edits made when a block is applied, after those that are planned already: for a start, which applies the blocks again.
 
-        Those of the head are made at once, but for those that its snapshot holds: it may have been taken before others. Those of blocks
-        that can't be applied any more change nothing.
+        Those of the head are made at once, but for those that its snapshot holds: it may have been taken before others. Those of
+        irreversible blocks have been made with the state.
         """
         planned = tuple(edits)
-        if block_id == self.state.props.head_block_id:
-            if not self._marks:
-                planned = planned[self.settled_edits :]
-                self.settled_edits += len(planned)
-            for place, edit in enumerate(planned, self.settled_edits - len(planned)):
-                make_whole(self.state, edit, place)
-                self.is_changed_by_hand = True
-            self._keep_irreversible(self.state.props.head_block_number)
-        elif block_number(block_id) <= self.irreversible:
+        if block_id != self.state.props.head_block_id:
+            self.sidecars.add(block_id, planned)
             return
-        if planned and (self._marks or block_id != self.state.props.head_block_id):
-            self._edits[block_id] = (*self._edits.get(block_id, ()), *planned)
-
-    def drop_planned(self) -> None:
-        """Forget the edits of blocks that are not on the main branch: after a start, when all blocks there are have been applied."""
-        self._edits = {key: edits for key, edits in self._edits.items() if self.forks.get(key) is not None}
-
-    def _forget_edits(self, block_ids: list[bytes]) -> None:
-        """Forget the edits of blocks that can't be applied again."""
-        for block_id in block_ids:
-            self._edits.pop(block_id, None)
+        made = self._edits_of_head
+        new = planned if self._marks else planned[made:]
+        for place, edit in enumerate(new, made):
+            make_whole(self.state, edit, place)
+            self.is_changed_by_hand = True
+        self.sidecars.add(block_id, planned)
+        if not self._marks:
+            self.settled_edits = made + len(new)
+        self._keep_irreversible(self.state.props.head_block_number)

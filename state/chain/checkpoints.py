@@ -9,8 +9,8 @@ from typing import overload
 
 from msgspec import Struct, structs
 
-from state.chain.edits import Edit
 from state.chain.forks import ForkTree
+from state.chain.sidecars import Edits
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.store import Row
 from state.store.rows import PutBack, keeping_values
@@ -116,7 +116,7 @@ class Checkpoint(Struct, frozen=True):
     popped: tuple[SignedTransaction, ...]
     pending_mark: int | None
     marks: tuple[tuple[int, int, int], ...]
-    edits: dict[bytes, tuple[Edit, ...]]
+    edits: Edits
     settled_edits: int
     started_at: int
     is_changed_by_hand: bool

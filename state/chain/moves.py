@@ -1,10 +1,9 @@
-"""How the head of a chain moves: what listeners are called with, which edits become part of it, and what is kept of an undone block."""
+"""How the head of a chain moves: what listeners are called with, and what is kept of an undone block."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from state.chain.edits import Edit
 from state.protocol.transaction import SignedBlock
 
 
@@ -27,5 +26,3 @@ class Undone(Struct, frozen=True):
 
 
 MoveListener = Callable[[Move], None]
-EditListener = Callable[[bytes, Edit], None]
-"""Called with the id of a block and the edit that has become part of it."""

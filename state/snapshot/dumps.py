@@ -51,7 +51,8 @@ def rest_of(chain: Chain) -> bytes:
     for number, _, skip in chain.reversible:
         block = chain.block_by_number(number)
         assert block is not None, "a block that can be undone is on the main branch"
-        blocks.append(Reversible(wire.pack_block(block), [write_edit(edit) for edit in chain.edits_of(block.id)], skip & KEPT_FLAGS))
+        edits = [write_edit(edit) for edit in chain.sidecars.edits_of(block.id)]
+        blocks.append(Reversible(wire.pack_block(block), edits, skip & KEPT_FLAGS))
         transactions += block.transactions
     rest = Rest(
         blocks=blocks,
@@ -75,14 +76,18 @@ def rewound(chain: Chain) -> Iterator[None]:
 
 @contextmanager
 def one_move(chain: Chain) -> Iterator[None]:
-    """Have the listeners of moves called once for all that happens, with the blocks between the head before and the head after it."""
+    """Have the listeners of moves called once for all that happens, with the blocks between the head before and the head after it, and
+    then those of restored sidecars, if edits have changed.
+    """
     before, listeners = chain.branch(), chain.on_moved
-    chain.on_moved = []
+    edits, on_restored = chain.sidecars.edits.copy(), chain.sidecars.on_restored
+    chain.on_moved, chain.sidecars.on_restored = [], []
     try:
         with chain.settled.without_log():
             yield
     finally:
-        chain.on_moved = listeners
+        chain.on_moved, chain.sidecars.on_restored = listeners, on_restored
+        chain.sidecars.compare(edits)
         popped, applied, same = blocks_between(before, chain.branch(), chain.state.wire)
         if popped or applied:
             chain.settled.call(listeners, Move(popped, applied), same)

@@ -285,12 +285,12 @@ class NodeServer:
     async def _stream(self, first: int, writer: asyncio.StreamWriter) -> None:
         hub = self.world.hub
         with hub.stream(first, irreversible=False, packed=True) as stream:
-            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + hub.greeting(first))
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + hub.header(first))
             while not writer.is_closing():
                 news = self._news
                 while piece := stream.piece():
                     writer.write(piece)
-                writer.write(hub.sign_of_life())
+                writer.write(hub.heartbeat())
                 await writer.drain()
                 await news.wait()
 

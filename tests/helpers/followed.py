@@ -30,7 +30,6 @@ class Replica:
         self.following = new_following(
             url,
             self.chain,
-            self.site.additions,
             self.processor,
             begin_anew=self.site.driver.reset,
             failed=self.failures.append,

@@ -23,7 +23,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
     found["hardfork_times"] = tuple(state.hardfork_times)
     found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain._popped], chain.pending_mark
     found["marks"] = tuple(chain._marks)
-    found["edits"] = dict(chain._edits)
+    found["edits"] = dict(chain.sidecars.edits)
     found["blocks"] = chain.settled.base, list(chain.settled.held), chain.started_at, chain.is_changed_by_hand
     found["main branch"] = forks.head, dict(forks._main), forks.size_max, forks._oldest, forks._irreversible
     found["branches"] = dict(forks._others), {n: list(level) for n, level in forks._others_by_number.items()}

@@ -15,7 +15,6 @@ from node.driving.driver import Driver
 from node.processor import Processor
 from rpc.explain.explainer import Explainer
 from rpc.explorer.series import Series
-from rpc.push.additions import Additions
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 from rpc.service.caller import LOCAL, Caller
@@ -36,7 +35,7 @@ class Pushing:
     def __init__(self, *plugins: str) -> None:
         self.seconds = 0.0  # what limits of work are measured with
         self.chain: Chain = dev_chain(*plugins)
-        self.hub = Hub(self.chain, trio_clock, Additions(self.chain))
+        self.hub = Hub(self.chain, trio_clock)
         self.processor = Processor(self.chain, clock=ChainClock(trio_clock), stopwatch=lambda: self.seconds)
         explainer = Explainer(self.chain, trio.current_time)
         explainer.on_refused.append(self.hub.refused)

@@ -52,8 +52,6 @@ async def show_stream(
         first, irreversible, packed = read_query(scope["query_string"])
     except BadQuery as error:
         return str(error)
-    if packed and push.additions is None:
-        return "form=packed is not given by this node"
     await service.gate.opened()
     first = push.next_number if first is None else first
     with push.stream(first, irreversible=irreversible, packed=packed) as stream:
@@ -62,8 +60,8 @@ async def show_stream(
             await _send(guest, send, {"type": "http.response.start", "status": 200, "headers": [_TYPE, *_LIVE, *headers]}, 0)
             if packed:
                 await service.gate.opened()
-                greeting = push.greeting(first)
-                await _send(guest, send, {"type": "http.response.body", "body": greeting, "more_body": True}, len(greeting))
+                header = push.header(first)
+                await _send(guest, send, {"type": "http.response.body", "body": header, "more_body": True}, len(header))
             await _run(service, push, guest, turn, stream, send, LIFE_SECONDS if packed else math.inf)
             nursery.cancel_scope.cancel()
     return ""
@@ -93,14 +91,14 @@ def read_query(query: bytes) -> tuple[int | None, bool, bool]:
 
 
 async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: BlockStream, send: Send, life: float) -> None:
-    """Send pieces of a stream as long as it goes on, then its last line; at least every `life` seconds a sign of life."""
+    """Send pieces of a stream as long as it goes on, then its last line; at least every `life` seconds a heartbeat."""
     said = trio.current_time()
     while True:
         await turn()
         piece = await _piece(service, stream)
         if trio.current_time() - said >= life and not stream.ended:
             await service.gate.opened()
-            piece += push.sign_of_life()
+            piece += push.heartbeat()
             said = trio.current_time()
         if piece:
             begun = trio.current_time()

@@ -12,7 +12,8 @@ from node.following.broker import BrokerSource
 from node.following.sources import Place, WrongChain
 from node.following.urls import broker_url, followed_url, node_url
 from node.specs import load_spec
-from rpc.push.packed import genesis_fingerprint, packed_line
+from rpc.push.events import encode_line, new_block
+from rpc.push.header import genesis_fingerprint
 from state.protocol.spec import ChainSpec
 from tests.helpers.followed import replica_of, until
 from tests.helpers.nodes import DEV, dev_chain, make_block
@@ -72,7 +73,7 @@ async def test_blocks_of_another_chain_are_refused(says: Say) -> None:
 
 async def test_a_replica_takes_blocks(says: Say) -> None:
     chain = dev_chain()
-    lines = [packed_line(chain.state.wire, make_block(chain), (), ()) for _ in range(2)]
+    lines = [encode_line(new_block(chain, make_block(chain))) + b"\n" for _ in range(2)]
     says(about() + b"".join(lines), seconds=10)
     async with replica_of(URL) as replica:
         await until(lambda: replica.is_like(chain))

@@ -3,17 +3,18 @@
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from node.driving.modes import BlockMode
-from node.following.events import Event, NewBlock, Undone
 from node.following.follower import Follower, Gap, OtherBranch, TooFarBack
-from node.following.lines import Head, read_packed
+from node.following.lines import read_header, read_packed
 from node.node import Settings, Site
 from node.replay import BlockRefused
+from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock
+from rpc.push.header import edits_fingerprint
 from rpc.push.hub import Hub
-from rpc.push.packed import Greeting, edited_blocks, fingerprint
 from rpc.push.stream import BlockStream
 from state.chain.digest import state_digest
 from state.chain.edits import SetBalance, SetVests
@@ -37,22 +38,20 @@ class Pair:
     def __init__(self) -> None:
         self.owner, self.replica = new_site(), new_site(is_producing=False)
         self.chain, self.driver = self.owner.chain, self.owner.driver
-        self.hub = Hub(self.chain, self.owner.clock, self.owner.additions)
+        self.hub = Hub(self.chain, self.owner.clock)
         self.driver.make_first_blocks()
         self.connect()
 
     def connect(self) -> None:
         """Begin a stream, at the follower's head, as a restarted one does."""
         replica = self.replica
-        self.follower = Follower(replica.chain, replica.additions, begin_anew=replica.driver.reset)
+        self.follower = Follower(replica.chain, begin_anew=replica.driver.reset)
         first = max(1, self.follower.next - 1)
-        said = read_packed(self.hub.greeting(first).strip())
-        assert isinstance(said, Greeting)
-        own = fingerprint(edited_blocks(replica.chain, replica.additions, first - 1))
-        if said.edits != own:
+        header = read_header(self.hub.header(first))
+        if header.edits != edits_fingerprint(replica.chain, first - 1):
             list(self.follower.go_back(0))
-        elif said.head < self.follower.next - 1 or not self.is_same(self.follower.next - 1):
-            common = next(number for number in range(said.head, -1, -1) if self.is_same(number))
+        elif header.head < self.follower.next - 1 or not self.is_same(self.follower.next - 1):
+            common = next(number for number in range(header.head, -1, -1) if self.is_same(number))
             list(self.follower.go_back(common))
         self._context = self.hub.stream(max(1, self.follower.next - 1), irreversible=False, packed=True)
         self.stream: BlockStream = self._context.__enter__()
@@ -72,7 +71,7 @@ class Pair:
         while piece := self.stream.piece():
             for line in piece.splitlines():
                 said = read_packed(line)
-                assert not isinstance(said, (Greeting, Head))
+                assert not isinstance(said, Heartbeat)
                 found.append(said)
         return found
 
@@ -125,6 +124,19 @@ def test_an_edit_of_an_irreversible_head_and_a_return_before_it(pair: Pair) -> N
     pair.chain.edit(SetBalance("alice", Asset(5, COIN)))
     pair.follow()
     pair.driver.revert(moment)
+    pair.follow()
+
+
+def test_a_dump_with_other_edits_of_the_head(pair: Pair, tmp_path: Path) -> None:
+    without, edited = str(tmp_path / "without"), str(tmp_path / "edited")
+    pair.driver.dump(without)
+    pair.chain.edit(SetBalance("alice", Asset(5, COIN)))
+    pair.driver.dump(edited)
+    pair.follow()
+    for path in (without, edited):
+        pair.driver.load(path)
+        pair.follow()
+    list(pair.driver.mine(1))
     pair.follow()
 
 
@@ -201,10 +213,10 @@ def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
 
 def test_only_chains_made_for_tests_go_back_beyond_irreversible_blocks(pair: Pair) -> None:
     pair.follow()
-    strict = Follower(pair.replica.chain, pair.replica.additions)
+    strict = Follower(pair.replica.chain)
     irreversible = pair.replica.chain.irreversible
     with pytest.raises(TooFarBack, match=f"ours can't be undone before block {irreversible}"):
-        strict.apply(Undone(2, 25))
+        strict.apply(BlocksRemoved(2, 25))
     pair.compare()
-    pair.follower.apply(Undone(2, 25))
+    pair.follower.apply(BlocksRemoved(2, 25))
     assert pair.replica.chain.state.props.head_block_number == 1

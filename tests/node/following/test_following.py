@@ -13,9 +13,11 @@ from node.following.following import PROBLEM_LENGTH_MAX
 from node.following.passing import Passing
 from node.specs import load_spec, with_witnesses
 from rpc.api.debug_node import debug_set_hardfork
-from rpc.push.packed import Greeting, genesis_fingerprint, greeting_line, packed_line
+from rpc.push.events import StreamHeader, encode_line, new_block
+from rpc.push.header import genesis_fingerprint
 from rpc.records.blocks import block_json
 from rpc.service.refusal import Answered
+from rpc.service.transport import streaming
 from state.chain.chain import Chain
 from state.chain.edits import SetBalance
 from state.protocol.errors import Refused
@@ -59,9 +61,16 @@ async def test_a_node_that_ends_is_asked_again() -> None:
             assert replica.following.attempts in (2, 3)
 
 
-async def test_the_json_form_is_taken_from_nodes_without_the_packed_one() -> None:
+async def test_the_json_form_is_taken_from_nodes_without_the_packed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_query = streaming.read_query
+
+    def read(query: bytes) -> Any:
+        if b"packed" in query:
+            raise streaming.BadQuery("form")
+        return read_query(query)
+
+    monkeypatch.setattr(streaming, "read_query", read)
     async with pushing() as world:
-        world.hub.additions = None
         world.make(10)
         async with replica_of(url_of(world)) as replica:
             await until(lambda: replica.is_like(world.chain))
@@ -140,15 +149,16 @@ async def test_another_chain_is_said_at_once() -> None:
 def greeted(*lines: bytes) -> bytes:
     """The reply of a node of dev with these lines."""
     genesis = genesis_fingerprint(DEV)
-    said = Greeting(name="dev", chain_id=DEV.chain_id.hex(), genesis=genesis, witnesses=1, accounts=10, head=9, head_id="", irreversible=0)
-    return reply(greeting_line(said) + b"".join(line + b"\n" for line in lines))
+    chain_id = DEV.chain_id.hex()
+    header = StreamHeader(name="dev", chain_id=chain_id, genesis=genesis, witnesses=1, accounts=10, head=9, head_id="", irreversible=0)
+    return reply(b"".join(line + b"\n" for line in (encode_line(header), *lines)))
 
 
 def some_blocks() -> tuple[bytes, bytes]:
     """The lines of two blocks."""
     chain = dev_chain()
-    one, two = make_block(chain), make_block(chain)
-    return packed_line(chain.state.wire, one, (), ()).strip(), packed_line(chain.state.wire, two, (), ()).strip()
+    one, two = (encode_line(new_block(chain, make_block(chain))) for _ in range(2))
+    return one, two
 
 
 ONE, TWO = some_blocks()
@@ -159,7 +169,7 @@ WRONG_ID = json.dumps(json.loads(ONE) | {"id": "00" * 20}).encode()
     ("sent", "said"),
     [
         (reply(b"garbage\n"), "a line that can't be read"),
-        (reply(ONE + b"\n"), "the first line says what the chain is"),
+        (reply(ONE + b"\n"), "the first line says which chain it is"),
         (greeted(b"{}"), "it says nothing"),
         (greeted(b'{"block":1,"id":"zz","packed":""}'), "a line that can't be read"),
         (greeted(b'{"block":1,"id":"","packed":"","edits":[{"edit":"make_rich"}]}'), "a line that can't be read"),

@@ -7,14 +7,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from node.following.events import Event, NewBlock
 from node.following.follower import Follower
 from node.following.following import HEAD_SECONDS_MAX, SILENCE_SECONDS_MAX, Following
-from node.following.lines import Head, read_packed
+from node.following.lines import read_packed
 from node.following.sources import Place
 from node.processor import Processor
-from rpc.push.additions import Additions
-from rpc.push.packed import sign_of_life
+from rpc.push.events import Event, Heartbeat, NewBlock, encode_line, new_block
 from state.protocol.transaction import SignedBlock
 from tests.helpers.nodes import dev_chain, make_block, trio_clock
 
@@ -25,9 +23,9 @@ class Told:
     """A source that gives what it is told to."""
 
     def __init__(self) -> None:
-        self.say, self._said = trio.open_memory_channel[list[Event | Head]](100)
+        self.say, self._said = trio.open_memory_channel[list[Event | Heartbeat]](100)
 
-    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Head]]:
+    async def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what was said."""
         async for batch in self._said:
             yield batch
@@ -47,22 +45,22 @@ class World:
     def __init__(self) -> None:
         self.owner, self.own, self.source = dev_chain(), dev_chain(), Told()
         self.processor = Processor(self.own)
-        follower = Follower(self.own, Additions(self.own))
+        follower = Follower(self.own)
         self.following = Following("there", self.source, follower, self.processor, lambda error: None, trio_clock)
 
     def block(self) -> NewBlock:
         """A new block of the followed chain, made now."""
         block: SignedBlock = make_block(self.owner, missed=int(trio_clock() // 1000 - self._time()) // 3)
-        return NewBlock(block.number, block.id, self.owner.state.wire.pack_block(block))
+        return new_block(self.owner, block)
 
     def _time(self) -> int:
         return max(self.owner.state.props.time, self.owner.state.spec.constants.COIN_GENESIS_TIME)
 
-    def say(self, *said: Event | Head) -> None:
+    def say(self, *said: Event | Heartbeat) -> None:
         """Have the source say something."""
         self.source.say.send_nowait(list(said))
 
-    async def hear(self, said: Head, seconds: int) -> None:
+    async def hear(self, said: Heartbeat, seconds: int) -> None:
         """Have it give a sign of life every few seconds."""
         for _ in range(seconds // LIFE_SECONDS):
             await trio.sleep(LIFE_SECONDS)
@@ -77,7 +75,7 @@ async def following() -> AsyncIterator[World]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.processor.run)
         nursery.start_soon(made.following.run)
-        made.say(Head(1), made.block())
+        made.say(Heartbeat(1), made.block())
         await trio.sleep(0.1)
         assert made.following.trouble() == ""
         yield made
@@ -86,28 +84,28 @@ async def following() -> AsyncIterator[World]:
 
 async def test_a_chain_that_stands_still_is_none_as_long_as_its_node_says_so(autojump_clock: MockClock) -> None:
     async with following() as world:
-        await world.hear(Head(1), 20 * HEAD_SECONDS_MAX)
+        await world.hear(Heartbeat(1), 20 * HEAD_SECONDS_MAX)
         assert world.following.trouble() == ""
         await trio.sleep(SILENCE_SECONDS_MAX + 1)
         assert "nobody knows" in world.following.trouble()
-        world.say(Head(1))
+        world.say(Heartbeat(1))
         await trio.sleep(0.1)
         assert world.following.trouble() == ""
 
 
 async def test_whoever_does_not_know_the_head_itself_does_not_vouch_for_it(autojump_clock: MockClock) -> None:
     async with following() as world:
-        await world.hear(Head(1, is_stale=True), HEAD_SECONDS_MAX - LIFE_SECONDS)
+        await world.hear(Heartbeat(1, is_stale=True), HEAD_SECONDS_MAX - LIFE_SECONDS)
         assert world.following.trouble() == ""
-        await world.hear(Head(1, is_stale=True), 3 * LIFE_SECONDS)
+        await world.hear(Heartbeat(1, is_stale=True), 3 * LIFE_SECONDS)
         assert (world.following.blocks_behind, "nobody knows" in world.following.trouble()) == (0, True)
 
 
 async def test_a_few_blocks_are_many_for_an_old_head(autojump_clock: MockClock) -> None:
     async with following() as world:
-        await world.hear(Head(2), HEAD_SECONDS_MAX - LIFE_SECONDS)
+        await world.hear(Heartbeat(2), HEAD_SECONDS_MAX - LIFE_SECONDS)
         assert world.following.trouble() == ""
-        await world.hear(Head(2), 3 * LIFE_SECONDS)
+        await world.hear(Heartbeat(2), 3 * LIFE_SECONDS)
         assert "1 blocks behind" in world.following.trouble()
         world.say(world.block())
         await trio.sleep(0.1)
@@ -116,12 +114,13 @@ async def test_a_few_blocks_are_many_for_an_old_head(autojump_clock: MockClock) 
 
 async def test_a_stale_head_takes_nothing_back(autojump_clock: MockClock) -> None:
     async with following() as world:
-        world.say(Head(9), Head(1, is_stale=True))
+        world.say(Heartbeat(9), Heartbeat(1, is_stale=True))
         await trio.sleep(0.1)
         assert world.following.head == 9
 
 
 @pytest.mark.parametrize("is_stale", [False, True])
 def test_signs_of_life_say_whether_they_are_stale(is_stale: bool) -> None:
-    assert read_packed(sign_of_life(7, is_stale=is_stale)) == Head(7, is_stale)
-    assert (b"stale" in sign_of_life(7, is_stale=is_stale)) is is_stale
+    line = encode_line(Heartbeat(7, is_stale))
+    assert read_packed(line) == Heartbeat(7, is_stale)
+    assert (b"stale" in line) is is_stale

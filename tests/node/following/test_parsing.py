@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from node.failures import NodeError
 from node.following import parsing
-from node.following.events import NewBlock
-from node.following.lines import COMMAS_MAX, read_json, read_packed
+from node.following.lines import read_json, read_packed
 from node.following.parsing import LINE_SIZE_MAX, WHOLE_SIZE_MAX, Cutter, TooLarge, json_in_steps
+from rpc.push.events import COMMAS_MAX, NewBlock
 from rpc.service.turns import Turns
 from state.protocol.transaction import Wire
 from tests.helpers.nodes import DEV

@@ -15,6 +15,7 @@ from node.readers.applying import Replica
 from node.readers.link import HEAD, framed
 from node.readers.messages import Changes, FromOwner, Sync
 from node.readers.publishing import Publisher
+from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from tests.helpers.nodes import DEV, transfer
@@ -68,8 +69,8 @@ class Pair:
         self.chain: Chain = self.owner.chain
         self.driver: Driver = self.owner.driver
         self.driver.make_first_blocks()
-        self.publisher = Publisher(self.chain, self.owner.additions, self.driver)
-        self.replica = Replica(self.reader.chain, self.reader.additions, self.reader.driver, self.reader.patience)
+        self.publisher = Publisher(self.chain, self.driver)
+        self.replica = Replica(self.reader.chain, self.reader.driver, self.reader.patience)
         self.line = Line(self.replica)
         self.publisher.add(self.line)  # type: ignore[arg-type]
 
@@ -83,9 +84,8 @@ class Pair:
         assert other.irreversible == mine.irreversible
         assert state_digest(other.state) == state_digest(mine.state)
         assert self.reader.driver.seconds_ahead == self.driver.seconds_ahead
-        assert self.reader.additions.copy().edits.keys() >= {
-            block.id for number in range(1, mine.irreversible) if (block := mine.block_by_number(number)) and mine.edits_of(block.id)
-        }
+        head = mine.state.props.head_block_number
+        assert edits_fingerprint(other, head) == edits_fingerprint(mine, head)
 
 
 @pytest.fixture

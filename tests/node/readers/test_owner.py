@@ -20,7 +20,7 @@ from tests.node.readers.test_applying import new_site
 
 async def test_a_reader_that_is_silent_or_loads_a_dump_is_given_nothing(autojump_clock: MockClock) -> None:
     site = new_site()
-    publisher = Publisher(site.chain, site.additions, site.driver)
+    publisher = Publisher(site.chain, site.driver)
     readers = Readers(1, publisher, Processor(site.chain), None)
     (reader,) = readers.each
     ours, theirs = socket.socketpair()
@@ -54,7 +54,7 @@ async def test_a_page_is_not_made_again_for_each_that_asks_a_reader_for_it(monke
     monkeypatch.setattr(asgi, "PAGE_KEPT_TIMES", 1e12)
     monkeypatch.setattr(asgi, "PAGE_KEPT_SECONDS_MAX", 1e12)
     site = new_site()
-    readers = Readers(1, Publisher(site.chain, site.additions, site.driver), Processor(site.chain), None)
+    readers = Readers(1, Publisher(site.chain, site.driver), Processor(site.chain), None)
     made = count()
     readers.serve(Service([], wire=site.chain.state.wire), {"/health": lambda: PageReply(b"%d" % next(made))})
     ours, theirs = socket.socketpair()

@@ -63,7 +63,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
     def heard(mind: Mind, message: Any) -> None:
         before = turns
         hear(mind, message)
-        if isinstance(message, Changes) and message.events:
+        if isinstance(message, Changes) and message.lines:
             during.append(turns - before)
 
     async def client() -> None:
@@ -74,7 +74,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
 
     monkeypatch.setattr(Mind, "_hear", heard)
     site = new_site()
-    publisher = Publisher(site.chain, site.additions, site.driver)
+    publisher = Publisher(site.chain, site.driver)
     site.driver.make_first_blocks()
     with ours, doors, _peer:
         async with trio.open_nursery() as clients:

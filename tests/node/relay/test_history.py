@@ -25,10 +25,9 @@ from node.relay.history import (
     operation_of,
     parts_of,
     read_message,
-    undone_line,
     whole_of,
 )
-from rpc.push.packed import packed_line
+from rpc.push.events import BlocksRemoved, encode_line, new_block
 from tests.helpers.nodes import dev_chain, make_block
 
 
@@ -49,11 +48,11 @@ def test_ids_of_messages() -> None:
 def test_what_messages_say() -> None:
     chain = dev_chain()
     one, two = make_block(chain), make_block(chain)
-    message = read_message(packed_line(chain.state.wire, two, (), ()))
+    message = read_message(encode_line(new_block(chain, two)))
     assert message == Message(2, two.id.hex(), one.id.hex(), two.timestamp)
-    assert read_message(undone_line(5, 9)) == Message(4)
-    for line in (b"", b"{}", b"[]", b'{"block":"x"}'):
-        with pytest.raises(NodeError, match="message of the broker"):
+    assert read_message(encode_line(BlocksRemoved(5, 9))) == Message(4)
+    for line in (b"", b"{}", b"[]", b'{"block":"x"}', b'{"head":7}'):
+        with pytest.raises(NodeError):
             read_message(line)
 
 

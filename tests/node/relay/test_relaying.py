@@ -20,7 +20,7 @@ from node.relay.history import PART_HEADER, Names
 from node.relay.metrics import RelayCounters
 from node.relay.reading import Reader
 from node.relay.relaying import Relay
-from rpc.push.packed import packed_line
+from rpc.push.events import encode_line, new_block
 from state.chain.chain import Chain
 from state.chain.edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
@@ -200,9 +200,8 @@ def test_large_blocks_pass_like_small_ones() -> None:
         await reader.has(world.chain)
         world.large(3)
         await reader.has(world.chain)
-        wire = world.chain.state.wire
         blocks = [world.chain.block_by_number(number + 1) for number in range(5)]
-        wanted = [json.loads(packed_line(wire, block, (), ())) for block in blocks if block is not None]
+        wanted = [json.loads(encode_line(new_block(world.chain, block))) for block in blocks if block is not None]
         assert [line for line in reader.lines() if "block" in line] == wanted
         await reader.end()
         stream = world.broker.streams[NAMES.blocks_stream]

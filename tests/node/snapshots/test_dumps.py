@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import msgpack, structs
@@ -22,6 +23,7 @@ from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants
 from state.chain.moves import Move
 from state.plugins.registry import PLUGINS, enable
+from state.protocol.transaction import block_number
 from state.protocol.values.asset import COIN, VESTS, Asset
 from state.snapshot.dumps import Rest, rest_of
 from state.snapshot.image import parts_of
@@ -63,11 +65,17 @@ def lived(blocks: int = 30) -> Chain:
     return chain
 
 
+def reversible_edits(chain: Chain) -> dict[bytes, Any]:
+    """The edits of blocks that can be undone; a dump has no others."""
+    return {block_id: edits for block_id, edits in chain.sidecars.edits.items() if block_number(block_id) > chain.irreversible}
+
+
 def same(one: Chain, other: Chain) -> None:
     """Assert that two chains hold the same, but for how their blocks came."""
-    own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting"}
+    own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting", "edits"}
     first, second = ({name: value for name, value in all_of(chain).items() if name not in own} for chain in (one, other))
     assert first == second
+    assert reversible_edits(one) == reversible_edits(other)
     assert [trx.id for trx in one.pending] == [trx.id for trx in other.pending]
     assert state_digest(one.state) == state_digest(other.state)
     for number in range(1, one.state.props.head_block_number + 1):

@@ -48,8 +48,8 @@ class Driven:
         self.saver = Saver(self.chain, FOLDER, disk, 5)
         trio.run(self.load)
         self.chain.on_moved.append(lambda move: self.folder.log.switch(move.popped, move.applied))
-        self.chain.on_edited.append(self.folder.edits.append)
-        self.chain.on_edits_dropped.append(self.folder.edits.drop)
+        self.chain.sidecars.on_added.append(self.folder.edits.append)
+        self.chain.sidecars.on_dropped.append(self.folder.edits.drop)
         self.driver.make_first_blocks()
         self.folder.log.sync()
         self.site.clock.reach(self.chain.state.head_time * 1000)
@@ -66,7 +66,7 @@ class Driven:
         now = chain.checkpoint()
         chain.clear_pending()
         held = {name: b"".join(part.dump()) for name, part in parts_of(chain.state).items()}
-        main = {key: edits for key, edits in chain._edits.items() if chain.forks.get(key) is not None}
+        main = {key: edits for key, edits in chain.sidecars.edits.items() if chain.forks.get(key) is not None}
         found = chain.state.props.head_block_id, state_digest(chain.state), held, main
         chain.return_to(now)
         return found

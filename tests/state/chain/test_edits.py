@@ -44,10 +44,10 @@ def chain() -> Chain:
 
 def refused(chain: Chain, edit: Edit) -> str:
     """The text with which an edit is refused; nothing may have changed."""
-    before = state_digest(chain.state), chain.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand
+    before = state_digest(chain.state), chain.sidecars.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand
     with pytest.raises(ChainError) as caught:
         chain.edit(edit)
-    assert (state_digest(chain.state), chain.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand) == before
+    assert (state_digest(chain.state), chain.sidecars.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand) == before
     return caught.value.message(chain.state.spec.spell)
 
 
@@ -221,7 +221,7 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     """It goes with the block and comes back with it after a fork switch; the block and pending transactions stay as they are."""
     chain.push_transaction(transfer(chain))
     heard: list[Any] = []
-    chain.on_edited.append(lambda block_id, edit: heard.append((block_id, edit)))
+    chain.sidecars.on_added.append(lambda block_id, edit: heard.append((block_id, edit)))
     head, balance = chain.head, chain.state.account("carol").balance
     assert head is not None
     edit = SetBalance("carol", Asset(balance + 5, COIN))
@@ -229,13 +229,13 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     assert heard == [(head.id, edit)]
     assert chain.head is head
     assert len(chain.pending) == 1
-    assert chain.edits_of(head.id) == (edit,)
+    assert chain.sidecars.edits_of(head.id) == (edit,)
     assert chain.is_changed_by_hand
     other = forked(chain, head.number - 1)
     for missed in (1, 0):
         chain.push_block(make_block(other, missed))
     assert chain.state.account("carol").balance == balance
-    assert chain.edits_of(head.id) == (edit,)
+    assert chain.sidecars.edits_of(head.id) == (edit,)
     back = forked(chain, head.number - 1)
     back.push_block(head)
     for _ in range(2):
@@ -257,7 +257,7 @@ def forked(chain: Chain, number: int) -> Chain:
 def test_edits_of_popped_blocks_do_not_come_back(chain: Chain) -> None:
     """Although a block that is made anew is the very same one; those of blocks that stay do stay."""
     dropped: list[list[bytes]] = []
-    chain.on_edits_dropped.append(dropped.append)
+    chain.sidecars.on_dropped.append(dropped.append)
     chain.edit(SetBalance("bob", Asset(7, COIN)))
     ids = []
     for amount in (5, 6):
@@ -300,7 +300,7 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
 def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
     """A start applies the blocks again, with the edits that were written down."""
     written: list[tuple[bytes, bytes]] = []
-    chain.on_edited.append(lambda block_id, edit: written.append((block_id, write_edit(edit))))
+    chain.sidecars.on_added.append(lambda block_id, edit: written.append((block_id, write_edit(edit))))
     for i in range(30):
         chain.edit(SetBalance("alice", Asset(1000 + i, COIN)))
         chain.edit(SetVests("bob", Asset(10**9 + i, VESTS)))
@@ -314,7 +314,7 @@ def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
         other.push_block(block)
     assert other.is_changed_by_hand
     assert state_digest(other.state) == state_digest(chain.state)
-    assert other._edits == chain._edits
+    assert other.sidecars.edits == chain.sidecars.edits
 
 
 def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Chain) -> None:
@@ -323,12 +323,11 @@ def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Cha
     assert old is not None
     chain.plan_edits(head, [SetBalance("alice", Asset(9, COIN))])
     assert chain.state.account("alice").balance == 9
-    assert len(chain.edits_of(head)) == 1
+    assert len(chain.sidecars.edits_of(head)) == 1
     for _ in range(30):
         make_block(chain)
     chain.plan_edits(old.id, [SetBalance("alice", Asset(10, COIN))])
-    assert chain.edits_of(old.id) == ()
-    assert chain.edits_of(head) == ()
+    assert chain.state.account("alice").balance == 9
 
 
 def test_an_irreversible_head_can_be_edited_for_good() -> None:
@@ -341,7 +340,7 @@ def test_an_irreversible_head_can_be_edited_for_good() -> None:
     chain.edit(SetBalance("alice", Asset(9, COIN)))
     assert chain.state.account("alice").balance == 9
     assert len(chain.state.journal) == 0
-    assert chain.edits_of(chain.state.props.head_block_id) == ()
+    assert len(chain.sidecars.edits_of(chain.state.props.head_block_id)) == chain.settled_edits == 1
     make_block(chain)
 
 

@@ -1,0 +1,47 @@
+"""The header of a packed stream of blocks, and the fingerprints by which two nodes find out whether they have the same chain."""
+
+from hashlib import sha256
+
+from rpc.push.events import StreamHeader
+from state.chain.chain import Chain
+from state.chain.edits import write_edit
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import block_number
+
+
+def stream_header(chain: Chain, first: int) -> StreamHeader:
+    """Return the header of a stream whose first block is `first`."""
+    spec, props, started = chain.state.spec, chain.state.props, chain.started_at
+    is_unknown = bool(started and chain.is_changed_by_hand and not edits_fingerprint(chain, started))
+    return StreamHeader(
+        name=spec.name,
+        chain_id=spec.chain_id.hex(),
+        genesis=genesis_fingerprint(spec),
+        witnesses=1 + len(spec.genesis.witnesses),
+        accounts=len(spec.genesis.accounts),
+        head=props.head_block_number,
+        head_id=props.head_block_id.hex(),
+        irreversible=chain.irreversible,
+        edits=edits_fingerprint(chain, first - 1),
+        unknown_until=started if is_unknown else 0,
+    )
+
+
+def edits_fingerprint(chain: Chain, last: int) -> str:
+    """Return what tells the edits of one chain up to a block from those of another; "" without edits."""
+    edits = chain.sidecars.edits
+    edited = [block_id for block_id in sorted(edits) if _is_before(chain, block_id, last)]
+    lines = [block_id.hex().encode() + b" ".join(map(write_edit, edits[block_id])) for block_id in edited]
+    return sha256(b"\n".join(lines)).hexdigest()[:32] if lines else ""
+
+
+def genesis_fingerprint(spec: ChainSpec) -> str:
+    """Return what tells the genesis of one chain from that of another with the same id."""
+    return sha256(repr(spec.genesis).encode()).hexdigest()[:32]
+
+
+def _is_before(chain: Chain, block_id: bytes, last: int) -> bool:
+    """Return whether a block is on the main branch, and its number is at most `last`."""
+    number = block_number(block_id)
+    block = chain.block_by_number(number) if number <= last else None
+    return block is not None and block.id == block_id

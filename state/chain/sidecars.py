@@ -1,0 +1,98 @@
+"""Block sidecars: what belongs to blocks of a chain and isn't in them, edits by hand and transactions that impersonation has let in."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from state.chain.edits import WRITTEN, Edit
+from state.protocol.transaction import SignedBlock, block_number
+
+ACCEPTED_MAX = 1 << 20  # transactions that impersonation has let in; the oldest are forgotten
+
+Edits = dict[bytes, tuple[Edit, ...]]
+Positions = tuple[int, ...]
+EditListener = Callable[[bytes, Edit], None]
+"""Called with the id of a block and the edit that has become part of it."""
+
+_DECODER = msgspec.msgpack.Decoder(tuple[dict[bytes, tuple[WRITTEN, ...]], dict[bytes, Positions]])
+
+
+class BlockSidecars:
+    """The edits of each block, and the positions of its transactions that may lack signatures, by the block's id.
+
+    Irreversible blocks are included; blocks that can't be applied again are forgotten. `on_added` is called after an edit has become part
+    of a block, not when it is made once more with the block; `on_dropped` with the ids of edited blocks that have been popped, which come
+    back without their edits; `on_restored` with the number of the first block whose edits have changed otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.edits: Edits = {}
+        self._accepted: dict[bytes, Positions] = {}
+        self._accepted_count = 0
+        self.on_added: list[EditListener] = []
+        self.on_dropped: list[Callable[[list[bytes]], None]] = []
+        self.on_restored: list[Callable[[int], None]] = []
+
+    def edits_of(self, block_id: bytes) -> tuple[Edit, ...]:
+        """Return the edits of a block in order."""
+        return self.edits.get(block_id, ())
+
+    def has_edits_after(self, number: int) -> bool:
+        """Return whether a block after this number has edits, on any branch."""
+        return any(block_number(block_id) > number for block_id in self.edits)
+
+    def accepted_of(self, block_id: bytes) -> Positions:
+        """Return the positions of the transactions in a block that may lack signatures."""
+        return self._accepted.get(block_id, ())
+
+    def add(self, block_id: bytes, edits: Iterable[Edit]) -> None:
+        """Add edits to a block without calling listeners."""
+        if added := tuple(edits):
+            self.edits[block_id] = (*self.edits_of(block_id), *added)
+
+    def forget(self, block_ids: Iterable[bytes]) -> list[bytes]:
+        """Forget the edits of blocks without calling listeners; returns the ids of the blocks that had some."""
+        return [block_id for block_id in block_ids if self.edits.pop(block_id, None)]
+
+    def forget_after(self, number: int) -> None:
+        """Forget the edits of all blocks after this number without calling listeners."""
+        self.edits = {block_id: edits for block_id, edits in self.edits.items() if block_number(block_id) <= number}
+
+    def drop(self, block_ids: Iterable[bytes]) -> bool:
+        """Forget the edits of blocks, and call `on_dropped` if there were any; returns whether there were."""
+        dropped = self.forget(block_ids)
+        if dropped:
+            for listener in self.on_dropped:
+                listener(dropped)
+        return bool(dropped)
+
+    def restore(self, edits: Edits) -> None:
+        """Replace all edits by those of another moment, and call `on_restored` if they differ."""
+        before, self.edits = self.edits, edits.copy()
+        self.compare(before)
+
+    def compare(self, before: Edits) -> None:
+        """Call `on_restored` if the edits differ from those before."""
+        now = self.edits
+        if changed := [block_id for block_id in (*before, *now) if before.get(block_id) != now.get(block_id)]:
+            for listener in self.on_restored:
+                listener(min(map(block_number, changed)))
+
+    def accept(self, block: SignedBlock, transactions: Mapping[bytes, None]) -> None:
+        """Record which transactions of a block are among those that impersonation has let in."""
+        positions = tuple(position for position, trx in enumerate(block.transactions) if trx.id in transactions)
+        if positions and block.id not in self._accepted:
+            self._accepted[block.id] = positions
+            self._accepted_count += len(positions)
+            while self._accepted_count > ACCEPTED_MAX:
+                self._accepted_count -= len(self._accepted.pop(next(iter(self._accepted))))
+
+    def encode(self) -> bytes:
+        """Return all sidecars as bytes."""
+        return msgspec.msgpack.encode((self.edits, self._accepted))
+
+    def decode(self, data: bytes) -> None:
+        """Replace all sidecars by those that `encode` has returned, without calling listeners."""
+        edits, self._accepted = _DECODER.decode(data)
+        self.edits = {**edits}
+        self._accepted_count = sum(map(len, self._accepted.values()))
