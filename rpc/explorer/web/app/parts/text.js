@@ -1,10 +1,28 @@
 // Texts of strangers: the Markdown of posts as elements, and names, titles and addresses in which nothing is hidden.
-import { h, html, useMemo } from "../html.js";
+import { h, html, useEffect, useMemo, useState } from "../html.js";
 import { ATTRIBUTES, TAGS, exact, harmless, parse } from "./markdown.js";
+
+const LIBRARY = "/explorer/vendor/markdown.js";
+
+let MarkdownIt = null;
+
+// Loads what reads Markdown when a text is first shown; returns whether it is there.
+function useLibrary() {
+  const [isThere, setThere] = useState(MarkdownIt !== null);
+  useEffect(() => {
+    if (isThere) return;
+    import(LIBRARY).then((module) => {
+      MarkdownIt = module.default;
+      setThere(true);
+    }, () => {}); // the text is shown as it was written all the same
+  }, [isThere]);
+  return isThere;
+}
 
 // The text of a post. Nothing in it is loaded, and no part of it becomes markup by itself.
 export function Text({ of }) {
-  const nodes = useMemo(() => elements(parse(of)), [of]);
+  const isThere = useLibrary();
+  const nodes = useMemo(() => (isThere ? elements(parse(of, MarkdownIt)) : harmless(of)), [of, isThere]);
   return html`<div class="text" dir="auto">${nodes}</div>`;
 }
 
