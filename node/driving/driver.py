@@ -239,7 +239,7 @@ class Driver:
         moment = self.moments.find(moment_id)
         self._return_to(moment.checkpoint, moment.edits_size)
         self.moments.drop_after(moment_id)
-        self._settle(moment.settled, self.clock.behind_ms)
+        self.settle(moment.settled, self.clock.behind_ms)
 
     def reset(self) -> None:
         """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
@@ -268,9 +268,7 @@ class Driver:
     def dump(self, path: str) -> int:
         """Write the chain with what drives it into a file; returns the size of the file. Raises Refused."""
         with refusing("the chain can be written"):
-            # Elsewhere nothing is known of this machine's clock.
-            settled = replace(self._settled(), lead_ms=self.clock.ahead_ms)
-            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(settled))
+            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.settled_elsewhere()))
 
     def load(self, path: str) -> None:
         """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
@@ -280,7 +278,7 @@ class Driver:
             listener()
         with refusing("the dump can be read"):
             settled = load(self.chain, Path(path), self.disk, self._read_settled)
-        self._settle(settled)
+        self.settle(settled)
         self.clock.reach(self.chain.state.head_time * 1000)
 
     def _read_settled(self, data: bytes) -> Settled:
@@ -298,7 +296,11 @@ class Driver:
             is_everyone_impersonated=impersonated.is_everyone,
         )
 
-    def _settle(self, settled: Settled, behind_ms: int = 0) -> None:
+    def settled_elsewhere(self) -> Settled:
+        """Return what drives the chain beside what is on it, for a process that doesn't know what this machine's clock has done."""
+        return replace(self._settled(), lead_ms=self.clock.ahead_ms)
+
+    def settle(self, settled: Settled, behind_ms: int = 0) -> None:
         """Drive the chain as it was driven at another moment; the machine's clock is now so far behind one that it has shown."""
         self.clock.set_back(settled.lead_ms, behind_ms)
         self.next_block_time = settled.next_block_time

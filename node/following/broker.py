@@ -13,12 +13,11 @@ import trio
 from node.extras import way_to_get
 from node.failures import NodeError
 from node.following.http import PART_SIZE
-from node.following.lines import BadLine, StreamEnded, read_packed
+from node.following.lines import BadLine, StreamEnded, read_header, read_packed
 from node.following.parsing import Cutter
-from node.following.sources import Place, WrongChain, another_chain
+from node.following.sources import Place, require_same_chain
 from node.place import own_environment
 from rpc.push.events import Event, Heartbeat
-from rpc.push.header import genesis_fingerprint
 from state.protocol.spec import ChainSpec
 
 COMMAND = (sys.executable, "-P", "-m", "node.relay.reading")
@@ -55,14 +54,9 @@ class BrokerSource:
 
     def _begin(self, line: bytes) -> Heartbeat:
         """Read the first line, which says whose blocks they are."""
-        given = decoded(line)
-        about = given.get("about") or {}
-        if about.get("chain_id") != self._spec.chain_id.hex():
-            raise another_chain(self._url, f"blocks of the chain {about.get('name')} (chain id {about.get('chain_id')})", self._spec)
-        if about.get("genesis") != genesis_fingerprint(self._spec):
-            what = f"{self._url} has blocks of the chain {about['name']} from another genesis than this node's {self._spec.name}"
-            raise WrongChain(f"{what}; start this node with the same --chain, --witnesses and --accounts")
-        return Heartbeat(int(given["head"]), is_stale=True)
+        header = read_header(line)
+        require_same_chain(self._url, self._spec, header)
+        return Heartbeat(header.head, is_stale=True)
 
     async def _answer(self, *words: str) -> dict[str, Any]:
         async with aclosing(self._lines(*words)) as batches:

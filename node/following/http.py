@@ -23,8 +23,7 @@ EVENTS_AT_ONCE_MAX = 100
 ANNOUNCED_MAX = 10
 REPLY_SIZE_MAX = 4 << 20
 REPLY_SECONDS_MAX = 60
-# A packed stream gives a sign of life every few seconds; of others nobody knows when the next block comes. A line that has begun has so
-# long in any case, and more as long as LINE_RATE_MIN bytes a second come.
+# A packed stream has a line every few seconds. One that has begun may take longer as long as LINE_RATE_MIN bytes a second come.
 SILENCE_SECONDS_MAX = 30
 LINE_RATE_MIN = 10_000
 
@@ -53,10 +52,10 @@ class Reply:
                 raise TooLarge(f"a reply has more than {size_max >> 20} MiB")
         return bytes(body)
 
-    async def lines(self, silence_seconds_max: float) -> AsyncGenerator[list[bytes]]:
+    async def lines(self) -> AsyncGenerator[list[bytes]]:
         """Yield the whole lines that have come, each time at least one. Raises NoNode for a line without end."""
         cutter = Cutter()
-        latest = trio.current_time() + silence_seconds_max
+        latest = trio.current_time() + SILENCE_SECONDS_MAX
         while True:
             with trio.fail_at(latest + cutter.size / LINE_RATE_MIN):
                 part = await self.part()
@@ -67,7 +66,7 @@ class Reply:
             if lines:
                 yield lines
             if lines or not has_begun:
-                latest = trio.current_time() + (SILENCE_SECONDS_MAX if cutter.size else silence_seconds_max)
+                latest = trio.current_time() + SILENCE_SECONDS_MAX
 
 
 class Connection:

@@ -1,16 +1,10 @@
-"""Reads the lines of a stream of blocks, of the packed form and of the JSON form, as events. It opens nothing."""
-
-from collections.abc import Generator
-from typing import Any
+"""Reads the lines of a packed stream of blocks (`rpc.push.events`) with errors for users."""
 
 import msgspec
 
 from node.failures import NodeError
-from node.following.parsing import json_in_steps
-from node.storage.blockfile import is_legacy
-from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock, StreamEnd, StreamHeader, decode_line
+from rpc.push.events import Event, Heartbeat, StreamEnd, StreamHeader, decode_line
 from state.protocol.errors import ChainError
-from state.protocol.transaction import Wire
 
 SHOWN_MAX = 200
 # What JSON of another form makes reading it raise.
@@ -52,22 +46,3 @@ def _read(line: bytes) -> Event | Heartbeat | StreamHeader:
     if isinstance(item, StreamEnd):
         raise StreamEnded(f"the followed node has ended the stream: {item.reason[:SHOWN_MAX]}")
     return item
-
-
-def read_json(line: bytes, wire: Wire) -> Generator[None, None, Event]:
-    """Return what a line of the JSON form says; yields after each step. Raises BadLine and StreamEnded."""
-    try:
-        value: Any = yield from json_in_steps(line)
-        if "undone" in value:
-            return msgspec.convert(value["undone"], BlocksRemoved)
-        if "error" in value:
-            raise StreamEnded(f"the followed node has ended the stream: {str(value['error'])[:SHOWN_MAX]}")
-        return block_event(value, wire)
-    except STRANGE as error:
-        raise BadLine(line, error) from None
-
-
-def block_event(value: Any, wire: Wire) -> NewBlock:
-    """Return the event of a block in either JSON form. Raises one of STRANGE."""
-    block = wire.block_from_json(value, is_legacy(value))
-    return NewBlock(block.number, block.id, wire.pack_block(block))

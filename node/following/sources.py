@@ -1,4 +1,4 @@
-"""Where a node that follows another one takes its blocks from, over HTTP: its stream, packed or as JSON, or block by block.
+"""Where a node that follows another one takes its blocks from, over HTTP: its packed stream, or block by block.
 
 A source yields batches of events; how the node compares its chain with the other one's it is told by `Place`.
 """
@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from node.commands.client import NoNode, RefusedCall
 from node.failures import NodeError
-from node.following.http import REPLY_SIZE_MAX, SILENCE_SECONDS_MAX, Connection, connected
-from node.following.lines import SHOWN_MAX, STRANGE, block_event, read_header, read_json, read_packed
+from node.following.http import REPLY_SIZE_MAX, Connection, connected
+from node.following.lines import SHOWN_MAX, STRANGE, read_header, read_packed
 from node.following.parsing import TooLarge
+from node.storage.blockfile import is_legacy
 from rpc.push.events import Event, Heartbeat, NewBlock, StreamHeader
 from rpc.push.header import genesis_fingerprint
 from rpc.service.turns import Turns
@@ -26,7 +27,6 @@ POLL_SECONDS = 1.0
 POLL_BLOCKS_MAX = 50  # blocks that are asked for at once
 ONE_BY_ONE_MAX = 8  # blocks that are held of a node which shows one at a time
 RANGE_SIZE_MAX, BLOCK_SIZE_MAX = 16 << 20, 64 << 20  # as JSON
-JSON_SILENCE_SECONDS_MAX = 3600
 
 
 class WrongChain(NodeError):
@@ -71,21 +71,15 @@ class NodeSource:
 
     async def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what comes by the best way that the node knows."""
-        for query in (f"from={place.first}&form=packed", f"from={place.first}"):
-            async with connected(self.url, self._turns) as connection:
-                reply = await connection.request("GET", f"/stream/blocks?{query}")
-                if reply.status == 200:
-                    is_packed = "packed" in query
-                    silence = SILENCE_SECONDS_MAX if is_packed else JSON_SILENCE_SECONDS_MAX
-                    async with (
-                        aclosing(reply.lines(silence)) as lines,
-                        aclosing(self._packed(lines, place) if is_packed else self._json(lines)) as batches,
-                    ):
-                        async for batch in batches:
-                            yield batch
-                    raise NoNode(f"{self.url} has ended the stream")
-                if reply.status == 503:
-                    raise NoNode(f"{self.url} has no room for another stream")
+        async with connected(self.url, self._turns) as connection:
+            reply = await connection.request("GET", f"/stream/blocks?from={place.first}&form=packed")
+            if reply.status == 200:
+                async with aclosing(reply.lines()) as lines, aclosing(self._packed(lines, place)) as batches:
+                    async for batch in batches:
+                        yield batch
+                raise NoNode(f"{self.url} has ended the stream")
+            if reply.status == 503:
+                raise NoNode(f"{self.url} has no room for another stream")
         async with aclosing(self._polled(place)) as batches:
             async for batch in batches:
                 yield batch
@@ -104,7 +98,7 @@ class NodeSource:
             except STRANGE:
                 raise NoNode(f"{self.url} shows block {number} without its id") from None
 
-    # -------------------------------------------------------------- the three ways
+    # -------------------------------------------------------------- the two ways
 
     async def _packed(self, lines: AsyncIterator[list[bytes]], place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         has_header = False
@@ -115,15 +109,11 @@ class NodeSource:
                     batch.append(await self._turns.take(partial(read_packed, line)))
                     continue
                 header = read_header(line)
-                require_same(self.url, self._spec, header, place)
+                require_same_chain(self.url, self._spec, header)
+                require_same_state(self.url, header, place)
                 has_header = True
                 batch.append(Heartbeat(header.head))
             yield batch
-
-    async def _json(self, lines: AsyncIterator[list[bytes]]) -> AsyncGenerator[list[Event | Heartbeat]]:
-        await self._require_chain_id()
-        async for some in lines:
-            yield [await self._turns.take_steps(read_json(line, self._wire)) for line in some]
 
     async def _polled(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         await self._require_chain_id()
@@ -154,14 +144,14 @@ class NodeSource:
                     yield batch
                 await trio.sleep(POLL_SECONDS)
 
-    def _event(self, block: Any, number: int) -> NewBlock:
+    def _event(self, shown: Any, number: int) -> NewBlock:
         try:
-            event = block_event(block, self._wire)
+            block = self._wire.block_from_json(shown, is_legacy(shown))
         except STRANGE as error:
             raise NoNode(f"{self.url} shows block {number} in a form that can't be read ({error})") from None
-        if event.number != number:
-            raise NoNode(f"{self.url} answers with block {event.number} in place of block {number}")
-        return event
+        if block.number != number:
+            raise NoNode(f"{self.url} answers with block {block.number} in place of block {number}")
+        return NewBlock(block.number, block.id, self._wire.pack_block(block))
 
     async def _require_chain_id(self) -> None:
         """Refuse a node of another chain; one that doesn't say which it has is believed until a block is refused."""
@@ -175,26 +165,31 @@ class NodeSource:
             raise another_chain(self.url, f"the chain id {str(ids[0])[:SHOWN_MAX]}", self._spec)
 
 
-def require_same(url: str, spec: ChainSpec, said: StreamHeader, place: Place) -> None:
-    """Refuse a chain that is another one than ours, and say where ours stands differently. Raises WrongChain and Behind."""
-    if said.chain_id != spec.chain_id.hex():
-        raise another_chain(url, f"the chain {said.name} (chain id {said.chain_id})", spec)
-    if said.genesis != genesis_fingerprint(spec):
-        own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
-        theirs = f"{said.witnesses} witnesses and {said.accounts} accounts"
+def require_same_state(url: str, header: StreamHeader, place: Place) -> None:
+    """Refuse a chain of our id and genesis whose edits are unknown, or which stands differently. Raises WrongChain and Behind."""
+    if place.first <= header.unknown_until:
         raise WrongChain(
-            f"{url} has the chain {said.name} from another genesis than this node's {spec.name}: {theirs}, here {own}; start both with the"
-            " same --chain, --witnesses and --accounts"
-        )
-    if place.first <= said.unknown_until:
-        raise WrongChain(
-            f"the chain of {url} was changed by hand before block {said.unknown_until}, and came from a dump, so that nobody knows how:"
+            f"the chain of {url} was changed by hand before block {header.unknown_until}, and came from a dump, so that nobody knows how:"
             " begin with the same dump (coind snapshot load)"
         )
-    if said.edits != place.edits:
+    if header.edits != place.edits:
         raise Behind("the followed chain was changed by hand in another way", is_all=True)
-    if said.head < place.head:
-        raise Behind(f"the head of {url} is block {said.head}")
+    if header.head < place.head:
+        raise Behind(f"the head of {url} is block {header.head}")
+
+
+def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
+    """Refuse a chain of another id or genesis. Raises WrongChain."""
+    if header.chain_id != spec.chain_id.hex():
+        raise another_chain(url, f"the chain {header.name} (chain id {header.chain_id})", spec)
+    if header.genesis != genesis_fingerprint(spec):
+        own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
+        # A broker doesn't say how many there are.
+        theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
+        raise WrongChain(
+            f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}; start both with the same"
+            " --chain, --witnesses and --accounts"
+        )
 
 
 def another_chain(url: str, theirs: str, spec: ChainSpec) -> WrongChain:

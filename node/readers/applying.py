@@ -8,7 +8,7 @@ from node.driving.driver import Driver
 from node.failures import NodeError
 from node.following.follower import Follower
 from node.following.lines import read_packed
-from node.readers.messages import Changes, Driven, Sync, Waiting
+from node.readers.messages import Changes, Sync, Waiting
 from rpc.push.events import Heartbeat
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
@@ -36,7 +36,7 @@ class Replica:
         finally:
             shutil.rmtree(path.parent, ignore_errors=True)
         self._chain.sidecars.decode(sync.sidecars)
-        self._drive(sync.driven)
+        self._driver.settle(sync.settled)
         self._wait_for(sync.waiting)
         self.number, self.is_lost = sync.number, False
 
@@ -47,8 +47,8 @@ class Replica:
         self._patience.renew()
         try:
             self._follower.apply(*[item for line in changes.lines if not isinstance(item := read_packed(line), Heartbeat)])
-            if changes.driven is not None:
-                self._drive(changes.driven)
+            if changes.settled is not None:
+                self._driver.settle(changes.settled)
             if changes.waiting is not None:
                 self._wait_for(changes.waiting)
             for packed in changes.taken:
@@ -59,10 +59,6 @@ class Replica:
             return self._lose(str(error))
         self.number = changes.number
         return ""
-
-    def _drive(self, driven: Driven) -> None:
-        self._driver.clock.set_back(driven.lead_ms)
-        self._chain.state.impersonated.set(driven.impersonated, driven.is_everyone)
 
     def _lose(self, reason: str) -> str:
         self.is_lost = True

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from node.driving.moments import Settled
+
 
 class Waiting(Struct, frozen=True, array_like=True):
     """A transaction that waits: its id, its bytes if it is new, and whether the state has its effects; after blocks were undone, and where
@@ -11,14 +13,6 @@ class Waiting(Struct, frozen=True, array_like=True):
     id: bytes
     packed: bytes
     is_applied: bool
-
-
-class Driven(Struct, frozen=True, array_like=True):
-    """How far the chain's clock runs ahead of the machine's, in milliseconds, and who is impersonated."""
-
-    lead_ms: int
-    impersonated: tuple[str, ...]
-    is_everyone: bool
 
 
 # ------------------------------------------------------------------ from the owner
@@ -37,7 +31,7 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
     number: int
     path: str
     sidecars: bytes
-    driven: Driven
+    settled: Settled
     waiting: tuple[Waiting, ...]
 
 
@@ -50,7 +44,7 @@ class Changes(Struct, frozen=True, array_like=True, tag=12):
     lines: tuple[bytes, ...]
     waiting: tuple[Waiting, ...] | None
     taken: tuple[bytes, ...]
-    driven: Driven | None
+    settled: Settled | None
     refused: tuple[bytes, ...]
 
 

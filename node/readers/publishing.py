@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from node.driving.driver import Driver
+from node.driving.moments import Settled
 from node.readers.link import Link, framed
-from node.readers.messages import Changes, Driven, Sync, Waiting
+from node.readers.messages import Changes, Sync, Waiting
 from rpc.log import Log
 from rpc.push.events import BlocksRemoved, encode_line, new_block
 from state.chain.chain import Chain
@@ -41,7 +42,7 @@ class Publisher:
         self._pending: Sequence[SignedTransaction] = ()
         self._count = 0
         self._known: set[bytes] = set()
-        self._driven: Driven | None = None
+        self._settled: Settled | None = None
         chain.on_moved.append(self._moved)
         chain.sidecars.on_added.append(self._edited)
         driver.on_returned.append(self._returned)
@@ -85,15 +86,15 @@ class Publisher:
             self._sync(list(self._links))
             return
         waiting, taken = self._waiting()
-        driven = self._driven_now()
-        if not (self._lines or taken or self._refused) and waiting is None and driven == self._driven:
+        settled = self._driver.settled_elsewhere()
+        if not (self._lines or taken or self._refused) and waiting is None and settled == self._settled:
             return
         self.number += 1
-        told = None if driven == self._driven else driven
-        changes = Changes(self.number, tuple(self._lines), waiting, taken, told, tuple(self._refused))
+        changed = None if settled == self._settled else settled
+        changes = Changes(self.number, tuple(self._lines), waiting, taken, changed, tuple(self._refused))
         self._lines.clear()
         self._refused.clear()
-        self._driven = driven
+        self._settled = settled
         data = framed(changes)
         for link in self._links:
             link.send_framed(data)
@@ -136,11 +137,6 @@ class Publisher:
         applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
         return tuple(Waiting(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
 
-    def _driven_now(self) -> Driven:
-        impersonated, clock = self._chain.state.impersonated, self._driver.clock
-        clock()
-        return Driven(clock.ahead_ms, tuple(sorted(impersonated.accounts)), impersonated.is_everyone)
-
     # -------------------------------------------------------------- everything
 
     def _sync(self, links: list[Link]) -> None:
@@ -160,7 +156,7 @@ class Publisher:
                 else:
                     os.link(dumped, own)
                 self._loading.setdefault(link, []).append(own.parent)
-                link.send(Sync(self.number, str(own), sidecars, self._driven_now(), waiting))
+                link.send(Sync(self.number, str(own), sidecars, self._driver.settled_elsewhere(), waiting))
         except (ChainError, OSError) as error:
             _log.warning("the chain can't be given to readers", reason=str(error))
             for link in links:
@@ -172,4 +168,4 @@ class Publisher:
         self._is_elsewhere = False
         self._pending, self._count = self._chain.pending, len(self._chain.pending)
         self._known = {trx.id for trx in self._chain.pending}
-        self._driven = self._driven_now()
+        self._settled = self._driver.settled_elsewhere()

@@ -16,7 +16,7 @@ from node.failures import NodeError
 from node.following.lines import read_packed
 from node.relay.connecting import run_connected
 from node.relay.history import Joiner, Message, Names, find_block, first_part, first_whole, read_message
-from rpc.push.events import Heartbeat, StreamEnd, encode_line
+from rpc.push.events import Heartbeat, StreamEnd, StreamHeader, encode_line
 
 BATCH = 256
 WAITING_SIZE_MAX = 1 << 30  # bytes of a batch; what is beyond it the library would leave out
@@ -56,7 +56,8 @@ class Reader:
         if what == "id":
             self.write(msgspec.json.encode({"id": "" if place is None else (await self._read(place)).id}))
             return
-        self.write(msgspec.json.encode({"about": msgspec.json.decode(info.config.description or "null"), "head": self._height}))
+        about = msgspec.json.decode(info.config.description or "{}", type=dict[str, Any])
+        self.write(encode_line(msgspec.convert({**about, "head": self._height}, StreamHeader)))
         await connection.subscribe(self._names.head, cb=self._tell)
         if place is None and first <= state.last_seq:
             height = (await self._read(first)).height

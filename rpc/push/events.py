@@ -51,20 +51,20 @@ class Heartbeat(Struct, frozen=True):
 
 
 class StreamHeader(Struct, frozen=True, kw_only=True):
-    """The first line of a stream: which chain it is, and where it stands.
+    """The first line of a stream: which chain it is, and where it stands, as far as the sender knows.
 
     `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the edits by hand before the first block of the
     stream, "" without any; those of the blocks up to `unknown_until` are not known.
     """
 
-    name: Word
-    chain_id: Word
-    genesis: Word
-    witnesses: Number
-    accounts: Number
+    name: Word = ""
+    chain_id: Word = ""
+    genesis: Word = ""
+    witnesses: Number = 0
+    accounts: Number = 0
     head: Number
-    head_id: Word
-    irreversible: Number
+    head_id: Word = ""
+    irreversible: Number = 0
     edits: Word = ""
     unknown_until: Number = 0
 

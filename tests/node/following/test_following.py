@@ -17,7 +17,6 @@ from rpc.push.events import StreamHeader, encode_line, new_block
 from rpc.push.header import genesis_fingerprint
 from rpc.records.blocks import block_json
 from rpc.service.refusal import Answered
-from rpc.service.transport import streaming
 from state.chain.chain import Chain
 from state.chain.edits import SetBalance
 from state.protocol.errors import Refused
@@ -59,23 +58,6 @@ async def test_a_node_that_ends_is_asked_again() -> None:
             world.switch(2)
             await until(lambda: replica.is_like(world.chain))
             assert replica.following.attempts in (2, 3)
-
-
-async def test_the_json_form_is_taken_from_nodes_without_the_packed_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_query = streaming.read_query
-
-    def read(query: bytes) -> Any:
-        if b"packed" in query:
-            raise streaming.BadQuery("form")
-        return read_query(query)
-
-    monkeypatch.setattr(streaming, "read_query", read)
-    async with pushing() as world:
-        world.make(10)
-        async with replica_of(url_of(world)) as replica:
-            await until(lambda: replica.is_like(world.chain))
-            world.switch(2)
-            await until(lambda: replica.is_like(world.chain))
 
 
 class Older:
@@ -150,7 +132,7 @@ def greeted(*lines: bytes) -> bytes:
     """The reply of a node of dev with these lines."""
     genesis = genesis_fingerprint(DEV)
     chain_id = DEV.chain_id.hex()
-    header = StreamHeader(name="dev", chain_id=chain_id, genesis=genesis, witnesses=1, accounts=10, head=9, head_id="", irreversible=0)
+    header = StreamHeader(name="dev", chain_id=chain_id, genesis=genesis, head=9)
     return reply(b"".join(line + b"\n" for line in (encode_line(header), *lines)))
 
 
