@@ -17,14 +17,22 @@ from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
 from tests.helpers.nodes import DEV
 
+NOW = 1_800_000_000_000
+
 Answer = Callable[[str, bytes], bytes]
+
+
+def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> Site:
+    """A node without its tasks, whose time stands still: nothing is left out for want of it."""
+    mode = BlockMode("manual")
+    return Site(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
 
 
 class Replica:
     """A node's parts that follow an address."""
 
     def __init__(self, url: str, spec: ChainSpec = DEV) -> None:
-        self.site = Site(Settings(spec=spec, plugins=(), blocks=BlockMode("manual"), clock=lambda: 1_800_000_000_000))
+        self.site = new_site(spec)
         self.chain, self.processor = self.site.chain, Processor(self.site.chain)
         self.failures: list[NodeError] = []
         self.following = new_following(

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from node.driving.modes import BlockMode
 from node.following.follower import Follower, Gap, OtherBranch, TooFarBack
 from node.following.lines import read_header, read_packed
-from node.node import Settings, Site
 from node.replay import BlockRefused
 from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint
@@ -20,23 +18,18 @@ from state.chain.digest import state_digest
 from state.chain.edits import SetBalance, SetVests
 from state.protocol.errors import ChainError
 from state.protocol.values.asset import COIN, VESTS, Asset
-from tests.helpers.nodes import DEV, transfer
+from tests.helpers.followed import new_site
+from tests.helpers.nodes import transfer
 from tests.simulation.rivals import made_branch
 
-NOW = 1_800_000_000_000
 STEPS = 60
-
-
-def new_site(*, is_producing: bool = True) -> Site:
-    """A node of dev without its tasks."""
-    return Site(Settings(spec=DEV, plugins=(), is_producing=is_producing, blocks=BlockMode("manual"), clock=lambda: NOW))
 
 
 class Pair:
     """A chain that is driven by hand, one that follows it, and the stream between them."""
 
     def __init__(self) -> None:
-        self.owner, self.replica = new_site(), new_site(is_producing=False)
+        self.owner, self.replica = new_site(is_producing=True), new_site()
         self.chain, self.driver = self.owner.chain, self.owner.driver
         self.hub = Hub(self.chain, self.owner.clock)
         self.driver.make_first_blocks()

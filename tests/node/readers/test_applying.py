@@ -9,8 +9,6 @@ import msgspec
 import pytest
 
 from node.driving.driver import Driver
-from node.driving.modes import BlockMode
-from node.node import Settings, Site
 from node.readers.applying import Replica
 from node.readers.link import HEAD, framed
 from node.readers.messages import Changes, FromOwner, Sync
@@ -18,19 +16,11 @@ from node.readers.publishing import Publisher
 from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from tests.helpers.nodes import DEV, transfer
+from tests.helpers.followed import new_site
+from tests.helpers.nodes import transfer
 from tests.node.following.test_follower import step
 
-NOW = 1_800_000_000_000
 STEPS = 60
-
-
-def new_site(*, is_producing: bool = True) -> Site:
-    """A node of dev without its tasks, whose time stands still: nothing is left out for want of it."""
-    settings = Settings(
-        spec=DEV, plugins=(), is_producing=is_producing, blocks=BlockMode("manual"), clock=lambda: NOW, stopwatch=lambda: 0.0
-    )
-    return Site(settings)
 
 
 class Line:
@@ -65,7 +55,7 @@ class Pair:
     """A chain that is driven by hand, and a reader's."""
 
     def __init__(self) -> None:
-        self.owner, self.reader = new_site(), new_site(is_producing=False)
+        self.owner, self.reader = new_site(is_producing=True), new_site()
         self.chain: Chain = self.owner.chain
         self.driver: Driver = self.owner.driver
         self.driver.make_first_blocks()

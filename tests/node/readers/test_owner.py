@@ -15,11 +15,11 @@ from node.readers.publishing import Publisher
 from rpc.service.envelope import Service
 from rpc.service.transport import asgi
 from rpc.service.transport.asgi import PageReply
-from tests.node.readers.test_applying import new_site
+from tests.helpers.followed import new_site
 
 
 async def test_a_reader_that_is_silent_or_loads_a_dump_is_given_nothing(autojump_clock: MockClock) -> None:
-    site = new_site()
+    site = new_site(is_producing=True)
     publisher = Publisher(site.chain, site.driver)
     readers = Readers(1, publisher, Processor(site.chain), None)
     (reader,) = readers.each
@@ -53,7 +53,7 @@ async def test_a_reader_that_is_silent_or_loads_a_dump_is_given_nothing(autojump
 async def test_a_page_is_not_made_again_for_each_that_asks_a_reader_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi, "PAGE_KEPT_TIMES", 1e12)
     monkeypatch.setattr(asgi, "PAGE_KEPT_SECONDS_MAX", 1e12)
-    site = new_site()
+    site = new_site(is_producing=True)
     readers = Readers(1, Publisher(site.chain, site.driver), Processor(site.chain), None)
     made = count()
     readers.serve(Service([], wire=site.chain.state.wire), {"/health": lambda: PageReply(b"%d" % next(made))})

@@ -15,8 +15,8 @@ from node.readers.link import Link
 from node.readers.messages import Changes, FromReader, Loaded, Ready, Reply, Start
 from node.readers.publishing import Publisher
 from node.readers.reader import Mind, read
+from tests.helpers.followed import new_site
 from tests.helpers.nodes import DEV, transfer
-from tests.node.readers.test_applying import new_site
 
 MESSAGES = 200  # as many as a socket takes at once
 TICKS = count()
@@ -73,7 +73,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
             await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(Mind, "_hear", heard)
-    site = new_site()
+    site = new_site(is_producing=True)
     publisher = Publisher(site.chain, site.driver)
     site.driver.make_first_blocks()
     with ours, doors, _peer:
