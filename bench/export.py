@@ -29,9 +29,9 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     """Replay a file in this process, or export it where `to` names a folder, and print what it took as JSON."""
     import trio
 
+    from node.history.apply import ChainCursor, replay
     from node.memory import keep_what_is_loaded, tune_collector
     from node.progress import Progress
-    from node.replay import replay
     from node.specs import load_spec
     from node.storage.blockfile import BlockFile
     from state.chain.chain import Chain
@@ -45,7 +45,7 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     if to is None:
         node = Chain(new_state(spec))
         blocks = BlockFile(path, node.state.wire)
-        run = partial(replay, node, blocks, Progress(blocks.size), skip=skip)
+        run = partial(replay, ChainCursor(node, blocks, skip=skip), Progress(blocks.size))
     else:
         import pyarrow as pa
 

@@ -36,10 +36,10 @@ def plain(path: Path) -> Path:
 
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     """Replay in this process, and print what it took; the time of the workers stands by itself."""
+    from node.history.apply import BLOCKS_BETWEEN_KEEPS
     from node.memory import keep_what_is_loaded, tune_collector
     from node.plugins import chosen_plugins
     from node.recovering.ahead import Ahead
-    from node.replay import BLOCKS_BETWEEN_KEEPS
     from node.specs import load_spec
     from state.chain.chain import Chain
     from state.chain.genesis import new_state

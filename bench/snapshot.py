@@ -16,7 +16,7 @@ import trio
 from bench.growth import NOW, VESTS
 from bench.growth import Site as GrowthSite
 from node.memory import keep_what_is_loaded, tune_collector
-from node.snapshots.child import Child
+from node.snapshots.child import ForkedChild
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import load, save
 from node.storage.disk import SystemDisk
@@ -75,7 +75,7 @@ def measure(size: int) -> None:
 async def in_child(chain: Chain, folder: Path) -> None:
     """Print for how long the fork stops the process, and how long the child works."""
     begun = time.perf_counter()
-    child = Child(lambda: save(chain, folder, SystemDisk()))
+    child = ForkedChild(lambda: save(chain, folder, SystemDisk()))
     await child.wait()
     print(f"         fork stops the node for {child.pause * 1e3:.1f} ms; the child saves in {time.perf_counter() - begun:.2f} s")
 
@@ -86,14 +86,13 @@ def measure_load(path: Path, spec: ChainSpec) -> None:
         chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
         gc.disable()
         begun, cpu = time.perf_counter(), time.process_time()
-        loaded = load(chain, path, SystemDisk(), lambda number: None)
+        loaded = load(chain, path, SystemDisk())
         print(f"         loaded in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s of the processor)", end="")
         begun, cpu, longest = time.perf_counter(), time.process_time(), 0.0
-        for deferred in loaded.left:
-            while not deferred.is_done:
-                step = time.process_time()
-                deferred.advance()
-                longest = max(longest, time.process_time() - step)
+        step = cpu
+        for _ in loaded.steps():
+            now = time.process_time()
+            longest, step = max(longest, now - step), now
         print(f", the rest in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s), the longest step {longest:.3f} s")
         gc.enable()
     opened = Snapshot(path, SystemDisk())

@@ -30,7 +30,7 @@ from node.driving.driver import Driver
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.processor import Processor
 from node.service import new_service
-from node.snapshots.child import Child
+from node.snapshots.child import ForkedChild
 from node.snapshots.folder import save
 from node.storage.disk import SystemDisk
 from node.watch.counters import Counters
@@ -396,7 +396,7 @@ def put_off(node: Node, count: int) -> None:
 
 async def saved(node: Node, folder: Path) -> None:
     """Save a snapshot, as a node does now and then."""
-    await Child(lambda: save(node.site.chain, folder, SystemDisk())).wait()
+    await ForkedChild(lambda: save(node.site.chain, folder, SystemDisk())).wait()
 
 
 def transfer(node: Node, i: int, size: int = 1) -> SignedTransaction:

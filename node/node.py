@@ -1,6 +1,6 @@
 """The node: all tasks that run around one chain, in one nursery, from start to end. It knows no rule.
 
-A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replaying`).
+A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replay`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,16 +24,16 @@ from node.driving.modes import BlockMode, Leap
 from node.driving.producer import Producer
 from node.ending import first_of, run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
+from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, replay
+from node.history.resume import complete, resume
 from node.known_chains import known_chains
 from node.logs import lines_lost
 from node.memory import collect_in_portions, keep_what_is_loaded
 from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
 from node.progress import Progress
-from node.replay import TRUST_OWN, BlockRefused, replay
 from node.service import new_service
-from node.snapshots.folder import Loaded
-from node.snapshots.saving import EVERY, Saver
-from node.snapshots.starting import complete, start_from_snapshot
+from node.snapshots.folder import LoadedSnapshot, folder_of
+from node.snapshots.saver import EVERY, SnapshotSaver
 from node.specs import with_accounts, with_witnesses
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk
@@ -204,7 +204,7 @@ async def run_site(site: Site) -> int:
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     found = 0 if folder is None else len(folder.log)
     site.driver.edit_log = None if folder is None else folder.edits
-    saver = None if settings.data is None else Saver(site.chain, settings.data, settings.disk, settings.snapshot_every, site.gate)
+    saver = None if settings.data is None else new_saver(site, settings.data)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site, nursery.cancel_scope)
@@ -232,6 +232,13 @@ async def run_site(site: Site) -> int:
     return status
 
 
+def new_saver(site: Site, data: Path) -> SnapshotSaver:
+    """Return what saves snapshots in the data folder."""
+    saver = SnapshotSaver(site.chain, folder_of(data), site.settings.disk, site.settings.snapshot_every, gate=site.gate)
+    saver.follow_moves()
+    return saver
+
+
 def sync(site: Site, folder: DataFolder) -> None:
     """Sync the block log; a failure ends the node with its error."""
     try:
@@ -248,13 +255,13 @@ def close(site: Site, folder: DataFolder) -> None:
         site.fail(DiskError(f"{error}. {DISK_ADVICE}"))
 
 
-async def load(site: Site, folder: DataFolder) -> Loaded | None:
+async def load(site: Site, folder: DataFolder) -> LoadedSnapshot | None:
     """Put the chain where the newest good snapshot of the data folder was taken, and apply the blocks after it; returns the snapshot."""
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
     site.chain.settled.keep_in(log.packed, log.__len__)
-    loaded = start_from_snapshot(site.chain, folder, site.settings.disk) if folder.is_verified else None
+    loaded = resume(site.chain, folder_of(folder.path), site.settings.disk, log.packed) if folder.is_verified else None
     for block_id, edits in folder.edits.edits().items():
         site.chain.plan_edits(block_id, edits)
     first = 1 if loaded is None else loaded.head.number + 1
@@ -269,8 +276,8 @@ async def load(site: Site, folder: DataFolder) -> Loaded | None:
     try:
         # Without a mark nothing else vouches for the last block's signature.
         signed = () if log.is_marked else (len(log),)
-        workers = site.settings.workers
-        if not await replay(site.chain, blocks, progress, skip=skip, signed=signed, stop=site.stop, workers=workers):
+        cursor = ChainCursor(site.chain, blocks, skip=skip, signed=signed, workers=site.settings.workers)
+        if not await replay(cursor, progress, stop=site.stop):
             return loaded
     except BlockRefused as error:
         raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error

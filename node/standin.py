@@ -12,7 +12,7 @@ import trio
 
 from node.readers.link import HEAD, Link, framed
 from node.readers.messages import Call, Reply
-from node.snapshots.child import Child
+from node.snapshots.child import ForkedChild
 from rpc.log import Log
 from rpc.service.caller import Caller
 
@@ -32,7 +32,7 @@ class StandIn:
     def __init__(self, leave_job: Callable[[], None], answer: Answer, keeps: Iterable[int]) -> None:
         ours, theirs = socket.socketpair()
         try:
-            self._child = Child(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(), *keeps), niceness=0)
+            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(), *keeps), niceness=0)
         except BaseException:
             ours.close()
             raise

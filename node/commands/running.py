@@ -22,7 +22,7 @@ from node.logs import Level, configure_logs
 from node.node import Settings, run
 from node.plugins import chosen_plugins
 from node.recovering.pool import default_workers
-from node.snapshots.saving import EVERY
+from node.snapshots.saver import EVERY
 from node.specs import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec
 from node.storage.syncing import sync_policy
 from rpc.service.transport.rights import Network, read_networks, read_origins
@@ -307,8 +307,8 @@ def replay_command(
     """Apply a file of blocks."""
     from node.commands.chains import spec_of_blocks
     from node.parallel.command import verify_in_parallel
-    from node.replaying.options import read_checkpoints, read_point, require_together
-    from node.replaying.whole import Replay, replay_file
+    from node.replay.options import read_checkpoints, read_point, require_together
+    from node.replay.run import Replay, replay_file
 
     common = common or Common()
     common.begin()

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
-from msgspec import MsgspecError
 
 from node.commands.parameters import Chain, Flag, Repeated
 from node.commands.running import data_folder
 from node.ending import run_to_end
 from node.failures import NodeError, last_line
+from node.history.apply import TRUST_OWN, ChainCursor, replay
 from node.node import Settings, Site, load
 from node.output import say
 from node.plugins import chosen_plugins
 from node.progress import Progress
-from node.replay import TRUST_OWN, replay
 from node.snapshots.differences import differences
 from node.snapshots.file import Snapshot, SnapshotError
 from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
@@ -27,7 +26,6 @@ from node.specs import DEFAULT_CHAIN, load_spec
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from state.chain.digest import state_digest
-from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.", group_commands="Commands")
@@ -162,9 +160,10 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     site = Site(Settings(spec=spec, plugins=()))
     folder = DataFolder(data, spec, site.chain.state.wire)
     try:
-        require_in_log(path, site.chain, head.number, head.block_id, folder.log.packed, len(folder.log))
+        require_in_log(path, head.number, head.block_id, site.chain, folder.log.packed)
         blocks = folder.log.blocks()
-        await replay(site.chain, blocks, Progress(blocks.size, len(folder.log)), skip=TRUST_OWN, until=head.number)
+        progress = Progress(blocks.size, len(folder.log))
+        await replay(ChainCursor(site.chain, blocks, skip=TRUST_OWN), progress, until=head.number)
     finally:
         folder.close()
     digest = state_digest(site.chain.state)
@@ -191,11 +190,7 @@ def loaded(path: Path, spec: ChainSpec) -> Site:
     opened = Snapshot(path, SystemDisk())
     opened.close()
     site = Site(Settings(spec=spec, plugins=opened.head.plugins))
-    try:
-        for deferred in load_snapshot(site.chain, path, SystemDisk(), lambda number: None).left:
-            deferred.finish()
-    except (ChainError, MsgspecError, ValueError) as error:
-        raise SnapshotError(f"{path}: can't be read: {error}") from None
+    load_snapshot(site.chain, path, SystemDisk()).finish()
     return site
 
 

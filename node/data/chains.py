@@ -11,7 +11,7 @@ import msgspec
 import rpc.api  # noqa: F401 - fills METHODS
 from node.data.blocks import Block, moment
 from node.data.chosen import chosen_chain
-from node.data.course import Course
+from node.data.cursor import DataCursor
 from node.data.errors import BeyondEnd, CallRefused, WrongMoment
 from node.data.views import Tables
 from rpc.service.caller import LOCAL
@@ -20,8 +20,6 @@ from rpc.service.method import METHODS, Method
 from rpc.service.refusal import DISPATCH_ERROR
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.middle import begin_block
-from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 
 MOMENT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?")
@@ -102,13 +100,13 @@ class ChainState:
 class ChainAt(ChainState):
     """What `chain_at` returns. `with` closes the files that older blocks are read from; tables stay."""
 
-    def __init__(self, course: Course) -> None:
-        super().__init__(course.chain, course.plugins)
-        self._course = course
+    def __init__(self, cursor: DataCursor) -> None:
+        super().__init__(cursor.chain, cursor.plugins)
+        self._cursor = cursor
 
     def close(self) -> None:
         """Close the files."""
-        self._course.close()
+        self._cursor.close()
 
     def __enter__(self) -> Self:
         return self
@@ -135,27 +133,24 @@ def chain_at(
     number, transactions = read_moment(at)
     before = number if transactions is None else number - 1
     spec = chosen_chain(Path(path), chain)
-    course = Course(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
+    cursor = DataCursor(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
     try:
-        course.lead_to(before)
+        cursor.lead_to(before)
         if transactions is not None:
-            begin(course, transactions)
-        course.stop()
+            begin(cursor, transactions)
+        cursor.stop()
     except BaseException:
-        course.close()
+        cursor.close()
         raise
-    return ChainAt(course)
+    return ChainAt(cursor)
 
 
-def begin(course: Course, count: int) -> None:
+def begin(cursor: DataCursor, count: int) -> None:
     """Apply the first transactions of the block after the head. Raises WrongMoment, BeyondEnd, RefusedBlock."""
-    block = course.following()
+    block = cursor.following()
     if count > len(block.transactions):
         raise WrongMoment(f"block {block.number}:{count}: block {block.number} has {len(block.transactions)} transactions")
-    try:
-        begin_block(course.chain, block, count, course.skip(block.number))
-    except ChainError as error:
-        raise course.refused(block.number, error) from error
+    cursor.apply(block, count)
 
 
 def read_moment(at: int | str) -> tuple[int, int | None]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from node.data.errors import UnknownChain, UnreadableBlocks, as_data_errors
 from node.failures import DiskError, FileError, NodeError
-from node.replaying.recognising import FIRST_BLOCKS, chains_of, takes
+from node.history.detect_chain import FIRST_BLOCKS, chains_of, takes
 from node.specs import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import FolderMark, read_chain
-from node.storage.sources import STANDARD_INPUT, open_source
+from node.storage.sources import STANDARD_INPUT, is_pipe, open_source
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -42,7 +42,7 @@ def chain_of(path: Path) -> str:
     if not is_pipe(path):
         with as_data_errors():
             open_source(path, Wire(load_spec(ANY))).close()
-    found = [] if is_pipe(path) else chains_of(path, 1, "")
+    found = chains_of(path, 1, "")
     if len(found) > 1:
         # Signatures of transactions tell chains apart whose witnesses have the same keys.
         found = chains_of(path, deciding_block(path, load_spec(found[0])), "") or found
@@ -79,11 +79,6 @@ def mark_at(path: Path) -> FolderMark | None:
         return read_chain(SYSTEM, folder) if folder.is_dir() else None
     except OSError as error:
         raise DiskError(f"{error.filename or folder}: {error.strerror}") from None
-
-
-def is_pipe(path: Path) -> bool:
-    """Return whether what is at a path can be read only once."""
-    return path == STANDARD_INPUT or path.is_fifo() or path.is_char_device()
 
 
 def deciding_block(path: Path, spec: ChainSpec) -> int:

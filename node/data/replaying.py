@@ -11,7 +11,7 @@ from msgspec import Struct
 from node.data.blocks import Block, Operation
 from node.data.chains import ChainState
 from node.data.chosen import chosen_chain
-from node.data.course import Course
+from node.data.cursor import DataCursor
 from node.data.errors import NotThere
 from node.data.names import HELPER, field_name, table_name
 from node.data.views import extra
@@ -61,18 +61,18 @@ class Replayed(ChainState):
     `with` closes the file, as the end of the iteration does.
     """
 
-    def __init__(self, course: Course, first: int, last: int | None, has_changes: bool) -> None:
-        super().__init__(course.chain, course.plugins)
-        self._course, self._first, self._last = course, first, last
-        self._listening = Listening(course.chain, has_changes)
+    def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
+        super().__init__(cursor.chain, cursor.plugins)
+        self._cursor, self._first, self._last = cursor, first, last
+        self._listening = Listening(cursor.chain, has_changes)
 
     def __iter__(self) -> Iterator[Step]:
         with self:
-            self._course.lead_to(self._first - 1)
+            self._cursor.lead_to(self._first - 1)
             self._listening.begin()
             wire = self._chain.state.wire
             for block in self._wanted():
-                self._course.apply(block)
+                self._cursor.apply(block)
                 heard, changed = self._listening.take()
                 yield Step(Block(wire, block), heard, changed)
 
@@ -98,11 +98,11 @@ class Replayed(ChainState):
                 batches[kind].append(arrow.RecordBatch.from_arrays(arrays, schema=schemas[kind]))
 
         with self:
-            self._course.lead_to(self._first - 1)
+            self._cursor.lead_to(self._first - 1)
             state.listeners.watch_operations(collector.hear)
             for block in self._wanted():
                 collector.begin(block)
-                self._course.apply(block)
+                self._cursor.apply(block)
                 collector.take(block)
                 keep()
         keep(whole=True)
@@ -110,11 +110,11 @@ class Replayed(ChainState):
 
     def _wanted(self) -> Iterator[SignedBlock]:
         """Yield the blocks up to the last one that is wanted."""
-        return takewhile(lambda block: self._last is None or block.number <= self._last, self._course.blocks())
+        return takewhile(lambda block: self._last is None or block.number <= self._last, self._cursor.blocks())
 
     def close(self) -> None:
         """Close the file."""
-        self._course.close()
+        self._cursor.close()
 
     def __enter__(self) -> Self:
         return self
@@ -198,5 +198,5 @@ def replayed(
     Memory doesn't grow with the number of blocks, but for the state's own. Raises what `chain_at` raises, most of it while it is iterated.
     """
     spec = chosen_chain(Path(path), chain)
-    course = Course(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)
-    return Replayed(course, first, last, has_changes)
+    cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)
+    return Replayed(cursor, first, last, has_changes)

@@ -8,8 +8,8 @@ from itertools import groupby
 from time import perf_counter
 
 from node.failures import NodeError
+from node.history.apply import TRUST_OWN, BlockRefused
 from node.recovering.ahead import Ahead
-from node.replay import TRUST_OWN, BlockRefused
 from rpc.push.events import BlocksRemoved, Event, NewBlock
 from rpc.service.turns import Stopwatch
 from state.chain.chain import Chain

@@ -10,8 +10,8 @@ from node.clock import Clock
 from node.failures import NodeError
 from node.following.follower import Follower, OtherBranch, TooFarBack
 from node.following.sources import Behind, Place, Source, WrongChain
+from node.history.apply import BlockRefused
 from node.processor import Processor
-from node.replay import BlockRefused
 from rpc.log import Log
 from rpc.push.events import Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint

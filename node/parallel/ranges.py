@@ -14,9 +14,9 @@ import trio
 from msgspec import Struct
 
 from node.failures import FileError, NodeError
+from node.history.apply import ChainCursor, replay
 from node.node import Settings, Site
 from node.progress import Progress
-from node.replay import replay
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import load, paths
 from node.specs import load_spec
@@ -119,8 +119,7 @@ def verify_range(part: Range, report: Report) -> Outcome:
 
 def begin_at(chain: Chain, part: Range, mark: Mark) -> str:
     """Put a chain where a range begins; returns what is wrong with the snapshot, "" if nothing is. Raises NodeError."""
-    for deferred in load(chain, Path(mark.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).left:
-        deferred.finish()
+    load(chain, Path(mark.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
     digest = state_digest(chain.state)
     return "" if digest == mark.digest else f"the state in {mark.path} has the digest {digest}, and it says {mark.digest}"
 
@@ -144,7 +143,7 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
         progress = Progress(blocks.size, blocks.last, out=nowhere)
         skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
         until = None if part.end is None else part.end.number
-        await replay(chain, blocks, progress, skip=skip, until=until, signed=(1,), after=look)
+        await replay(ChainCursor(chain, blocks, skip=skip, signed=(1,)), progress, until=until, after=look)
     report(chain.state.props.head_block_number)
     return progress
 

@@ -4,7 +4,7 @@ A block without them is as good: its rules recover what they need themselves.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -43,7 +43,8 @@ class Ahead:
     """Iterates blocks, some of them read ahead; what reading them raises is raised after the last one that was read.
 
     `workers` processes are started when there is enough for them to do, and end with `close`; none are where the flags of `skip` leave
-    signatures unchecked. The blocks are pushed by `push`, which doesn't believe a refusal that may be due to a wrong key.
+    signatures unchecked. Blocks up to `trusted` give them nothing to do. The blocks are pushed by `push`, which doesn't believe a refusal
+    that may be due to a wrong key.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class Ahead:
         workers: int,
         skip: int = Skip.NOTHING,
         new_pool: Callable[[int], Pool] | None = None,
+        trusted: int = 0,
     ) -> None:
-        self._blocks, self._wire = iter(blocks), wire
+        self._blocks, self._wire, self._trusted = iter(blocks), wire, trusted
         self._workers = 0 if skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK) else workers
         self._pool: Pool | None = None
         self._new_pool = partial(new_pool or Pool, workers)
@@ -73,7 +75,7 @@ class Ahead:
         if self._pool is not None:
             self._pool.close()
 
-    def __iter__(self) -> Iterator[SignedBlock]:
+    def __iter__(self) -> Generator[SignedBlock, None, None]:
         if not self._workers:
             yield from self._blocks
             return
@@ -144,7 +146,7 @@ class Ahead:
             if block is None:
                 self._is_at_end = True
                 break
-            records = records_of(self._wire, block)
+            records = records_of(self._wire, block) if block.number > self._trusted else b""
             group.blocks.append(block)
             group.record_sizes.append(len(records))
             group.block_size += block.size

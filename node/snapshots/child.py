@@ -25,7 +25,7 @@ class ChildFailed(Exception):
     """The work could not be begun, or has failed; the text says why."""
 
 
-class Child:
+class ForkedChild:
     """A forked child that does one piece of work. Raises ChildFailed when the system gives no child.
 
     `pause` is the number of seconds for which the fork has stopped this process. The child has only the descriptors that it `keeps`.
@@ -43,6 +43,7 @@ class Child:
             os.close(reading)
             os.close(writing)
             raise ChildFailed(f"the system gives no second process: {error.strerror}") from None
+        self._status: int | None = None
         if not self.pid:
             _work_and_exit(work, writing, keeps, niceness)
         self.pause = time.perf_counter() - begun
@@ -53,51 +54,44 @@ class Child:
         """Return when the work is done. Raises ChildFailed, also after SECONDS_MAX. When this is cancelled, the child is killed."""
         try:
             with trio.move_on_after(SECONDS_MAX):
-                while (status := self._status()) is None:
+                while (status := self.status()) is None:
                     await trio.sleep(POLL_SECONDS)
                 if status:
-                    raise ChildFailed(self._message(status))
+                    raise ChildFailed(self._message())
                 return
             raise ChildFailed(f"it has not ended within {SECONDS_MAX} seconds")
         finally:
-            self._end()
+            self.close()
 
     async def kill(self) -> str:
         """End it, and return with what it has ended: it may have done so before, and to give back much memory takes it a while."""
         try:
-            if self.pid > 0:
+            if self.status() is None:
                 os.kill(self.pid, signal.SIGKILL)
-            status = self._status()
             with trio.CancelScope(shield=True):
-                while status is None:
+                while self.status() is None:
                     await trio.sleep(KILL_POLL_SECONDS)
-                    status = self._status()
-            assert status is not None
-            return self._message(status)
+            return self._message()
         finally:
-            self._end()
+            self.close()
 
-    def _message(self, status: int) -> str:
-        """Return why it has ended with a status."""
+    def _message(self) -> str:
+        """Return why it has ended."""
         message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
-        return message or f"the process has ended with {describe(status)}"
+        return message or f"the process has ended with {describe(self.status() or 0)}"
 
-    def _status(self) -> int | None:
+    def status(self) -> int | None:
         """Return the status that the child has ended with, None while it works."""
-        if self.pid < 0:
-            return 0
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if not pid:
-            return None
-        self.pid = -1
-        return os.waitstatus_to_exitcode(status)
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._status = os.waitstatus_to_exitcode(status) if pid else None
+        return self._status
 
-    def _end(self) -> None:
+    def close(self) -> None:
         """Kill the child if it still works, and close the pipe."""
-        if self.pid > 0:
+        if self.status() is None:
             os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.pid = -1
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self._reading)
 
 

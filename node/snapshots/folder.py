@@ -1,4 +1,4 @@
-"""The folder `snapshots` of a data folder: saving a snapshot there, finding the newest good one, setting broken ones aside.
+"""The folder `snapshots` of a data folder: saving a snapshot there, loading one, setting broken ones aside.
 
 A file that is being written has another name until it is whole and synced; nothing that a kill or a loss of power leaves behind is
 taken for a snapshot. Nothing here knows how a node runs.
@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
+from node.memory import collector_off
 from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Unwritable, Writer
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
@@ -17,6 +18,8 @@ from node.storage.specfile import difference
 from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
+from state.chain.settled import no_block
+from state.protocol.errors import ChainError
 from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
 from state.store.columns import Unreadable
 from state.store.deferred import Deferred
@@ -141,25 +144,43 @@ def remove_after(folder: Path, disk: Disk, number: int) -> None:
 # ------------------------------------------------------------------ loading
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSnapshot(Struct, frozen=True):
     """The snapshot that a chain has started from, and its tables that are still to be filled (see `state.snapshot.image.restore`)."""
 
     path: Path
     head: Head
     left: list[Deferred]
 
+    def steps(self) -> Iterator[None]:
+        """Fill the tables that are left, a chunk at each step. Raises Broken."""
+        for deferred in self.left:
+            while not deferred.is_done:
+                try:
+                    deferred.advance()
+                except (ChainError, MsgspecError, ValueError) as error:
+                    raise Broken(f"{self.path}: can't be read: {error}; remove it, and blocks are replayed in its place") from None
+                yield
 
-def load(chain: Chain, path: Path, disk: Disk, older: Older, *, is_ours: bool = False) -> Loaded:
+    def finish(self) -> Head:
+        """Fill all tables that are left, and return the head. Raises Broken."""
+        for _ in self.steps():
+            pass
+        return self.head
+
+
+def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is_ours: bool = False) -> LoadedSnapshot:
     """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed.
 
-    `is_ours`: the name of the file is the one that a snapshot gets in the folder, so that another one is Foreign.
+    `older` finds the blocks before it, none by default. `is_ours`: the name of the file is the one that a snapshot gets in the folder, so
+    that another one is Foreign.
     """
     snapshot = Snapshot(path, disk)
     try:
         if is_ours and path.name != name_of(snapshot.head):
             raise Foreign(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain)
-        return Loaded(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older))
+        with collector_off():
+            return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
     except Unreadable as error:
         raise Broken(f"{path}: can't be read: {error}") from None
     finally:
@@ -186,29 +207,11 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
         snapshot.check_schema(name, part.schema)
 
 
-def newest_good(chain: Chain, folder: Path, disk: Disk, older: Older, last: int) -> Loaded | None:
-    """Load the newest snapshot that is whole and belongs to a block log with `last` blocks; returns None where there is none.
-
-    Each that can't be used is named in the log with the reason. One that is broken, or of other blocks, is renamed, so that it
-    isn't tried again and doesn't count among the newest.
-    """
-    for path in paths(folder, disk):
-        try:
-            number, block_id = block_of(path), path.name[11:51]
-            require_in_log(path, chain, number, block_id, older, last)
-            return load(chain, path, disk, older, is_ours=True)
-        except (Broken, Foreign) as error:
-            _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
-        except SnapshotError as error:
-            _log.warning("a snapshot can't be used", reason=str(error))
-    return None
-
-
-def require_in_log(path: Path, chain: Chain, number: int, block_id: str, older: Older, last: int) -> None:
-    """Raise Foreign unless the block log holds the block that a snapshot was taken at."""
+def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: Older) -> None:
+    """Raise Foreign unless the block that a snapshot was taken at is the one that `older` finds, in a block log."""
     packed = older(number)
     if packed is None:
-        raise Foreign(f"{path}: was taken at block {number}, and the block log ends with block {last}")
+        raise Foreign(f"{path}: was taken at block {number}, which the block log doesn't have")
     if chain.state.wire.unpack_block(packed)[0].id.hex() != block_id:
         raise Foreign(f"{path}: was taken at block {number} ({block_id}), and the block log has another block {number}")
 

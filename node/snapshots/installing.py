@@ -26,7 +26,7 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
             if not snapshot.has(BLOCKS):
                 raise Unfit(f"{file}: holds no blocks, and {folder.log.path} is empty; save it --with-blocks, or copy a block_log there")
             fill(folder, snapshot, chain.state.wire)
-        require_in_log(file, chain, head.number, head.block_id, folder.log.packed, len(folder.log))
+        require_in_log(file, head.number, head.block_id, chain, folder.log.packed)
         if not folder.is_verified:
             raise NodeError(f"{folder.log.path}: its blocks have not been checked; start a node in the folder once")
         path = folder_of(data) / name_of(head)

@@ -65,6 +65,11 @@ def open_source(path: Path, wire: Wire, first: int = 1) -> BlockSource:
     return BlockFile(path, wire, first)
 
 
+def is_pipe(path: Path) -> bool:
+    """Return whether the blocks at a path can be read only once."""
+    return path == STANDARD_INPUT or path.is_fifo() or path.is_char_device()
+
+
 class BlockFiles:
     """The blocks of all files of a folder, in the order of their first blocks. Each must go on where the one before ends.
 

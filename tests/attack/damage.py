@@ -12,10 +12,10 @@ from functools import cache
 from msgspec import Struct
 
 from node.failures import NodeError
-from node.replay import TRUST_OWN
+from node.history.apply import TRUST_OWN
+from node.history.resume import resume
 from node.snapshots.folder import FOLDER_NAME as SNAPSHOTS
-from node.snapshots.folder import save
-from node.snapshots.starting import start_from_snapshot
+from node.snapshots.folder import folder_of, save
 from node.storage.datafolder import DataFolder
 from node.storage.specfile import SPEC_NAME
 from state.chain.digest import state_digest
@@ -174,10 +174,9 @@ def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[byte
     disk.sync_folder(FOLDER)
     folder = DataFolder(FOLDER, DEV, tree().wire, disk)
     chain = at_block_1() if is_plain and len(folder.log) else dev_chain()
-    loaded = start_from_snapshot(chain, folder, disk) if folder.is_verified else None
-    for deferred in () if loaded is None else loaded.left:
-        while not deferred.is_done:
-            deferred.advance()
+    loaded = resume(chain, folder_of(FOLDER), disk, folder.log.packed) if folder.is_verified else None
+    if loaded is not None:
+        loaded.finish()
     blocks = folder.log.blocks(1 if loaded is None else loaded.head.number + 1)
     for block in blocks:
         if block.number <= chain.state.props.head_block_number:

@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from node.failures import NodeError
+from node.history.apply import TRUST_OWN
 from node.processor import Processor
-from node.replay import TRUST_OWN
 from node.storage.datafolder import DataFolder
 from state.chain.chain import Chain
 from state.chain.digest import state_digest

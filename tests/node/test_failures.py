@@ -5,7 +5,7 @@ import re
 import pytest
 
 from node.failures import DiskError, FileError, NodeError, StateError, Status, last_line
-from node.replay import BlockRefused
+from node.history.apply import BlockRefused
 from tests.conftest import ROOT
 
 NUMBERS = {

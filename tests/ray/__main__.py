@@ -112,8 +112,7 @@ def forge(snapshots: Path, chain: str) -> None:
     """Put a snapshot with another state, and the digest of that, in place of the oldest one."""
     path = paths(snapshots, SystemDisk())[-1]
     site = Site(Settings(spec=load_spec(chain), plugins=()))
-    for deferred in load(site.chain, path, SystemDisk(), lambda number: None).left:
-        deferred.finish()
+    load(site.chain, path, SystemDisk()).finish()
     account = next(iter(site.chain.state.accounts))
     site.chain.state.accounts.modify(account, balance=account.balance + 1)
     path.unlink()

@@ -17,10 +17,10 @@ import trio
 from node.address import Address
 from node.ending import first_of
 from node.failures import NodeError
+from node.history.apply import TRUST_OWN
 from node.node import Settings, Site, run_site
 from node.processor import Processor
-from node.replay import TRUST_OWN
-from node.snapshots.saving import EVERY
+from node.snapshots.saver import EVERY
 from node.storage.syncing import SyncPolicy
 from state.chain.chain import Chain
 from state.chain.digest import state_digest

@@ -3,9 +3,8 @@
 import fcntl
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,17 +18,16 @@ from node.data.export.collecting import BLOCKS, Collector, Dataset
 from node.data.export.files import Format
 from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
 from node.data.export.ranges import Writer, clear, place_of
-from node.data.export.resuming import Keeper, start_from_snapshot
 from node.data.names import names_of
 from node.data.tables import TableRows, plugins_for
 from node.ending import watch_signals
 from node.failures import FileError, NodeError, Status
-from node.memory import keep_what_is_loaded
+from node.history.apply import BlockRefused, ChainCursor, keep_last_block_only, paced
+from node.history.detect_chain import advice
+from node.history.resume import resume
 from node.nearest import alternatives
 from node.progress import Progress
-from node.recovering.ahead import Ahead
-from node.replay import BLOCKS_BETWEEN_KEEPS, SLICE_SECONDS, BlockRefused, apply
-from node.replaying.recognising import advice
+from node.snapshots.saver import SnapshotSaver
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sources import BlockSource, open_source
 from node.version import VERSION
@@ -42,6 +40,10 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
 
 TOPS = ("operations", "blocks", "tables")  # the folders of an export
+# The folder of snapshots, from which an export that goes on starts; without one all blocks are applied again. A trusting replay of a
+# minute isn't worth the disk.
+SNAPSHOTS = ".snapshots"
+SECONDS_BETWEEN_SNAPSHOTS = 300.0
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -79,8 +81,6 @@ class Export:
         self.rows = {name: TableRows(state, tables[name], shapes) for name in wanted.tables}
         self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
         self._is_swept = False
-        self._recent: deque[SignedBlock] = deque()
-        self.chain.settled.keep_in(self._packed, lambda: state.props.head_block_number)
         self.manifest = self._found() or self._new_manifest()
 
     def _found(self) -> Manifest | None:
@@ -123,13 +123,6 @@ class Export:
             {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
             [],
         )
-
-    def _packed(self, number: int) -> bytes | None:
-        """Return an irreversible block as bytes, if it is the last one: rules ask for no other, and all together would fill the memory."""
-        recent = self._recent
-        while recent and recent[0].number < self.chain.irreversible:
-            recent.popleft()
-        return self.chain.state.wire.pack_block(recent[0]) if recent and recent[0].number == number else None
 
     # -------------------------------------------------------------- what is to be done
 
@@ -205,23 +198,21 @@ class Export:
             if started > 0 and not source.is_pipe:
                 source.close()
                 source = self._source(started + 1)
+            keep_last_block_only(self.chain)
             writer = Writer(wanted.to, wanted.form, wanted.disk)
-            progress = Progress(source.size, source.last)
+            every = int(self.needs_state)
+            saver = SnapshotSaver(self.chain, wanted.to / SNAPSHOTS, wanted.disk, every, seconds=SECONDS_BETWEEN_SNAPSHOTS)
             try:
-                keeper = Keeper(self.chain, wanted.to, wanted.disk)
-                is_done = await self._write(source, begin, writer, progress, keeper)
-                await keeper.finish()
+                is_done = await self._write(source, started, begin, writer, saver)
+                await saver.finish()
                 if is_done and not self.manifest.ranges:
                     raise NodeError(f"{source.path} holds no block that is wanted; see what writes it, and --blocks")
                 return is_done
             except BlockRefused as error:
-                hint = advice(wanted.source, error.number, wanted.spec.name, source.is_pipe)
-                raise BlockRefused(error.number, error.reason + hint) from None
+                raise BlockRefused(error.number, error.reason + advice(wanted.source, error.number, wanted.spec.name)) from None
             finally:
-                source.close()
-                progress.close()
+                saver.close()
                 writer.close()
-                keep_what_is_loaded()
 
     def _source(self, first: int) -> BlockSource:
         try:
@@ -237,83 +228,47 @@ class Export:
         """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
         if not self.manifest.ranges:
             return 0
-        started = start_from_snapshot(self.chain, self.wanted.to, begin - 1, self.wanted.disk)
-        if self.chain.head is not None:
-            self._recent.append(self.chain.head)
-        return started
+        found = resume(self.chain, self.wanted.to / SNAPSHOTS, self.wanted.disk, None, latest=begin - 1)
+        return 0 if found is None else found.finish().number
 
-    async def _write(self, source: BlockSource, begin: int, writer: Writer, progress: Progress, keeper: Keeper) -> bool:
-        wanted, collector = self.wanted, self.collector
-        pause = trio.current_time() + SLICE_SECONDS
+    async def _write(self, source: BlockSource, started: int, begin: int, writer: Writer, saver: SnapshotSaver) -> bool:
+        """Export the blocks from `begin` on, after those that the chain has `started` from; returns whether that was all."""
+        wanted, collector, last = self.wanted, self.collector, self.wanted.last or sys.maxsize
+        done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        # Blocks that are exported were checked then. The signature of block 1 shows whose chain it is.
+        trusted = 0 if done is None else done.last
+        cursor = ChainCursor(self.chain, source, skip=wanted.skip, signed=(1,), trusted=trusted, workers=wanted.workers)
         first, number = begin, 0
-        for block, is_last in self._applied(source, begin):
-            number = block.number
-            progress.count(number, len(block.transactions), source.position)
-            if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
-                keep_what_is_loaded()
-            if trio.current_time() > pause:
-                await trio.lowlevel.checkpoint()
-                pause = trio.current_time() + SLICE_SECONDS
-                if self.stop.is_set():
-                    return False
-            if number < begin:
-                continue
-            is_end = is_last or number == wanted.last
-            is_whole = is_end or number == self.end_of_range(number)
-            collector.take(block)
-            self._add(writer, first, is_whole=is_whole)
-            self._add_tables(writer, number, is_end=is_end)
-            if is_whole:
-                self._commit(writer, first, block, is_end=is_end)
-                first = number + 1
-                if self.needs_state:
-                    await keeper.look()
-            if is_end:
-                return True
-        if number < begin and not self.manifest.ranges:
+        newest: SignedBlock | None = None  # of the range that isn't committed
+        async with aclosing(paced(cursor, Progress(source.size, source.last), self.stop)) as blocks:
+            async for block in blocks:
+                number = block.number
+                if number <= started:  # of a pipe, which is read from its start
+                    continue
+                if newest is not None and newest.number == self.end_of_range(newest.number):
+                    await self._commit(writer, first, newest, saver)
+                    first, newest = number, None
+                if self.needs_state or number == 1:
+                    if number == begin:
+                        self.chain.state.listeners.watch_operations(collector.hear)
+                    collector.begin(block)
+                    cursor.apply(block)
+                if done is not None and number == done.last:
+                    self._require_id(block, done)
+                if begin <= number <= last:
+                    newest = block
+                    collector.take(block)
+                    self._add(writer, first)
+                    self._add_tables(writer, number, self._due(number))
+                if number >= last:
+                    break
+        if self.stop.is_set() and number < last:
+            return False
+        if newest is not None:
+            await self._commit(writer, first, newest, saver, is_end=True)
+        elif number < begin and done is None:
             self._require_first(number)
         return True
-
-    def _applied(self, source: BlockSource, begin: int) -> Iterator[tuple[SignedBlock, bool]]:
-        """Yield the blocks of the source, each after it was applied where that is needed, and whether it is the last one."""
-        chain, blocks = self.chain, iter(source)
-        done = self.manifest.ranges[-1] if self.manifest.ranges else None
-        started = self.chain.started_at
-        ahead = Ahead(blocks, chain.state.wire, self.wanted.workers, self.wanted.skip)
-        try:
-            if done is not None and started < done.last:
-                # These blocks were checked when they were exported.
-                for block in blocks:
-                    if block.number <= started:  # of a pipe, which is read from its start
-                        continue
-                    if self.needs_state:
-                        self._apply(block, TRUSTED, chain.push_block)
-                    if block.number >= done.last:
-                        self._require_id(block, done)
-                        break
-                    yield block, False
-            for block, is_last in with_last(ahead):
-                if self.wanted.last is not None and block.number > self.wanted.last:
-                    return
-                if self.needs_state:
-                    if block.number == begin:
-                        chain.state.listeners.watch_operations(self.collector.hear)
-                    self.collector.begin(block)
-                if self.needs_state or block.number == 1:
-                    # The signature of block 1 shows whose chain it is.
-                    skip = self.wanted.skip & ~Skip.WITNESS_SIGNATURE if block.number == 1 else self.wanted.skip
-                    self._apply(block, skip, partial(ahead.push, chain))
-                yield block, is_last
-        except FileError as error:
-            raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
-        finally:
-            ahead.close()
-
-    def _apply(self, block: SignedBlock, skip: int, push: Callable[[SignedBlock, int], object]) -> None:
-        apply(self.chain, block, skip, push, {})
-        self._recent.append(block)
-        if not block.number % BLOCKS_BETWEEN_KEEPS:
-            self._packed(0)
 
     def _require_id(self, block: SignedBlock, done: Range) -> None:
         if block.id.hex() != done.last_id:
@@ -322,29 +277,35 @@ class Export:
                 f" and {block.id.hex()} here; name another folder with --to"
             )
 
-    def _add(self, writer: Writer, first: int, *, is_whole: bool) -> None:
+    def _add(self, writer: Writer, first: int, *, is_whole: bool = False) -> None:
         """Give the columns of what was collected to the writer."""
         start = self._start_of(first)
         for name, arrays in self.collector.filled(whole=is_whole):
             dataset = self.datasets[name]
             writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
-    def _add_tables(self, writer: Writer, number: int, *, is_end: bool) -> None:
-        """Give the rows of the tables that are due after a block to the writer."""
-        for name, every in self.wanted.tables.items():
-            if is_end or (every and not number % every):
-                dataset = self.tables[name]
-                place = place_of(dataset, self.wanted.form, "at", number)
-                for arrays in self.rows[name].arrays():
-                    writer.add(place, dataset, arrays)
+    def _due(self, number: int) -> set[str]:
+        """Return the tables whose rows are exported after a block, wherever the export ends."""
+        return {name for name, every in self.wanted.tables.items() if every and not number % every}
+
+    def _add_tables(self, writer: Writer, number: int, names: Iterable[str]) -> None:
+        """Give the rows of tables after a block to the writer."""
+        for name in names:
+            dataset = self.tables[name]
+            place = place_of(dataset, self.wanted.form, "at", number)
+            for arrays in self.rows[name].arrays():
+                writer.add(place, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
         """Return the number that the range of a block is named by."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
-    def _commit(self, writer: Writer, first: int, block: SignedBlock, *, is_end: bool) -> None:
-        """Make the chunks of a range, up to its last block, part of the export."""
+    async def _commit(self, writer: Writer, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
+        """Make the chunks of a range, up to its last block, part of the export; all tables are, where it is the end."""
         disk, to = self.wanted.disk, self.wanted.to
+        self._add(writer, first, is_whole=True)
+        if is_end:
+            self._add_tables(writer, block.number, self.wanted.tables.keys() - self._due(block.number))
         # A range that is written once more must not be named while its files are replaced.
         manifests.save(to, self.manifest, disk)
         chunks = writer.finish()
@@ -357,6 +318,8 @@ class Export:
             self._is_swept = True
         self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), is_end, chunks))
         manifests.save(to, self.manifest, disk)
+        if (waiting := saver.look()) is not None:
+            await waiting
 
 
 def has_size(path: Path, size: int) -> bool:
@@ -383,20 +346,6 @@ def sweep(folder: Path, form: Format, named: set[str]) -> None:
                 path.unlink()
                 with suppress(OSError):
                     path.parent.rmdir()
-
-
-def with_last(blocks: Iterable[SignedBlock]) -> Iterator[tuple[SignedBlock, bool]]:
-    """Yield blocks, and of each whether it is the last one."""
-    iterator = iter(blocks)
-    block = next(iterator, None)
-    while block is not None:
-        try:
-            following = next(iterator, None)
-        except FileError:
-            yield block, False
-            raise
-        yield block, following is None
-        block = following
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
         return 0
 
     monkeypatch.setattr(running, "run", run)
-    monkeypatch.setattr("node.replaying.whole.replay_file", run)
+    monkeypatch.setattr("node.replay.run.replay_file", run)
 
     def start(*words: str | Path) -> Settings:
         texts = [str(word) for word in words]

@@ -9,7 +9,7 @@ import pytest
 
 from node.following.follower import Follower, Gap, OtherBranch, TooFarBack
 from node.following.lines import read_header, read_packed
-from node.replay import BlockRefused
+from node.history.apply import BlockRefused
 from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint
 from rpc.push.hub import Hub

@@ -8,13 +8,13 @@ import pytest
 import trio
 
 from node.failures import FileError, NodeError, StateError, Status
+from node.history.apply import Point
 from node.node import Settings, Site
 from node.parallel.board import Board
 from node.parallel.command import verify_in_parallel
 from node.parallel.local import verify_locally
 from node.parallel.ranges import Outcome, Range, ranges_of, verify_range
-from node.replay import Point
-from node.replaying.whole import Replay, replay_file
+from node.replay.run import Replay, replay_file
 from node.snapshots.folder import load, paths, write
 from node.specs import load_spec
 from node.storage.disk import SystemDisk
@@ -56,8 +56,7 @@ def forge(folder: Path, place: int) -> None:
     """Change the state in a snapshot so that it is whole, and says its own digest."""
     path = paths(folder, SystemDisk())[::-1][place]
     site = Site(Settings(spec=SPEC, plugins=()))
-    for deferred in load(site.chain, path, SystemDisk(), lambda number: None).left:
-        deferred.finish()
+    load(site.chain, path, SystemDisk()).finish()
     state = site.chain.state
     ada = state.account("ada")
     state.accounts.modify(ada, balance=ada.balance + 1)

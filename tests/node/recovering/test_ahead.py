@@ -9,11 +9,11 @@ import pytest
 import trio
 
 from node.failures import FileError
+from node.history.apply import BlockRefused, ChainCursor, replay
 from node.progress import Progress
 from node.recovering import ahead
 from node.recovering.ahead import Ahead
 from node.recovering.pool import COMMAND, Pool
-from node.replay import BlockRefused, replay
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
@@ -71,7 +71,8 @@ def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHI
     """The chain that a file leads to."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
-    assert trio.run(lambda: replay(chain, blocks, Progress(blocks.size), skip=skip, until=until, workers=workers))
+    cursor = ChainCursor(chain, blocks, skip=skip, workers=workers)
+    assert trio.run(lambda: replay(cursor, Progress(blocks.size), until=until))
     return chain
 
 

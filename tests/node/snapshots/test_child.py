@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from node.snapshots import child as child_module
-from node.snapshots.child import Child, ChildFailed
+from node.snapshots.child import ChildFailed, ForkedChild
 
 
 async def test_the_work_is_done_on_a_copy(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ async def test_the_work_is_done_on_a_copy(tmp_path: Path) -> None:
         seen.append("in the child")
         (tmp_path / "seen").write_text(" ".join(seen))
 
-    child = Child(work)
+    child = ForkedChild(work)
     seen.append("in the parent")
     await child.wait()
     assert (tmp_path / "seen").read_text() == "before in the child"
@@ -33,17 +33,17 @@ async def test_a_failure_is_told() -> None:
         raise OSError("no room left")
 
     with pytest.raises(ChildFailed, match="no room left"):
-        await Child(work).wait()
+        await ForkedChild(work).wait()
 
 
 async def test_a_killed_child_is_told() -> None:
     with pytest.raises(ChildFailed, match="signal 9"):
-        await Child(lambda: os.kill(os.getpid(), signal.SIGKILL)).wait()
+        await ForkedChild(lambda: os.kill(os.getpid(), signal.SIGKILL)).wait()
 
 
 async def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_module, "SECONDS_MAX", 0.2)
-    child = Child(lambda: time.sleep(60))
+    child = ForkedChild(lambda: time.sleep(60))
     pid = child.pid
     with pytest.raises(ChildFailed, match=r"not ended within 0\.2 seconds"):
         await child.wait()
@@ -52,7 +52,7 @@ async def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_cancelled_wait_ends_the_child() -> None:
-    child = Child(lambda: time.sleep(60))
+    child = ForkedChild(lambda: time.sleep(60))
     pid = child.pid
     with trio.move_on_after(0.1):
         await child.wait()
@@ -67,7 +67,7 @@ async def test_a_system_without_processes_is_survived(monkeypatch: pytest.Monkey
     before = len(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(os, "fork", refuse)
     with pytest.raises(ChildFailed, match="no second process: Cannot allocate memory"):
-        Child(lambda: None)
+        ForkedChild(lambda: None)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -76,7 +76,7 @@ async def test_a_signal_to_the_group_does_not_end_the_work(tmp_path: Path) -> No
         os.kill(os.getpid(), signal.SIGINT)
         (tmp_path / "done").write_text("")
 
-    await Child(work).wait()
+    await ForkedChild(work).wait()
     assert (tmp_path / "done").exists()
 
 
@@ -92,5 +92,5 @@ async def test_sockets_of_the_parent_are_closed_in_the_child() -> None:
             return
         raise RuntimeError("the socket is open")
 
-    await Child(work).wait()
+    await ForkedChild(work).wait()
     listening.close()

@@ -22,10 +22,6 @@ from tests.helpers.nodes import make_block
 DISK = SystemDisk()
 
 
-def none(number: int) -> None:
-    """No older blocks."""
-
-
 def fresh(plugins: tuple[str, ...] = ("tags", "account_history"), spec: str = "dev") -> Chain:
     return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
 
@@ -41,7 +37,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_snapshot_is_loaded(path: Path) -> None:
     chain = fresh()
-    loaded = load(chain, path, DISK, none)
+    loaded = load(chain, path, DISK)
     assert state_digest(chain.state) == loaded.head.digest
     assert chain.head is not None
     assert (chain.head.number, chain.head.id.hex()) == (loaded.head.number, loaded.head.block_id)
@@ -110,7 +106,7 @@ def test_another_version_of_the_format_says_so(path: Path, tmp_path: Path) -> No
 def test_other_rules_say_so(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = msgspec.structs.replace(Snapshot(path, DISK).head, rules=image.RULES + 1)
     with pytest.raises(Unfit, match=rf"was made with other rules \({image.RULES + 1}, coind"):
-        load(fresh(), rewritten(path, tmp_path / "rules", head=head), DISK, none)
+        load(fresh(), rewritten(path, tmp_path / "rules", head=head), DISK)
 
 
 def test_sections_that_leave_a_gap_are_refused(path: Path, tmp_path: Path) -> None:
@@ -123,22 +119,22 @@ def test_another_form_of_a_table_says_so(path: Path, tmp_path: Path) -> None:
     sections = Snapshot(path, DISK).index.sections
     other = msgspec.structs.replace(sections[1], schema="00")
     with pytest.raises(Unfit, match="state/accounts has another form"):
-        load(fresh(), rewritten(path, tmp_path / "form", sections=(sections[0], other, *sections[2:])), DISK, none)
+        load(fresh(), rewritten(path, tmp_path / "form", sections=(sections[0], other, *sections[2:])), DISK)
 
 
 def test_another_chain_is_refused(path: Path) -> None:
     with pytest.raises(Unfit, match="is of the chain dev"):
-        load(fresh((), "testnet"), path, DISK, none)
+        load(fresh((), "testnet"), path, DISK)
 
 
 def test_a_plugin_that_was_off_makes_it_useless(path: Path) -> None:
     with pytest.raises(Unfit, match="lacks the data of reputation, follow: enabled now, and not when it was made"):
-        load(fresh(("tags", "reputation", "follow")), path, DISK, none)
+        load(fresh(("tags", "reputation", "follow")), path, DISK)
 
 
 def test_a_plugin_that_is_off_now_is_left_out(path: Path) -> None:
     chain = fresh(("tags",))
-    head = load(chain, path, DISK, none).head
+    head = load(chain, path, DISK).head
     assert head.plugins == ("account_history", "tags")
     assert state_digest(chain.state) == head.digest
     assert list(chain.state.plugins) == ["tags"]

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from node.failures import Status
+from node.history.resume import resume
 from node.snapshots import folder as folder_module
 from node.snapshots.file import SnapshotError
-from node.snapshots.folder import ASIDE_MAX, KEPT_MAX, folder_of, newest_good, paths, save, tidy
+from node.snapshots.folder import ASIDE_MAX, KEPT_MAX, folder_of, paths, save, tidy
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -46,7 +47,7 @@ def saved(folder: Path, *counts: int) -> list[Path]:
 def test_the_newest_is_taken(tmp_path: Path) -> None:
     _, newest = saved(tmp_path, 25, 30)
     chain = dev_chain()
-    found = newest_good(chain, tmp_path, DISK, older_of(grown(30)), 30)
+    found = resume(chain, tmp_path, DISK, older_of(grown(30)))
     assert found is not None
     assert found.path == newest
     assert state_digest(chain.state) == found.head.digest
@@ -58,7 +59,7 @@ def test_a_broken_one_is_set_aside_and_the_next_is_taken(tmp_path: Path, caplog:
     data[len(data) // 2] ^= 1
     bad.write_bytes(data)
     chain = dev_chain()
-    found = newest_good(chain, tmp_path, DISK, older_of(grown(30)), 30)
+    found = resume(chain, tmp_path, DISK, older_of(grown(30)))
     assert found is not None
     assert found.path == good
     assert sorted(path.name for path in tmp_path.iterdir()) == [good.name, f"{bad.name}.broken"]
@@ -69,14 +70,14 @@ def test_without_a_good_one_the_chain_stays_at_genesis(tmp_path: Path) -> None:
         path.write_bytes(b"nothing")
     chain = dev_chain()
     before = state_digest(chain.state)
-    assert newest_good(chain, tmp_path, DISK, older_of(grown(30)), 30) is None
-    assert newest_good(chain, tmp_path / "absent", DISK, older_of(grown(30)), 30) is None
+    assert resume(chain, tmp_path, DISK, older_of(grown(30))) is None
+    assert resume(chain, tmp_path / "absent", DISK, older_of(grown(30))) is None
     assert state_digest(chain.state) == before
 
 
 def test_one_of_blocks_that_the_log_does_not_have_is_set_aside(tmp_path: Path) -> None:
     saved(tmp_path, 30)
-    assert newest_good(dev_chain(), tmp_path, DISK, older_of(grown(3)), 3) is None
+    assert resume(dev_chain(), tmp_path, DISK, older_of(grown(3))) is None
     assert [path.suffix for path in tmp_path.iterdir()] == [".broken"]
 
 
@@ -85,7 +86,7 @@ def test_one_of_another_branch_is_set_aside(tmp_path: Path) -> None:
     other = dev_chain()
     for _ in range(30):
         make_block(other, missed=1)
-    assert newest_good(dev_chain(), tmp_path, DISK, older_of(other), 30) is None
+    assert resume(dev_chain(), tmp_path, DISK, older_of(other)) is None
     assert [path.suffix for path in tmp_path.iterdir()] == [".broken"]
 
 
@@ -135,9 +136,9 @@ def test_a_disk_that_fails_leaves_no_snapshot_that_is_not_whole(operations: int)
         save(chain, folder, disk)
     except SnapshotError:
         survived = disk.kill()
-        assert all(newest_good(dev_chain(), folder, survived, older_of(grown(30)), 30) for _ in paths(folder, survived))
+        assert all(resume(dev_chain(), folder, survived, older_of(grown(30))) for _ in paths(folder, survived))
     else:
-        assert newest_good(dev_chain(), folder, disk, older_of(grown(30)), 30) is not None
+        assert resume(dev_chain(), folder, disk, older_of(grown(30))) is not None
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -146,5 +147,5 @@ def test_after_a_loss_of_power_a_saved_snapshot_is_whole(seed: int) -> None:
     folder = folder_of(Path("/data"))
     save(grown(25), folder, disk)
     disk = disk.crash()
-    found = newest_good(dev_chain(), folder, disk, older_of(grown(30)), 30)
+    found = resume(dev_chain(), folder, disk, older_of(grown(30)))
     assert found is not None

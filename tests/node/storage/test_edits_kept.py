@@ -14,8 +14,8 @@ import trio
 
 from node.driving.modes import BlockMode
 from node.node import Settings, Site, load
-from node.snapshots.saving import Saver
-from node.snapshots.starting import complete
+from node.snapshots.folder import folder_of
+from node.snapshots.saver import SnapshotSaver
 from node.storage.datafolder import DataFolder
 from state.chain.digest import state_digest
 from state.chain.edits import Edit, SetAuthority, SetBalance, SetVests
@@ -45,7 +45,7 @@ class Driven:
         self.chain, self.driver = self.site.chain, self.site.driver
         self.folder = DataFolder(FOLDER, self.site.settings.spec, self.chain.state.wire, disk)
         self.driver.edit_log = self.folder.edits
-        self.saver = Saver(self.chain, FOLDER, disk, 5)
+        self.saver = SnapshotSaver(self.chain, folder_of(FOLDER), disk, 5)
         trio.run(self.load)
         self.chain.on_moved.append(lambda move: self.folder.log.switch(move.popped, move.applied))
         self.chain.sidecars.on_added.append(self.folder.edits.append)
@@ -58,7 +58,7 @@ class Driven:
         """Load the folder, as a node does."""
         loaded = await load(self.site, self.folder)
         if loaded is not None:
-            await complete(loaded)
+            loaded.finish()
 
     def seen(self) -> Seen:
         """The head, and everything that is there without what waits; edits of other branches are forgotten at a start, as these are."""

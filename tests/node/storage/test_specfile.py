@@ -105,7 +105,7 @@ def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
     (path,) = saved(tmp_path, 25)
     other = Chain(new_state(replace(DEV, block_limit=5)))
     with pytest.raises(Unfit, match=rf"than dev has now \(block_limit: there {DEV.block_limit}, here 5"):
-        load(other, path, SystemDisk(), lambda _number: None)
+        load(other, path, SystemDisk())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import trio
 from node.data.export.manifest import NAME, load
 from node.data.export.running import Export, Wanted
 from node.failures import DiskError, NodeError
-from node.replay import BlockRefused
+from node.history.apply import BlockRefused
 from node.specs import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.skip import Skip
@@ -123,7 +123,7 @@ def test_more_blocks_are_added(whole: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_goes_on_from_a_snapshot(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.data.export.resuming.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("node.data.export.running.SECONDS_BETWEEN_SNAPSHOTS", 0.0)
     first = exported(wanted(tmp_path, last=79))
     second = exported(wanted(tmp_path))
     assert first.chain.started_at == 0

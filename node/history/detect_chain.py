@@ -3,12 +3,11 @@
 Signatures of the first blocks decide, and constants of the chain such as the time of its genesis.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from node.failures import NodeError
 from node.specs import load_spec, spec_names
-from node.storage.sources import open_source
+from node.storage.sources import is_pipe, open_source
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError
@@ -18,7 +17,9 @@ FIRST_BLOCKS = 100  # where a refusal may mean that the blocks are of another ch
 
 
 def chains_of(path: Path, number: int, but: str) -> list[str]:
-    """Return the names of the known chains, but for one, that take the blocks of a source from the first one up to a number."""
+    """Return the known chains other than `but` that take the blocks of a source up to `number`; none where a refusal has other reasons."""
+    if number > FIRST_BLOCKS or is_pipe(path):
+        return []
     return [name for name in spec_names() if name != but and takes(load_spec(name), path, number)]
 
 
@@ -39,17 +40,14 @@ def takes(spec: ChainSpec, path: Path, number: int) -> bool:
     return False
 
 
-def advice(path: Path, number: int, but: str, is_pipe: bool) -> str:
-    """Return what to add to the refusal of block `number`: whose blocks they are; empty where that can't be it."""
-    if number > FIRST_BLOCKS:
-        return ""
-    found = [] if is_pipe else chains_of(path, number, but)
-    if found:
-        return f"; the blocks are of the chain {' or '.join(found)}: name it, {' or '.join(options(found))}"
-    return f"; the blocks may be of another chain than {but}: name theirs with --chain" if number == 1 else ""
+def advice(path: Path, number: int, but: str) -> str:
+    """Return text to add to the refusal of block `number`: the chain that the blocks are of, empty where that can't be the reason."""
+    may_be = f"; the blocks may be of another chain than {but}: name theirs with --chain" if number == 1 else ""
+    return known_chain(path, number, but) or may_be
 
 
-def options(names: list[str]) -> Iterator[str]:
-    """Yield the option that names each chain."""
-    for name in names:
-        yield f"--chain {name}"
+def known_chain(path: Path, number: int, but: str) -> str:
+    """Return text that names the known chains other than `but` that take the blocks up to `number`, empty where there is none."""
+    found = chains_of(path, number, but)
+    options = " or ".join(f"--chain {name}" for name in found)
+    return f"; the blocks are of the chain {' or '.join(found)}: name it, {options}" if found else ""

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import trio
 
+from node.history.resume import complete
 from node.node import Settings, Site, load
-from node.snapshots import saving
+from node.snapshots import saver as saver_module
 from node.snapshots.folder import folder_of, paths
-from node.snapshots.saving import Saver
-from node.snapshots.starting import complete
+from node.snapshots.saver import RETRY_SECONDS, SnapshotSaver
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
@@ -23,6 +23,10 @@ PLUGINS = ("account_history", "tags", "reputation", "follow")
 
 def site(data: Path) -> Site:
     return Site(Settings(spec=DEV, plugins=PLUGINS, data=data))
+
+
+def saver_of(chain: Chain, data: Path, every: int = 1000) -> SnapshotSaver:
+    return SnapshotSaver(chain, folder_of(data), DISK, every)
 
 
 async def started(data: Path) -> Chain:
@@ -59,13 +63,13 @@ async def test_a_start_from_a_snapshot_is_a_replay(data: Path) -> None:
     replayed = await started(data)
     before = whole(replayed)
     assert replayed.started_at == 0
-    Saver(replayed, data, DISK, 1000).save_at_stop()
+    saver_of(replayed, data).save_at_stop()
     again = await started(data)
     assert again.started_at > 0
     assert whole(again) == before
     # Once more, now from a snapshot of a chain that came from one.
     make_block(again)
-    Saver(again, data, DISK, 1000).save_at_stop()
+    saver_of(again, data).save_at_stop()
     assert len(paths(folder_of(data), DISK)) >= 1
     assert whole(await started(data)) == before
 
@@ -73,7 +77,7 @@ async def test_a_start_from_a_snapshot_is_a_replay(data: Path) -> None:
 async def test_broken_snapshots_are_survived(data: Path) -> None:
     replayed = await started(data)
     before = whole(replayed)
-    Saver(replayed, data, DISK, 1000).save_at_stop()
+    saver_of(replayed, data).save_at_stop()
     (path,) = paths(folder_of(data), DISK)
     path.write_bytes(path.read_bytes()[:-1])
     again = await started(data)
@@ -85,7 +89,7 @@ async def test_broken_snapshots_are_survived(data: Path) -> None:
 async def test_blocks_that_nobody_has_checked_are_replayed(data: Path) -> None:
     """Without the mark of a node the log is not believed, and no snapshot of it is."""
     replayed = await started(data)
-    Saver(replayed, data, DISK, 1000).save_at_stop()
+    saver_of(replayed, data).save_at_stop()
     (data / "chain.json").unlink()
     assert (await started(data)).started_at == 0
     assert (await started(data)).started_at > 0
@@ -93,7 +97,7 @@ async def test_blocks_that_nobody_has_checked_are_replayed(data: Path) -> None:
 
 async def test_old_blocks_come_from_the_log(data: Path) -> None:
     replayed = await started(data)
-    Saver(replayed, data, DISK, 1000).save_at_stop()
+    saver_of(replayed, data).save_at_stop()
     begun = site(data)
     folder = DataFolder(data, DEV, begun.chain.state.wire)
     await load(begun, folder)
@@ -107,7 +111,7 @@ async def test_a_running_node_saves_after_so_many_blocks(data: Path) -> None:
     chain = await started(data)
     digest = state_digest(chain.state)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Saver(chain, data, DISK, 10).run)
+        nursery.start_soon(saver_of(chain, data, 10).run)
         while not paths(folder_of(data), DISK):
             await trio.sleep(0.1)
         nursery.cancel_scope.cancel()
@@ -122,16 +126,16 @@ async def test_a_failure_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch
     def refuse(*arguments: object) -> None:
         raise OSError(28, "No space left on device", "snapshots")
 
-    monkeypatch.setattr(saving, "save", refuse)
-    with trio.move_on_after(saving.RETRY_SECONDS / 2) as scope:
-        await Saver(chain, data, DISK, 10).run()
+    monkeypatch.setattr(saver_module, "save", refuse)
+    with trio.move_on_after(RETRY_SECONDS / 2) as scope:
+        await saver_of(chain, data, 10).run()
     assert scope.cancelled_caught
     assert paths(folder_of(data), DISK) == []
 
 
 async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> None:
     chain = await started(data)
-    saver = Saver(chain, data, DISK, 0)
+    saver = saver_of(chain, data, 0)
     await saver.run()
     saver.save_at_stop()
     assert not folder_of(data).exists()
@@ -140,7 +144,8 @@ async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> No
 async def test_snapshots_of_what_was_taken_back_are_removed(data: Path) -> None:
     begun = site(data)
     start = begun.chain.checkpoint()
-    saver = Saver(begun.chain, data, DISK, 1)
+    saver = saver_of(begun.chain, data, 1)
+    saver.follow_moves()
     folder = DataFolder(data, DEV, begun.chain.state.wire)
     try:
         await load(begun, folder)

@@ -9,11 +9,11 @@ import pytest
 import trio
 
 from node.failures import FileError, NodeError
+from node.history.apply import BlockRefused, ChainCursor, Point, keep_last_block_only, replay
 from node.node import Settings, Site
 from node.plugins import chosen_plugins
 from node.progress import Progress
-from node.replay import BlockRefused, Point, replay
-from node.replaying.whole import Replay, replay_file
+from node.replay.run import Replay, replay_file
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
@@ -35,7 +35,7 @@ async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.
     """The chain that a file leads to."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
-    assert await replay(chain, blocks, Progress(blocks.size), skip=skip, until=until)
+    assert await replay(ChainCursor(chain, blocks, skip=skip), Progress(blocks.size), until=until)
     return chain
 
 
@@ -91,7 +91,7 @@ async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> No
     spec = load_spec("steem-testnet")
     chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
     blocks = BlockFile(case_log("rewards"), chain.state.wire)
-    assert await replay(chain, blocks, Progress(blocks.size), until=Point(88, 3))
+    assert await replay(ChainCursor(chain, blocks), Progress(blocks.size), until=Point(88, 3))
     history = chain.state.plugins["account_history"].recorded
     read = history.reader()
     found = [read(index) for index in range(len(history)) if history.block_at(index) == 88]
@@ -196,14 +196,23 @@ async def test_a_trusted_file_leaves_no_door_for_repeated_transactions(tmp_path:
 
 
 async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.replay.SLICE_SECONDS", 0)
+    monkeypatch.setattr("node.history.apply.SLICE_SECONDS", 0)
     wire, blocks = empty_blocks(3)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
     chain, stop = dev_chain(), trio.Event()
     chain.on_moved.append(lambda move: stop.set() if move.applied[-1].number == 2 else None)
     file = BlockFile(tmp_path / "lines", chain.state.wire)
-    assert not await replay(chain, file, Progress(file.size), stop=stop)
+    assert not await replay(ChainCursor(chain, file), Progress(file.size), stop=stop)
     assert chain.state.props.head_block_number == 2
+
+
+def test_only_the_last_irreversible_block_is_kept() -> None:
+    chain = dev_chain()
+    keep_last_block_only(chain)
+    for _ in range(60):
+        make_block(chain)
+    kept = [number for number in range(1, 61) if chain.block_by_number(number) is not None]
+    assert kept == list(range(chain.irreversible, 61))
 
 
 # ------------------------------------------------------------------ what is shown

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from node.failures import NodeError
-from node.replay import Point
-from node.replaying.options import read_checkpoints, read_point, require_together
+from node.history.apply import Point
+from node.replay.options import read_checkpoints, read_point, require_together
 
 BLOCK_ID = "00000064" + 32 * "a"
 

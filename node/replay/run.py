@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from node.ending import run_to_end, watch_signals
 from node.failures import DiskError, FileError, NodeError, Status
+from node.history.apply import BlockRefused, ChainCursor, Point, replay
+from node.history.detect_chain import advice, known_chain
 from node.node import DISK_ADVICE, Settings, Site, close, load, serve_chain, sync
 from node.progress import Progress
-from node.replay import BlockRefused, Point, replay
-from node.replaying.recognising import FIRST_BLOCKS, advice
-from node.replaying.saving import ReplaySaver
 from node.snapshots.file import Snapshot
-from node.snapshots.folder import folder_of
+from node.snapshots.folder import block_of, folder_of, paths
 from node.snapshots.folder import load as load_snapshot
-from node.snapshots.saving import Saver
+from node.snapshots.saver import SnapshotSaver
 from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
 from node.storage.edits import EDITS_NAME
 from node.storage.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
 from rpc.log import Log
@@ -60,9 +60,8 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, site, nursery.cancel_scope)
             if folder is not None:
-                loaded = await load(site, folder)
-                for deferred in [] if loaded is None else loaded.left:
-                    deferred.finish()
+                if (loaded := await load(site, folder)) is not None:
+                    loaded.finish()
             elif task.start is not None:
                 start_at(site.chain, task)
             if not site.stop.is_set():
@@ -73,7 +72,7 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
         if folder is not None and settings.data is not None and site.failure is None and not site.is_interrupted:
             sync(site, folder)
             if site.failure is None:
-                Saver(site.chain, settings.data, settings.disk, settings.snapshot_every).save_at_stop()
+                SnapshotSaver(site.chain, folder_of(settings.data), settings.disk, settings.snapshot_every).save_at_stop()
     finally:
         if folder is not None:
             close(site, folder)
@@ -89,30 +88,17 @@ async def replay_on(site: Site, folder: DataFolder | None, task: Replay) -> bool
     progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
     warn_of_edits(settings, task.source)
     writing = partial(write, folder, site) if folder is not None else None
-    every = settings.snapshot_every
-    kept = task.snapshots or (None if settings.data is None else folder_of(settings.data))
+    saver = new_saver(site, task)
     if writing is not None:
         chain.on_moved.append(writing)
     try:
-        async with trio.open_nursery() as nursery:
-            saver = None if kept is None else ReplaySaver(chain, kept, settings.disk, every, nursery, is_tidied=task.snapshots is None)
-            is_done = await replay(
-                chain,
-                blocks,
-                progress,
-                skip=task.skip,
-                until=task.until,
-                signed=(1,),
-                stop=site.stop,
-                workers=settings.workers,
-                checkpoints=task.checkpoints,
-                after=(lambda: None) if saver is None else saver.look,
-            )
-            if saver is not None:
-                await saver.finish()
-    except* BlockRefused as refused:
+        cursor = ChainCursor(chain, blocks, skip=task.skip, signed=(1,), checkpoints=task.checkpoints, workers=settings.workers)
+        is_done = await replay(cursor, progress, until=task.until, stop=site.stop, after=saver.look)
+        await saver.finish()
+    except BlockRefused as refused:
         raise explained(refused, site, task, blocks) from None
     finally:
+        saver.close()
         if writing is not None:
             chain.on_moved.remove(writing)
         show_result(chain, progress)
@@ -141,15 +127,10 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
 def start_at(chain: Chain, task: Replay) -> None:
     """Put a chain at genesis where the snapshot of a task was taken; blocks before it are found in the source, if that is a log."""
     assert task.start is not None
-    from node.storage.disk import SystemDisk
-
-    loaded = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find)
-    for deferred in loaded.left:
-        deferred.finish()
-    number = loaded.head.number
-    expected = task.checkpoints.get(number)
-    if expected is not None and expected.hex() != loaded.head.block_id:
-        raise BlockRefused(number, f"is {loaded.head.block_id} in {task.start}, and the checkpoint says {expected.hex()}")
+    head = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find).finish()
+    expected = task.checkpoints.get(head.number)
+    if expected is not None and expected.hex() != head.block_id:
+        raise BlockRefused(head.number, f"is {head.block_id} in {task.start}, and the checkpoint says {expected.hex()}")
 
 
 def require_ahead(chain: Chain, task: Replay) -> None:
@@ -171,8 +152,7 @@ async def opened(site: Site, task: Replay) -> BlockSource:
         # Whoever writes into a pipe may take any time.
         return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, head + 1, abandon_on_cancel=True)
     except FileError as error:  # no damage, but no such file, or not one of blocks
-        hint = "" if head or task.source == STANDARD_INPUT else advice(task.source, 1, site.settings.spec.name, False)
-        raise NodeError(str(error) + (hint if "--chain" in hint and "may be" not in hint else "")) from None
+        raise NodeError(str(error) + ("" if head else known_chain(task.source, 1, site.settings.spec.name))) from None
 
 
 def warn_of_edits(settings: Settings, source: Path) -> None:
@@ -186,6 +166,17 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 # ------------------------------------------------------------------ on the way
 
 
+def new_saver(site: Site, task: Replay) -> SnapshotSaver:
+    """Return what saves snapshots at the same blocks in every replay: all of them in a folder that the task names, or as a node does."""
+    settings = site.settings
+    folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))
+    if folder is None:
+        return SnapshotSaver(site.chain, Path(), settings.disk, 0)
+    saved = max([block_of(path) for path in paths(folder, settings.disk)], default=0)
+    is_named = task.snapshots is not None
+    return SnapshotSaver(site.chain, folder, settings.disk, settings.snapshot_every, saved=saved, keeps_all=is_named, is_required=True)
+
+
 def write(folder: DataFolder, site: Site, move: Move) -> None:
     """Write blocks that have been applied into a data folder."""
     try:
@@ -196,15 +187,11 @@ def write(folder: DataFolder, site: Site, move: Move) -> None:
         site.fail(DiskError(f"{folder.path}: {error.strerror}. {DISK_ADVICE}"))
 
 
-def explained(refused: BaseExceptionGroup[BlockRefused], site: Site, task: Replay, blocks: BlockSource) -> BlockRefused:
+def explained(error: BlockRefused, site: Site, task: Replay, blocks: BlockSource) -> BlockRefused:
     """Return the refusal of a block, with the chain that the first blocks are of, where that may be why."""
-    error: BaseExceptionGroup[BlockRefused] | BlockRefused = refused
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    is_early = task.start is None and error.number <= FIRST_BLOCKS and error.number not in task.checkpoints
-    if not is_early or (site.settings.data is not None and blocks.position == 0):
+    if task.start is not None or error.number in task.checkpoints or (site.settings.data is not None and blocks.position == 0):
         return error
-    return BlockRefused(error.number, error.reason + advice(task.source, error.number, site.settings.spec.name, blocks.is_pipe))
+    return BlockRefused(error.number, error.reason + advice(task.source, error.number, site.settings.spec.name))
 
 
 # ------------------------------------------------------------------ the end

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from node.failures import NodeError
-from node.replay import Point
+from node.history.apply import Point
 from state.protocol.transaction import block_number
 from state.protocol.values.integers import WORD32
 

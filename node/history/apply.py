@@ -1,0 +1,218 @@
+"""Applies blocks of a source to a chain, one after another: for nodes that start, replays, exports and the library."""
+
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
+from contextlib import aclosing, suppress
+from itertools import islice
+
+import trio
+from msgspec import Struct
+
+from node.failures import FileError, NodeError, Status
+from node.memory import keep_what_is_loaded
+from node.progress import Progress
+from node.recovering.ahead import Ahead
+from node.storage.sources import BlockSource
+from state.chain.chain import Chain
+from state.chain.middle import begin_block
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedBlock
+from state.tables import State
+
+BLOCKS_BETWEEN_KEEPS = 1000
+SLICE_SECONDS = 0.05
+PIPED_BLOCKS = 64  # that are read from a pipe at a time, in a thread
+
+# For blocks that this node has checked before it wrote them. The merkle root is compared all the same, since damage to the file
+# shows there; the limit of missed blocks is lifted, since blocks after a long gap were accepted once.
+TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
+
+
+class Point(Struct, frozen=True):
+    """A moment of a chain: after a block, or, with `transactions`, in the middle of it, after so many of its transactions."""
+
+    block: int
+    transactions: int | None = None
+
+    def __str__(self) -> str:
+        """Return it as `--until` takes it."""
+        return str(self.block) if self.transactions is None else f"{self.block}:{self.transactions}"
+
+
+class BlockRefused(NodeError):
+    """A block of a file can't be applied: its `number`, and the `reason` in the chain's spelling."""
+
+    STATUS = Status.DAMAGED
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(f"block {number}: {reason}")
+        self.number, self.reason = number, reason
+
+
+class ChainCursor:
+    """A chain, and the blocks of a source that follow its head: `blocks`, each of which must be applied before the next is taken.
+
+    `skip` are the checks that are left out. The signatures of the blocks `signed` are checked all the same: no later block confirms that
+    of the last one, and that of block 1 shows whose chain it is. Blocks up to `trusted` have been checked before. `checkpoints` are the ids
+    that blocks must have, by number. Where signatures are checked, `workers` processes recover their keys ahead.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        source: BlockSource,
+        *,
+        skip: int = Skip.NOTHING,
+        signed: Container[int] = (),
+        trusted: int = 0,
+        checkpoints: Mapping[int, bytes] | None = None,
+        workers: int = 0,
+    ) -> None:
+        self.chain, self.source = chain, source
+        self._skip, self._signed, self._trusted, self._checkpoints = skip, signed, trusted, checkpoints or {}
+        self._ahead = Ahead(source, chain.state.wire, workers, skip, trusted=trusted)
+        # One iterator for all who ask: a loop that ends early leaves the rest to the next one.
+        self.blocks = iter(self._ahead)
+
+    def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
+        """Apply the block that must be the next one, or only its first `transactions`. Raises BlockRefused."""
+        chain, number = self.chain, block.number
+        self._require_next(block)
+        skip = self._skip if number > self._trusted else TRUSTED
+        if number in self._signed:
+            skip &= ~Skip.WITNESS_SIGNATURE
+        try:
+            if transactions is None:
+                self._ahead.push(chain, block, skip)
+            else:
+                begin_block(chain, block, transactions, skip)
+        except ChainError as error:
+            raise BlockRefused(number, error.message(chain.state.spec.spell)) from error
+        except Exception as error:
+            error.add_note(f"while block {number} was applied")
+            raise
+
+    def _require_next(self, block: SignedBlock) -> None:
+        props, number = self.chain.state.props, block.number
+        expected = self._checkpoints.get(number)
+        if expected is not None and block.id != expected:
+            raise BlockRefused(number, f"is {block.id.hex()}, and the checkpoint says {expected.hex()}")
+        if block.previous != props.head_block_id:
+            head = props.head_block_number
+            reason = f"doesn't follow the head, block {head} ({props.head_block_id.hex()})"
+            if number > head + 1:
+                what = f"a snapshot of block {number - 1} (--from, or in a data folder), or files with the blocks from {head + 1} on"
+                reason += f"; blocks that begin with number {number} need {what}"
+            raise BlockRefused(number, reason)
+
+    def close(self) -> None:
+        """Close the source, and end the processes; `blocks` ends."""
+        with suppress(ValueError):  # a thread waits for a block of a pipe
+            self.blocks.close()
+        self._ahead.close()
+        self.source.close()
+
+
+async def replay(
+    cursor: ChainCursor,
+    progress: Progress,
+    *,
+    until: Point | int | None = None,
+    stop: trio.Event | None = None,
+    after: Callable[[], Awaitable[None] | None] = lambda: None,
+) -> bool:
+    """Apply blocks up to `until`; returns False when `stop` was set, True at the end of the blocks as well. Raises BlockRefused.
+
+    `after` is called after each block, and awaited if it has something to wait for. The rest is as with `paced`.
+    """
+    end = Point(until) if isinstance(until, int) else until
+    async with aclosing(paced(cursor, progress, stop)) as blocks:
+        async for block in blocks:
+            if end is not None and block.number >= end.block:
+                if block.number > end.block:
+                    break
+                if (count := end.transactions) is not None:
+                    if count > len(block.transactions):
+                        raise NodeError(f"--until {end}: block {block.number} has {len(block.transactions)} transactions")
+                    cursor.apply(block, count)
+                    break
+            cursor.apply(block)
+            if (waiting := after()) is not None:
+                await waiting
+    return stop is None or not stop.is_set()
+
+
+async def paced(cursor: ChainCursor, progress: Progress, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
+    """Yield the blocks of a cursor until `stop` is set; each must be applied before the next is taken. Raises BlockRefused.
+
+    Other tasks get their turn every SLICE_SECONDS. The cursor is closed in every case; use `aclosing`.
+    """
+    chain, source = cursor.chain, cursor.source
+    pause = trio.current_time() + SLICE_SECONDS
+    is_first = True
+    try:
+        async with aclosing(each(cursor, stop)) as following:
+            async for block in following:
+                if is_first:
+                    progress.begin(block.number, source.position if chain.state.props.head_block_number else 0)
+                    is_first = False
+                yield block
+                progress.count(block.number, len(block.transactions), source.position)
+                if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
+                    keep_what_is_loaded()
+                if trio.current_time() > pause:
+                    await trio.lowlevel.checkpoint()
+                    pause = trio.current_time() + SLICE_SECONDS
+                    if stop is not None and stop.is_set():
+                        return
+    except FileError as error:
+        raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
+    finally:
+        cursor.close()
+        progress.close()
+        keep_what_is_loaded()
+
+
+async def each(cursor: ChainCursor, stop: trio.Event | None) -> AsyncGenerator[SignedBlock, None]:
+    """Yield blocks. Those of a pipe are read in a thread, since it may take any time until there are some; `stop` ends that."""
+    if not cursor.source.is_pipe:
+        for block in cursor.blocks:
+            yield block
+        return
+    while some := await unless(stop, lambda: list(islice(cursor.blocks, PIPED_BLOCKS))):
+        for block in some:
+            yield block
+
+
+async def unless(stop: trio.Event | None, work: Callable[[], list[SignedBlock]]) -> list[SignedBlock]:
+    """Return what work in a thread returns, nothing when `stop` is set before."""
+    found: list[SignedBlock] = []
+    async with trio.open_nursery() as nursery:
+
+        async def give_up(event: trio.Event) -> None:
+            await event.wait()
+            nursery.cancel_scope.cancel()
+
+        if stop is not None:
+            nursery.start_soon(give_up, stop)
+        found = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+        nursery.cancel_scope.cancel()
+    return found
+
+
+def keep_last_block_only(chain: Chain) -> None:
+    """Have a chain keep the last irreversible block alone: rules ask for no older one, and all together would fill the memory."""
+    state = chain.state
+    blocks = deque[SignedBlock](() if chain.head is None else (chain.head,))
+
+    def add(_: State, block: SignedBlock) -> None:
+        while blocks and blocks[0].number < chain.irreversible:
+            blocks.popleft()
+        blocks.append(block)
+
+    def find(number: int) -> bytes | None:
+        return next((state.wire.pack_block(block) for block in blocks if block.number == number), None)
+
+    state.listeners.before_block.append(add)
+    chain.settled.keep_in(find, lambda: state.props.head_block_number)

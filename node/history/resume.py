@@ -1,0 +1,65 @@
+"""Starts a chain from the newest snapshot that fits, in place of genesis; the blocks after it are applied by others."""
+
+import time
+from pathlib import Path
+
+import trio
+
+from node.memory import keep_what_is_loaded
+from node.snapshots.file import Broken, Foreign, SnapshotError
+from node.snapshots.folder import LoadedSnapshot, block_of, load, paths, require_in_log, set_aside
+from node.storage.disk import Disk
+from rpc.log import Log
+from rpc.service.turns import NEVER_SHUT, Gate
+from state.chain.chain import Chain
+from state.protocol.errors import ChainError
+from state.snapshot.image import Older
+
+_log = Log("snapshots")
+
+
+def resume(
+    chain: Chain, folder: Path, disk: Disk, older: Older | None, *, latest: int | None = None, is_owner: bool = True
+) -> LoadedSnapshot | None:
+    """Put a chain at genesis where the newest snapshot in a folder was taken that fits; returns None if it stays at genesis.
+
+    A snapshot fits if it is whole, was taken with the same rules and plugins, not after block `latest`, and at a block that `older`
+    finds; without `older` the caller compares the blocks. The owner of the folder logs why others don't fit, and renames those that are
+    broken or of other blocks, so that they aren't tried again and don't count among the newest.
+
+    The caller has the tables filled that are left: at once by `LoadedSnapshot.finish`, or between other tasks by `complete`.
+    """
+    begun = time.perf_counter()
+    for path in paths(folder, disk):
+        if latest is not None and block_of(path) > latest:
+            continue
+        try:
+            if older is not None:
+                require_in_log(path, block_of(path), path.name[11:51], chain, older)
+            found = load(chain, path, disk, older, is_ours=True)
+        except (SnapshotError, ChainError) as error:  # ChainError: the block in the log can't be read
+            if not is_owner:
+                continue
+            if isinstance(error, Broken | Foreign):
+                _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
+            else:
+                _log.warning("a snapshot can't be used", reason=str(error))
+            continue
+        if is_owner:
+            keep_what_is_loaded()
+            head, seconds = found.head, round(time.perf_counter() - begun, 3)
+            _log.info(
+                "starting from a snapshot", file=path.name, block=head.number, id=head.block_id, state_digest=head.digest, seconds=seconds
+            )
+        return found
+    return None
+
+
+async def complete(loaded: LoadedSnapshot, gate: Gate = NEVER_SHUT) -> None:
+    """Fill the tables that the start has left for later, a chunk at a time, between other tasks. Raises Broken."""
+    begun = time.perf_counter()
+    for _ in loaded.steps():
+        await trio.sleep(0)
+        await gate.opened()
+    keep_what_is_loaded()
+    _log.info("the snapshot is loaded completely", seconds=round(time.perf_counter() - begun, 3))

@@ -1,0 +1,157 @@
+"""Saves snapshots of a chain: in a forked child while the chain goes on, and in this process at its end."""
+
+import math
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+
+import trio
+
+from node.failures import DiskError
+from node.snapshots.child import ChildFailed, ForkedChild
+from node.snapshots.file import SnapshotError
+from node.snapshots.folder import remove_after, save, tidy
+from node.storage.disk import Disk, SystemDisk
+from rpc.log import Log
+from rpc.service.turns import NEVER_SHUT, Gate
+from state.chain.chain import Chain
+from state.chain.moves import Move
+
+EVERY = 10_000  # blocks; replaying so many takes some seconds
+LOOK_SECONDS = 1
+RETRY_SECONDS = 300  # after a failure, since its cause, such as a full disk, may last
+
+_log = Log("snapshots")
+
+
+class SnapshotSaver:
+    """Saves a snapshot into a folder each time that `every` more blocks have become irreversible (0: never), one at a time.
+
+    Two of them are at least `seconds` apart. `saved` is the block of a snapshot that the folder has; the one that the chain started from
+    counts as well. Only the newest snapshots stay, unless `keeps_all`. A failure is logged, and tried again later, since a start can do
+    without snapshots; where they are asked for (`is_required`), it raises DiskError.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        folder: Path,
+        disk: Disk,
+        every: int,
+        *,
+        saved: int = 0,
+        seconds: float = 0.0,
+        keeps_all: bool = False,
+        is_required: bool = False,
+        gate: Gate = NEVER_SHUT,
+    ) -> None:
+        self._chain, self._folder, self._disk, self._every, self._gate = chain, folder, disk, every, gate
+        self._seconds, self._keeps_all, self._is_required = seconds, keeps_all, is_required
+        self._saved, self._irreversible = saved, 0
+        self._child: ForkedChild | None = None
+        self._number, self._begun = 0, 0.0  # of the snapshot that the child saves
+        self._not_before = trio.current_time() + seconds if seconds else -math.inf
+        if every and not keeps_all:
+            tidy(folder, disk)
+
+    # -------------------------------------------------------------- while the chain goes on
+
+    def look(self) -> Awaitable[None] | None:
+        """Return the work that is due, to begin a snapshot or to end one that is written; None if there is none.
+
+        It waits only where a snapshot is due before the last one is written.
+        """
+        if not self._every:
+            return None
+        if self._child is not None and self._child.status() is not None:
+            return self.finish()
+        return self._begin() if self._is_due() else None
+
+    async def finish(self) -> None:
+        """Wait until the snapshot that has been begun is written. Raises DiskError."""
+        child, self._child, number, self._number = self._child, None, self._number, 0
+        if child is None:
+            return
+        try:
+            await child.wait()
+        except ChildFailed as error:
+            self._failed(number, error)
+            return
+        await self._gate.opened()
+        self._saved = number
+        if self._chain.irreversible < number:  # the chain has returned to an earlier moment meanwhile
+            self._remove_after(self._chain.irreversible)
+        if not self._keeps_all:
+            tidy(self._folder, self._disk)
+        seconds, pause = round(time.perf_counter() - self._begun, 3), round(child.pause * 1000, 1)
+        _log.info("snapshot saved", block=number, seconds=seconds, pause_milliseconds=pause)
+
+    def close(self) -> None:
+        """Give up the snapshot that has been begun."""
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    async def run(self) -> None:
+        """Save when it is time, until cancelled. On a simulated disk, which a child can't write to, do nothing."""
+        while self._every and isinstance(self._disk, SystemDisk):
+            await trio.sleep(LOOK_SECONDS)
+            await self._gate.opened()
+            if self._is_due():
+                await self._begin()
+                await self.finish()
+
+    def follow_moves(self) -> None:
+        """Remove snapshots when the chain returns to an earlier moment: they hold blocks that have not happened any more."""
+        if self._every:
+            self._chain.on_moved.append(self._moved)
+
+    # -------------------------------------------------------------- at its end
+
+    def save_at_stop(self) -> None:
+        """Save in this process, at its end: the chain can't go on afterwards."""
+        number = self._chain.irreversible
+        if not self._every or number <= self._last():
+            return
+        begun = time.perf_counter()
+        try:
+            path = save(self._chain, self._folder, self._disk)
+        except SnapshotError as error:
+            _log.warning("no snapshot was saved at the end", reason=str(error))
+            return
+        tidy(self._folder, self._disk)
+        _log.info("snapshot saved", block=number, file=path.name, seconds=round(time.perf_counter() - begun, 3))
+
+    # -------------------------------------------------------------- parts of these
+
+    def _last(self) -> int:
+        """Return the block of the newest snapshot that is known to be good, 0 without one."""
+        return max(self._saved, self._chain.started_at)
+
+    def _is_due(self) -> bool:
+        every, last = self._every, max(self._last(), self._number)
+        return self._chain.irreversible // every > last // every and trio.current_time() >= self._not_before
+
+    async def _begin(self) -> None:
+        await self.finish()
+        self._number, self._begun = self._chain.irreversible, time.perf_counter()
+        self._not_before = trio.current_time() + self._seconds
+        try:
+            self._child = ForkedChild(lambda: save(self._chain, self._folder, self._disk))
+        except ChildFailed as error:
+            self._failed(self._number, error)
+
+    def _failed(self, number: int, error: ChildFailed) -> None:
+        if self._is_required:
+            raise DiskError(f"{self._folder}: no snapshot of block {number} could be saved: {error}") from None
+        _log.warning("a snapshot could not be saved", block=number, reason=str(error))
+        self._number, self._not_before = 0, trio.current_time() + RETRY_SECONDS
+
+    def _moved(self, move: Move) -> None:
+        before, self._irreversible = max(self._irreversible, self._last()), self._chain.irreversible
+        if self._irreversible < before:
+            self._remove_after(self._irreversible)
+
+    def _remove_after(self, number: int) -> None:
+        self._saved = min(self._saved, number)
+        remove_after(self._folder, self._disk, number)
