@@ -226,5 +226,5 @@ def test_the_right_chain_is_named() -> None:
 
 def test_blocks_without_a_beginning_say_what_they_need(tmp_path: Path) -> None:
     lines = json_lines(case_wire(), [each for each in Player(LOG.parent).blocks() if each.number > 50])
-    with pytest.raises(RefusedBlock, match="block 51: doesn't follow .* data folder"):
+    with pytest.raises(RefusedBlock, match=r"block 51: doesn't follow .* data folder"):
         chain_at(write_as(tmp_path / "late", lines), 60, "steem-testnet")
